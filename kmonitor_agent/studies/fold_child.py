@@ -85,7 +85,7 @@ class StepProgressReporter:
         private = False
         for recorder in _recorders():
             private = private or recorder.privacy.private
-            watched = recorder.watched_now()
+            watched = recorder.current_target()
             steps += recorder.steps_done
             fit = watched.fit
             self._vram_bytes = _vram(watched.framework) or self._vram_bytes

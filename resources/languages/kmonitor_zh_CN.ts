@@ -4,7 +4,7 @@
 <context>
     <name>ActionsPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/actions.py"/>
+        <location filename="../../kmonitor/ui/actions/qt/action_panel_view.py"/>
         <source>ACTIONS</source>
         <translation>操作</translation>
     </message>
@@ -12,7 +12,7 @@
 <context>
     <name>AlertController</name>
     <message>
-        <location filename="../../kmonitor/desktop/alert_controller.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
         <source>This is a test: nothing happened.</source>
         <translation>这是一次测试：什么也没有发生。</translation>
     </message>
@@ -20,133 +20,171 @@
 <context>
     <name>AlertsDialog</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Alerts</source>
         <translation>提醒</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Command</source>
         <translation>命令</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Hand a made-up alert to the command and the webhook</source>
         <translation>向命令和 webhook 发送一条虚构的提醒</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Rules</source>
         <translation>规则</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Send a test</source>
         <translation>发送测试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Sent. What fails is said here.</source>
         <translation>已发送。若失败会在此说明。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Tell me when</source>
         <translation>何时提醒我</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Webhook</source>
         <translation>Webhook</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Write a command or a webhook first.</source>
         <translation>请先填写命令或 webhook。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>at most every</source>
         <translation>最短间隔</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>at once</source>
         <translation>立即</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>each time</source>
         <translation>每次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>https://… that each alert is posted to as JSON; empty: none</source>
         <translation>https://… 每次提醒以 JSON 形式 POST 到此地址；留空则不发送</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>min</source>
         <translation>min</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>once it lasts</source>
         <translation>持续多久之后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>run here for each alert, with JSON at its input; empty: none</source>
         <translation>每次提醒时在本机运行，标准输入为 JSON；留空则不运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>s</source>
         <translation>s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>{rule}: at most every</source>
         <translation>{rule}：最短间隔</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/alerts_dialog.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>{rule}: once it lasts</source>
         <translation>{rule}：持续多久之后</translation>
     </message>
 </context>
 <context>
-    <name>LimitActionsPanel</name>
+    <name>AppearanceController</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/at_limit.py"/>
-        <source>AT THE LIMIT</source>
-        <translation>达到上限时</translation>
+        <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
+        <source>Later</source>
+        <translation>以后再说</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/at_limit.py"/>
-        <source>Change</source>
-        <translation>更改</translation>
+        <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
+        <source>Open again</source>
+        <translation>重新打开</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/at_limit.py"/>
-        <source>Choose what is done at a limit</source>
-        <translation>选择达到上限时的处理</translation>
+        <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
+        <source>That takes a second, and no run notices. Open it again now?</source>
+        <translation>只需一秒，任何运行都不受影响。现在重新打开吗？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/at_limit.py"/>
-        <source>Reload automatically</source>
-        <translation>自动重新加载</translation>
+        <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
+        <source>The language changes when the window is opened again.</source>
+        <translation>重新打开窗口后语言才会改变。</translation>
+    </message>
+</context>
+<context>
+    <name>ArrangementController</name>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Add a chart</source>
+        <translation>添加图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/at_limit.py"/>
-        <source>What is done at a limit</source>
-        <translation>达到上限时的处理</translation>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Logarithmic axis</source>
+        <translation>对数坐标轴</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Move left</source>
+        <translation>左移</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Move right</source>
+        <translation>右移</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Remove this chart</source>
+        <translation>移除此图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Smoothing</source>
+        <translation>平滑</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>The usual four charts</source>
+        <translation>默认的四个图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Values within epochs</source>
+        <translation>轮次内的数值</translation>
     </message>
 </context>
 <context>
     <name>AuditController</name>
     <message>
-        <location filename="../../kmonitor/desktop/audit_controller.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
         <source>this machine</source>
         <translation>本机</translation>
     </message>
@@ -154,32 +192,32 @@
 <context>
     <name>AuditWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
         <source>Audit</source>
         <translation>审计</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
         <source>Close this list (Esc)</source>
         <translation>关闭此列表 (Esc)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
         <source>Host</source>
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
         <source>Who commanded, edited or let in whom, and what came of it. Newest first.</source>
         <translation>谁发出了命令、修改或授权，以及结果如何。最新的在前。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
         <source>all</source>
         <translation>全部</translation>
     </message>
@@ -187,129 +225,71 @@
 <context>
     <name>Banner</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/banner.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/connection_views.py"/>
         <source>Close this message</source>
         <translation>关闭此消息</translation>
     </message>
 </context>
 <context>
-    <name>ArrangementController</name>
+    <name>BatchCurveView</name>
     <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>Add a chart</source>
-        <translation>添加图表</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>Logarithmic axis</source>
-        <translation>对数坐标轴</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>Move left</source>
-        <translation>左移</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>Move right</source>
-        <translation>右移</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>Remove this chart</source>
-        <translation>移除此图表</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>Smoothing</source>
-        <translation>平滑</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>The usual four charts</source>
-        <translation>默认的四个图表</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/chart_arranger.py"/>
-        <source>Values within epochs</source>
-        <translation>轮次内的数值</translation>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Peak over batch</source>
+        <translation>峰值与批大小</translation>
     </message>
 </context>
 <context>
     <name>ChartCard</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Choose what is done at this limit</source>
         <translation>选择达到此上限时的处理</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Limit, place and look of this chart; drag it by its words</source>
         <translation>此图表的上限、位置和外观；按住文字可拖动图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>More of {metric}</source>
         <translation>{metric}的更多操作</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Put a limit line a little above the highest value, to be dragged from there</source>
         <translation>在最高值稍上方放一条上限线，再从那里拖动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Remove the limit</source>
         <translation>移除上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Save as {kind}…</source>
         <translation>另存为 {kind}…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Set a limit</source>
         <translation>设置上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Set a limit on {metric}</source>
         <translation>为{metric}设置上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/chart_card.py"/>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Show everything</source>
         <translation>显示全部</translation>
     </message>
 </context>
 <context>
-    <name>AppearanceController</name>
-    <message>
-        <location filename="../../kmonitor/desktop/choices_controller.py"/>
-        <source>Later</source>
-        <translation>以后再说</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/choices_controller.py"/>
-        <source>Open again</source>
-        <translation>重新打开</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/choices_controller.py"/>
-        <source>That takes a second, and no run notices. Open it again now?</source>
-        <translation>只需一秒，任何运行都不受影响。现在重新打开吗？</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/choices_controller.py"/>
-        <source>The language changes when the window is opened again.</source>
-        <translation>重新打开窗口后语言才会改变。</translation>
-    </message>
-</context>
-<context>
     <name>CompareLegend</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare_legend.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Leave out {name}</source>
         <translation>去掉 {name}</translation>
     </message>
@@ -317,87 +297,87 @@
 <context>
     <name>ComparePanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Back to the history (Esc)</source>
         <translation>返回历史 (Esc)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Compare</source>
         <translation>比较</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Copy the selected rows, or all, as text (Ctrl+C)</source>
         <translation>将所选行（或全部）复制为文本 (Ctrl+C)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Copy the table</source>
         <translation>复制表格</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Epochs</source>
         <translation>轮次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Epochs of all fits in a row</source>
         <translation>所有 fit 的轮次依次排列</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>History</source>
         <translation>历史</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Horizontal axis</source>
         <translation>横轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Leave out what is the same for all</source>
         <translation>略去全部相同的项</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Metric</source>
         <translation>指标</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Models</source>
         <translation>模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Models built: the fits of a run in a row</source>
         <translation>已构建的模型：一个运行的各次 fit 依次排列</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Only differences</source>
         <translation>仅显示差异</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Run time, from each run's start</source>
         <translation>运行时间，从各运行的起点算起</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Time</source>
         <translation>时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>What differs</source>
         <translation>差异</translation>
     </message>
@@ -405,47 +385,47 @@
 <context>
     <name>ConnectDialog</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>/path/to/bin/kmonitor there; may stay empty</source>
         <translation>对方机器上的 /path/to/bin/kmonitor；可留空</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Command</source>
         <translation>命令</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Connect</source>
         <translation>连接</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Connect to a host</source>
         <translation>连接主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Host</source>
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Name</source>
         <translation>名称</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Your own ssh carries it: what works as “ssh gpu-01” without a question works here. kmonitor must be installed there; no port is opened. A hub that listens on the network is reached with its key: tcp://gpu-01:5577?key=…</source>
         <translation>通过您自己的 ssh 连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>as it is to be called here; may stay empty</source>
         <translation>在这里的叫法；可留空</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/connect_dialog.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>gpu-01, user@gpu-01 or tcp://…</source>
         <translation>gpu-01、user@gpu-01 或 tcp://…</translation>
     </message>
@@ -453,22 +433,22 @@
 <context>
     <name>CrashController</name>
     <message>
-        <location filename="../../kmonitor/desktop/crash_controller.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_controller.py"/>
         <source>Not saved: {why}.</source>
         <translation>未保存：{why}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/crash_controller.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_controller.py"/>
         <source>Save the report</source>
         <translation>保存报告</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/crash_controller.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_controller.py"/>
         <source>Saved as {file}.</source>
         <translation>已保存为 {file}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/crash_controller.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_controller.py"/>
         <source>Text</source>
         <translation>文本</translation>
     </message>
@@ -476,32 +456,32 @@
 <context>
     <name>CrashNoticeBar</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Ask again at the next start</source>
         <translation>下次启动时再问</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Delete what was kept</source>
         <translation>删除已留存的报告</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Discard</source>
         <translation>丢弃</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Later</source>
         <translation>以后再说</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Read it, copy it, save it</source>
         <translation>阅读、复制或保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Show report…</source>
         <translation>查看报告…</translation>
     </message>
@@ -509,52 +489,52 @@
 <context>
     <name>CrashReportWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Close this window (Esc)</source>
         <translation>关闭此窗口 (Esc)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Copied.</source>
         <translation>已复制。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Copy all of it as text</source>
         <translation>将全部内容复制为文本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Crash report</source>
         <translation>崩溃报告</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Delete what was kept</source>
         <translation>删除已留存的报告</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Discard</source>
         <translation>丢弃</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Save…</source>
         <translation>保存…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Write it to a file</source>
         <translation>写入文件</translation>
     </message>
@@ -562,43 +542,35 @@
 <context>
     <name>CrosshairLayer</name>
     <message>
-        <location filename="../../kmonitor/desktop/plots/crosshair_layer.py"/>
+        <location filename="../../kmonitor/ui/plots/qt/crosshair.py"/>
         <source>and {n} more</source>
         <translation>另有 {n} 个</translation>
     </message>
 </context>
 <context>
-    <name>BatchCurveView</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_curve.py"/>
-        <source>Peak over batch</source>
-        <translation>峰值与批大小</translation>
-    </message>
-</context>
-<context>
     <name>DemoLauncher</name>
     <message>
-        <location filename="../../kmonitor/desktop/demo_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
         <source> and </source>
         <translation> 和 </translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/demo_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
         <source>The demo could not be started: {program}</source>
         <translation>无法启动演示：{program}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/demo_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
         <source>The demo did not show up. Run in a terminal to see why: {line}</source>
         <translation>演示没有出现。在终端中运行以下命令查看原因：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/demo_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
         <source>The demo needs {packages}, which this Python lacks. In the clone: python -m pip install ".[demo]"</source>
         <translation>演示需要 {packages}，而当前 Python 中没有。请在克隆的仓库中运行：python -m pip install ".[demo]"</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/demo_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
         <source>This installation has no demo training.</source>
         <translation>此安装不含演示训练。</translation>
     </message>
@@ -606,96 +578,129 @@
 <context>
     <name>DesktopNotifications</name>
     <message>
-        <location filename="../../kmonitor/desktop/desktop_notices.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
         <source>Alerts are shown as notifications while kmonitor runs.</source>
         <translation>kmonitor 运行期间，提醒以桌面通知显示。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/desktop_notices.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
         <source>Quit</source>
         <translation>退出</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/desktop_notices.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
         <source>Show kmonitor</source>
         <translation>显示 kmonitor</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/desktop_notices.py"/>
+        <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
         <source>Your desktop has no tray: an alert marks kmonitor's entry in the task bar and stands in the event log.</source>
         <translation>此桌面没有托盘：提醒会标记任务栏中的 kmonitor，并写入事件日志。</translation>
     </message>
 </context>
 <context>
+    <name>DetailWindow</name>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Close</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Close this window (Esc)</source>
+        <translation>关闭此窗口 (Esc)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Copy all of it as text</source>
+        <translation>将全部内容复制为文本</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Evidence</source>
+        <translation>依据</translation>
+    </message>
+</context>
+<context>
+    <name>DeviceSplitPanel</name>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/device_split_view.py"/>
+        <source>What the device holds</source>
+        <translation>设备中有什么</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/device_split_view.py"/>
+        <source>not read</source>
+        <translation>未读到</translation>
+    </message>
+</context>
+<context>
     <name>DiagnosisWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>After</source>
         <translation>下一个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>Before</source>
         <translation>上一个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>Diagnose</source>
         <translation>诊断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>Diagnosis</source>
         <translation>诊断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>Take another one at the next safe point</source>
         <translation>在下一个安全点再做一次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>The diagnosis after (Alt+Right)</source>
         <translation>下一次诊断 (Alt+Right)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>The diagnosis before (Alt+Left)</source>
         <translation>上一次诊断 (Alt+Left)</translation>
     </message>
 </context>
 <context>
-    <name>RunEndWindow</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
-        <source>End of a run</source>
-        <translation>运行的结束</translation>
-    </message>
-</context>
-<context>
     <name>EventLogPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/event_log.py"/>
+        <location filename="../../kmonitor/ui/events/qt/event_log_view.py"/>
         <source>Actions</source>
         <translation>操作</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/event_log.py"/>
+        <location filename="../../kmonitor/ui/events/qt/event_log_view.py"/>
         <source>All</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/event_log.py"/>
+        <location filename="../../kmonitor/ui/events/qt/event_log_view.py"/>
         <source>Events</source>
         <translation>事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/event_log.py"/>
+        <location filename="../../kmonitor/ui/events/qt/event_log_view.py"/>
         <source>Events shown</source>
         <translation>显示的事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/event_log.py"/>
+        <location filename="../../kmonitor/ui/events/qt/event_log_view.py"/>
         <source>Warnings</source>
         <translation>警告</translation>
     </message>
@@ -703,62 +708,62 @@
 <context>
     <name>ExportController</name>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Another file is still being written.</source>
         <translation>另一个文件仍在写入。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>CSV</source>
         <translation>CSV</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Export all {n} runs that are drawn</source>
         <translation>导出所绘制的全部 {n} 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Export what is shown of {run}</source>
         <translation>导出 {run} 的显示部分</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Export {run}</source>
         <translation>导出 {run}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>HTML</source>
         <translation>HTML</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>JSON</source>
         <translation>JSON</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Picture of a chart of {run}</source>
         <translation>{run} 的图表图片</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Report of {run}</source>
         <translation>{run} 的报告</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Try again in a moment.</source>
         <translation>请稍后再试。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/export_controller.py"/>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Written: {file}</source>
         <translation>已写入：{file}</translation>
     </message>
@@ -766,47 +771,47 @@
 <context>
     <name>FirstChoices</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>As the system</source>
         <translation>跟随系统</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Dark</source>
         <translation>深色</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Every key (?)</source>
         <translation>所有按键 (?)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Guide</source>
         <translation>指南</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Keyboard</source>
         <translation>键盘</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Language</source>
         <translation>语言</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Light</source>
         <translation>浅色</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>The first steps, and more (F1)</source>
         <translation>入门步骤及更多内容 (F1)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_choices.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Theme</source>
         <translation>主题</translation>
     </message>
@@ -814,55 +819,79 @@
 <context>
     <name>FirstStartPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>A real training of about a minute, in its own process</source>
         <translation>一次约一分钟的真实训练，在独立进程中运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Connect to a host…</source>
         <translation>连接主机…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Copied</source>
         <translation>已复制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Copy both lines to the clipboard</source>
         <translation>将两行复制到剪贴板</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Copy the two lines</source>
         <translation>复制这两行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Lines to add to your training script</source>
         <translation>加入训练脚本的代码行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>See the runs of another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>The first line imports the callback, the second hands it to fit. It works with Keras 3 and tf_keras; what it measures stays on this machine.</source>
         <translation>第一行导入回调，第二行把它交给 fit。适用于 Keras 3 和 tf_keras；测得的数据只留在本机。</translation>
     </message>
 </context>
 <context>
+    <name>FoldGrid</name>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/fold_grid.py"/>
+        <source>Folds</source>
+        <translation>各折</translation>
+    </message>
+</context>
+<context>
+    <name>FoldMemoryChart</name>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/fold_charts_view.py"/>
+        <source>Peak memory of each fold</source>
+        <translation>各折的内存峰值</translation>
+    </message>
+</context>
+<context>
+    <name>FoldMetricChart</name>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/fold_charts_view.py"/>
+        <source>Metric of all folds over epochs</source>
+        <translation>各折指标随轮的变化</translation>
+    </message>
+</context>
+<context>
     <name>FolderButton</name>
     <message>
-        <location filename="../../kmonitor/desktop/controls/folder_button.py"/>
+        <location filename="../../kmonitor/ui/widgets/buttons.py"/>
         <source>Open folder…</source>
         <translation>打开文件夹…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/controls/folder_button.py"/>
+        <location filename="../../kmonitor/ui/widgets/buttons.py"/>
         <source>See what trainings wrote into a folder (Ctrl+O)</source>
         <translation>查看训练写入某个文件夹的数据 (Ctrl+O)</translation>
     </message>
@@ -870,7 +899,7 @@
 <context>
     <name>FolderOpener</name>
     <message>
-        <location filename="../../kmonitor/desktop/folder_opening.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
         <source>A second window could not be started.</source>
         <translation>无法启动第二个窗口。</translation>
     </message>
@@ -878,72 +907,72 @@
 <context>
     <name>GeneralPage</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the window; the command line and what trainings print keep to MiB and GiB.</source>
         <translation>1 GiB 是 1 073 741 824 字节，1 GB 是 1 000 000 000 字节。窗口中处处如此；命令行和训练的输出仍用 MiB 和 GiB。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Alerts and limits</source>
         <translation>提醒与上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Alerts…</source>
         <translation>提醒…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>As the system</source>
         <translation>跟随系统</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Charts move</source>
         <translation>图表刷新</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Dark</source>
         <translation>深色</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Language</source>
         <translation>语言</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Light</source>
         <translation>浅色</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>MB, GB</source>
         <translation>MB、GB</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>MiB, GiB</source>
         <translation>MiB、GiB</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Sizes</source>
         <translation>大小单位</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Theme</source>
         <translation>主题</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>What is worth a notification. What is done at a limit is chosen per run, beside the charts, and is the same for the next run until it is changed.</source>
         <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_general.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>What you want to be told, and how (Ctrl+L)</source>
         <translation>要提醒什么、怎样提醒 (Ctrl+L)</translation>
     </message>
@@ -951,62 +980,62 @@
 <context>
     <name>GuideWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Back</source>
         <translation>返回</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Contents</source>
         <translation>目录</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Find in the guide</source>
         <translation>在指南中查找</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Find in the guide   Ctrl+F</source>
         <translation>在指南中查找   Ctrl+F</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>First page of the guide</source>
         <translation>指南首页</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Guide</source>
         <translation>指南</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Not in the guide</source>
         <translation>指南中没有</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Previous page (Alt+Left)</source>
         <translation>上一页 (Alt+Left)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>This page of the guide is missing.</source>
         <translation>指南中缺少此页。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>Words of any page; Enter or F3: the next place (Ctrl+F)</source>
         <translation>任意页面中的词；Enter 或 F3：下一处 (Ctrl+F)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>kmonitor guide</source>
         <translation>kmonitor 指南</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/guide.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
         <source>{n} of {total}</source>
         <translation>{n}/{total}</translation>
     </message>
@@ -1014,177 +1043,177 @@
 <context>
     <name>HeaderPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Add a chart</source>
         <translation>添加图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Add a chart (Ctrl+N)</source>
         <translation>添加图表 (Ctrl+N)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Alerts…</source>
         <translation>提醒…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>All runs that the charts draw, in one file (Ctrl+Alt+E)</source>
         <translation>图表所绘制的所有运行，存为一个文件 (Ctrl+Alt+E)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>As the system</source>
         <translation>跟随系统</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Audit…</source>
         <translation>审计…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Charts follow the newest data. Press to hold the view (Space)</source>
         <translation>图表跟随最新数据。按下可定格视图 (Space)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Count epochs of all fits in a row</source>
         <translation>按所有 fit 的轮次依次计数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Count seconds of run time</source>
         <translation>按运行秒数计数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Dark</source>
         <translation>深色</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Epochs</source>
         <translation>轮次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Export all drawn…</source>
         <translation>导出全部所绘…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Export…</source>
         <translation>导出…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Guide</source>
         <translation>指南</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Guide (F1)</source>
         <translation>指南 (F1)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Held</source>
         <translation>定格</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Horizontal axis</source>
         <translation>横轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Language</source>
         <translation>语言</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Light</source>
         <translation>浅色</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Live</source>
         <translation>实时</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Memory map</source>
         <translation>内存地图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Open model file…</source>
         <translation>打开模型文件…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Report…</source>
         <translation>报告…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Seconds</source>
         <translation>秒</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Settings…</source>
         <translation>设置…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>The selected run as one HTML file (Ctrl+Shift+E)</source>
         <translation>所选运行的报告，一个 HTML 文件 (Ctrl+Shift+E)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>The selected run's data as CSV, JSON or Parquet (Ctrl+E)</source>
         <translation>所选运行的数据，格式为 CSV、JSON 或 Parquet (Ctrl+E)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>The view is held; data still arrive. Press to follow again (Space)</source>
         <translation>视图已定格，数据仍在到达。按下可继续跟随 (Space)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Theme and language</source>
         <translation>主题与语言</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Theme, language, sizes, history, hosts, keys (Ctrl+,)</source>
         <translation>主题、语言、大小单位、历史、主机、密钥 (Ctrl+,)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Theme, language; settings, alerts, export, report, audit</source>
         <translation>主题、语言；设置、提醒、导出、报告、审计</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>What training it would take, what is in it (Ctrl+Shift+O)</source>
         <translation>训练它需要多少内存，文件里有什么（Ctrl+Shift+O）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>What you want to be told (Ctrl+L)</source>
         <translation>您想收到哪些提醒 (Ctrl+L)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Where the selected run's memory goes, by layer (Ctrl+M)</source>
         <translation>所选运行的内存按层的去向（Ctrl+M）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/header.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Who did what through the hub (Ctrl+U)</source>
         <translation>谁通过 hub 做了什么 (Ctrl+U)</translation>
     </message>
@@ -1192,27 +1221,27 @@
 <context>
     <name>HistoryController</name>
     <message>
-        <location filename="../../kmonitor/desktop/history_controller.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>History · 1 run</source>
         <translation>历史 · 1 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/history_controller.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>History · {n} runs</source>
         <translation>历史 · {n} 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/history_controller.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Name of the run</source>
         <translation>运行名称</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/history_controller.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Rename run</source>
         <translation>重命名运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/history_controller.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>What the run is called, for everyone who looks at it:</source>
         <translation>此运行的名称（所有查看者都会看到）：</translation>
     </message>
@@ -1220,122 +1249,122 @@
 <context>
     <name>HistoryFilters</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Clear filters</source>
         <translation>清除筛选</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Host</source>
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Only runs that are pinned</source>
         <translation>仅显示已固定的运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Pinned</source>
         <translation>已固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Show all runs again</source>
         <translation>重新显示所有运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Sort</source>
         <translation>排序</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Started</source>
         <translation>开始时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>State</source>
         <translation>状态</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Verdict</source>
         <translation>判定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>all</source>
         <translation>全部</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>any</source>
         <translation>任意</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>any time</source>
         <translation>任意时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>failed, lost, interrupted</source>
         <translation>失败、失联、中断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>finished or stopped</source>
         <translation>已完成或已停止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>growing</source>
         <translation>增长中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>last 12 months</source>
         <translation>最近 12 个月</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>last 24 hours</source>
         <translation>最近 24 小时</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>last 30 days</source>
         <translation>最近 30 天</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>last 7 days</source>
         <translation>最近 7 天</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>leak suspected</source>
         <translation>疑似泄漏</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>not ended</source>
         <translation>未结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>nothing grows</source>
         <translation>无增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>over 30 days ago</source>
         <translation>30 天以前</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/history_filters.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>slowing down</source>
         <translation>变慢</translation>
     </message>
@@ -1343,52 +1372,52 @@
 <context>
     <name>HistoryPage</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>A number of days; nothing: all are kept</source>
         <translation>天数；留空：全部保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Days</source>
         <translation>天数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Days of history</source>
         <translation>历史保留天数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Pinned runs and living ones stay in any case, and so do checkpoints. It counts for this machine's hub, whoever starts it, within seconds.</source>
         <translation>已固定和正在进行的运行始终保留，检查点也是。无论由谁启动，本机的 hub 都会在几秒内采用。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Runs that ended longer ago are removed.</source>
         <translation>结束得更早的运行会被移除。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Size</source>
         <translation>大小</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Size of the history</source>
         <translation>历史的大小</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Such as 20 GiB; nothing: no bound</source>
         <translation>例如 20 GiB；留空：不限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>While the history is larger, the run that ended first is removed.</source>
         <translation>历史超过这个大小时，移除最早结束的运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_history.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>all</source>
         <translation>全部</translation>
     </message>
@@ -1396,32 +1425,32 @@
 <context>
     <name>HostMenus</name>
     <message>
-        <location filename="../../kmonitor/desktop/host_menus.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>&amp;Retry now</source>
         <translation>立即重试(&amp;R)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/host_menus.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Name of the host</source>
         <translation>主机名称</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/host_menus.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Re&amp;move…</source>
         <translation>移除(&amp;M)…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/host_menus.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Re&amp;name…</source>
         <translation>重命名(&amp;N)…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/host_menus.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Rename host</source>
         <translation>重命名主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/host_menus.py"/>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>What {address} is called here:</source>
         <translation>{address} 在这里的名称：</translation>
     </message>
@@ -1429,47 +1458,47 @@
 <context>
     <name>HostsPage</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Call it otherwise here</source>
         <translation>在这里换个名称</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Connect</source>
         <translation>连接</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Connect to a host…</source>
         <translation>连接到主机…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Forget it; nothing there is touched</source>
         <translation>忘记它；那里的一切都不受影响</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>No other machine is remembered. What works as ssh NAME works here.</source>
         <translation>没有记住其他机器。能用 ssh NAME 登录的，在这里也能用。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Remove…</source>
         <translation>移除…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Rename…</source>
         <translation>重命名…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>See the runs of another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Try it now</source>
         <translation>立即尝试</translation>
     </message>
@@ -1477,104 +1506,132 @@
 <context>
     <name>Icicle</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/map_icicle.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/icicle.py"/>
         <source>Memory by layer</source>
         <translation>按层的内存</translation>
     </message>
 </context>
 <context>
-    <name>KeysPage</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Copied</source>
-        <translation>已复制</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Copy</source>
-        <translation>复制</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Copy the key to the clipboard</source>
-        <translation>把密钥复制到剪贴板</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Give this public key to whoever runs a hub on the network, who lets it in with kmonitor authorize. Its secret never leaves this machine.</source>
-        <translation>把这个公钥交给在网络上运行 hub 的人，由其用 kmonitor authorize 准入。私钥从不离开本机。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>It is made if there is none; its secret stays here</source>
-        <translation>没有时会生成；私钥留在本机</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Let it connect no more</source>
-        <translation>不再允许它连接</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Revoke {name}</source>
-        <translation>撤销 {name}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Revoke…</source>
-        <translation>撤销…</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Show this device's key</source>
-        <translation>显示本设备的密钥</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>This device</source>
-        <translation>本设备</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>This device's key</source>
-        <translation>本设备的密钥</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Where the hub listens</source>
-        <translation>hub 监听的地址</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/settings_keys.py"/>
-        <source>Who may connect to this machine</source>
-        <translation>谁可以连接到本机</translation>
-    </message>
-</context>
-<context>
     <name>KeyboardWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/keyboard.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/keyboard_window.py"/>
         <source>Keyboard</source>
         <translation>键盘</translation>
     </message>
 </context>
 <context>
+    <name>KeysPage</name>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Copied</source>
+        <translation>已复制</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Copy the key to the clipboard</source>
+        <translation>把密钥复制到剪贴板</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Give this public key to whoever runs a hub on the network, who lets it in with kmonitor authorize. Its secret never leaves this machine.</source>
+        <translation>把这个公钥交给在网络上运行 hub 的人，由其用 kmonitor authorize 准入。私钥从不离开本机。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>It is made if there is none; its secret stays here</source>
+        <translation>没有时会生成；私钥留在本机</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Let it connect no more</source>
+        <translation>不再允许它连接</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Revoke {name}</source>
+        <translation>撤销 {name}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Revoke…</source>
+        <translation>撤销…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Show this device's key</source>
+        <translation>显示本设备的密钥</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>This device</source>
+        <translation>本设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>This device's key</source>
+        <translation>本设备的密钥</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Where the hub listens</source>
+        <translation>hub 监听的地址</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Who may connect to this machine</source>
+        <translation>谁可以连接到本机</translation>
+    </message>
+</context>
+<context>
     <name>KmonitorApp</name>
     <message>
-        <location filename="../../kmonitor/desktop/app.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/app.py"/>
         <source>{folder} - kmonitor</source>
         <translation>{folder} - kmonitor</translation>
     </message>
 </context>
 <context>
+    <name>LimitActionsPanel</name>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>AT THE LIMIT</source>
+        <translation>达到上限时</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>Change</source>
+        <translation>更改</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>Choose what is done at a limit</source>
+        <translation>选择达到上限时的处理</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>Reload automatically</source>
+        <translation>自动重新加载</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>What is done at a limit</source>
+        <translation>达到上限时的处理</translation>
+    </message>
+</context>
+<context>
     <name>LimitDragControl</name>
     <message>
-        <location filename="../../kmonitor/desktop/plots/limit_control.py"/>
+        <location filename="../../kmonitor/ui/plots/qt/limit_handle.py"/>
         <source>Drag to move the limit, or use the Up and Down keys and Enter</source>
         <translation>拖动以移动上限，或使用上、下方向键和 Enter</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/plots/limit_control.py"/>
+        <location filename="../../kmonitor/ui/plots/qt/limit_handle.py"/>
         <source>limit {value}</source>
         <translation>上限 {value}</translation>
     </message>
@@ -1582,331 +1639,249 @@
 <context>
     <name>LoadCostPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>End the process that runs now, and start no more</source>
         <translation>结束正在运行的进程，不再启动新的</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Load the file in each way, in processes of their own</source>
         <translation>用每种方式在各自的进程中加载文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Measure</source>
         <translation>测量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Processes a way</source>
         <translation>每种方式的进程数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Processes that have ended</source>
         <translation>已结束的进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>What a load takes</source>
         <translation>加载的代价</translation>
     </message>
 </context>
 <context>
-    <name>WhatIfControls</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>As trained</source>
-        <translation>按训练时的设置</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>Ask about the training as it is again</source>
-        <translation>重新按训练现有的设置计算</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>Backend</source>
-        <translation>后端</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>Batch</source>
-        <translation>批大小</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>Device</source>
-        <translation>设备</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>Examples a step</source>
-        <translation>每步的样本数</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>Optimizer</source>
-        <translation>优化器</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>Precision</source>
-        <translation>精度</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_controls.py"/>
-        <source>What if</source>
-        <translation>假设</translation>
-    </message>
-</context>
-<context>
     <name>MapModel</name>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>All parts of the layer; they are not all there at one time</source>
         <translation>该层的所有部分；它们不会同时存在</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Feature maps that stay until the backward pass has used them</source>
         <translation>保留到反向传播用完为止的特征图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Gradients</source>
         <translation>梯度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Kept</source>
         <translation>保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Kind</source>
         <translation>类型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Layer</source>
         <translation>层</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Note</source>
         <translation>说明</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Of those that are trained; not all are there at one time</source>
         <translation>被训练的权重的梯度；不会全部同时存在</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Optimizer</source>
         <translation>优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Parameters and states; exact</source>
         <translation>参数和状态；精确值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>The most that one use of the layer takes beside</source>
         <translation>该层一次使用另外占用的最大值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Together</source>
         <translation>合计</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>What the optimizer keeps for them; exact</source>
         <translation>优化器为它们保存的内容；精确值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/map_model.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Workspace</source>
         <translation>工作区</translation>
     </message>
 </context>
 <context>
-    <name>WhatIfSidebar</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_side.py"/>
-        <source>No single change that is known would save a MiB.</source>
-        <translation>没有已知的单项改动能省下 1 MiB。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_side.py"/>
-        <source>Peak over batch</source>
-        <translation>峰值与批大小</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/map_side.py"/>
-        <source>What would lower the peak</source>
-        <translation>怎样降低峰值</translation>
-    </message>
-</context>
-<context>
     <name>MapTotals</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Memory at the peak</source>
         <translation>峰值时的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Peak of a training step</source>
         <translation>一个训练步的峰值</translation>
     </message>
 </context>
 <context>
-    <name>FoldMemoryChart</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/study_charts.py"/>
-        <source>Peak memory of each fold</source>
-        <translation>各折的内存峰值</translation>
-    </message>
-</context>
-<context>
     <name>MemoryMapPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>A JSON file, as to_json wrote it</source>
         <translation>由 to_json 写出的 JSON 文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>A Python file with its classes; it is run in another process</source>
         <translation>含有其类的 Python 文件；在另一个进程中运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Architecture…</source>
         <translation>架构…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Back to the charts (Esc)</source>
         <translation>返回图表（Esc）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Charts</source>
         <translation>图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Copy the table</source>
         <translation>复制表格</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Copy the table as text (Ctrl+C)</source>
         <translation>将表格复制为文本（Ctrl+C）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Custom classes…</source>
         <translation>自定义类…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Device</source>
         <translation>设备</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>File and load cost…</source>
         <translation>文件与加载代价…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Layers</source>
         <translation>层</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Open model file…</source>
         <translation>打开模型文件…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>The map of a .keras, .h5 or .json file (Ctrl+Shift+O)</source>
         <translation>.keras、.h5 或 .json 文件的内存地图（Ctrl+Shift+O）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>View</source>
         <translation>视图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/memory_map.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>What is in the file, and what each way to load it takes</source>
         <translation>文件里有什么，以及每种加载方式的代价</translation>
     </message>
 </context>
 <context>
-    <name>FoldMetricChart</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/study_charts.py"/>
-        <source>Metric of all folds over epochs</source>
-        <translation>各折指标随轮的变化</translation>
-    </message>
-</context>
-<context>
     <name>ModelFileWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>In the file</source>
         <translation>文件中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Kind</source>
         <translation>类型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Layer</source>
         <translation>层</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Layers in the file</source>
         <translation>文件中的层</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Shapes</source>
         <translation>形状</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>What is in the file</source>
         <translation>文件里有什么</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>{file}: load cost and content</source>
         <translation>{file}：加载代价与内容</translation>
     </message>
@@ -1914,42 +1889,42 @@
 <context>
     <name>NoteDialog</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Cancel</source>
         <translation>取消</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Leave it as it was (Esc)</source>
         <translation>保持原样 (Esc)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Note</source>
         <translation>备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Note on {name}</source>
         <translation>{name} 的备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Save</source>
         <translation>保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Save the note (Ctrl+Return)</source>
         <translation>保存备注 (Ctrl+Return)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>What it was for, or what came of it</source>
         <translation>用途是什么，或结果如何</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/note_dialog.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>{n} of at most {most} letters</source>
         <translation>{n} / 最多 {most} 个字</translation>
     </message>
@@ -1957,17 +1932,17 @@
 <context>
     <name>PanelSizes</name>
     <message>
-        <location filename="../../kmonitor/desktop/panel_sizes.py"/>
+        <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
         <source>Height of the events: drag; double-click for the usual one</source>
         <translation>事件区的高度：拖动；双击恢复通常高度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panel_sizes.py"/>
+        <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
         <source>Width of the actions: drag; double-click for the usual one</source>
         <translation>操作区的宽度：拖动；双击恢复通常宽度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panel_sizes.py"/>
+        <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
         <source>Width of the list of runs: drag; double-click for the usual one</source>
         <translation>运行列表的宽度：拖动；双击恢复通常宽度</translation>
     </message>
@@ -1975,12 +1950,12 @@
 <context>
     <name>ReclaimTablePanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/qt/reclaims_view.py"/>
         <source>Enter shows a record in full, Ctrl+C copies the selected ones</source>
         <translation>Enter 显示完整记录，Ctrl+C 复制所选记录</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/qt/reclaims_view.py"/>
         <source>Reclaims</source>
         <translation>回收</translation>
     </message>
@@ -1988,7 +1963,7 @@
 <context>
     <name>RecordWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>Reclaim</source>
         <translation>回收</translation>
     </message>
@@ -1996,85 +1971,93 @@
 <context>
     <name>RecordsPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Below the charts</source>
         <translation>图表下方</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Copy the selected rows, or all, as text (Ctrl+C in the table)</source>
         <translation>将所选行（或全部）复制为文本（在表格中按 Ctrl+C）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Copy the table</source>
         <translation>复制表格</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Events</source>
         <translation>事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>One sentence for each event (Ctrl+1)</source>
         <translation>每个事件一句话 (Ctrl+1)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Reclaims</source>
         <translation>回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/records.py"/>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>What each save, collect, reload and restart gave back (Ctrl+2)</source>
         <translation>每次保存、清理、重新加载和重启释放了什么 (Ctrl+2)</translation>
     </message>
 </context>
 <context>
+    <name>RunEndWindow</name>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>End of a run</source>
+        <translation>运行的结束</translation>
+    </message>
+</context>
+<context>
     <name>RunHistoryPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>All runs</source>
         <translation>所有运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>Back to the charts (Esc)</source>
         <translation>返回图表 (Esc)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>Charts</source>
         <translation>图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>Enter opens a run on the charts, F2 renames it, Delete removes it</source>
         <translation>Enter 在图表中打开运行，F2 重命名，Delete 删除</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>Find runs</source>
         <translation>查找运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>History</source>
         <translation>历史</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>Name, host, model, note or date   Ctrl+F</source>
         <translation>名称、主机、模型、备注或日期   Ctrl+F</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
         <source>Words of name, host, model, note, job or id, or a date as 2026-11-22 (Ctrl+F)</source>
         <translation>名称、主机、模型、备注、作业或 ID 中的词，或日期如 2026-11-22 (Ctrl+F)</translation>
     </message>
@@ -2082,32 +2065,32 @@
 <context>
     <name>RunTreePanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
         <source>All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)</source>
         <translation>所有记录过的运行：查找、命名、备注和删除 (Ctrl+Shift+H)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
         <source>Connect to a host…</source>
         <translation>连接主机…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
         <source>Find run or host</source>
         <translation>查找运行或主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
         <source>Runs by host</source>
         <translation>按主机列出的运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
         <source>See the runs of another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
         <source>Words of a run's name or host (Ctrl+F); Enter goes to the first one</source>
         <translation>运行名称或主机中的词 (Ctrl+F)；Enter 转到第一个</translation>
     </message>
@@ -2115,7 +2098,7 @@
 <context>
     <name>SettingsController</name>
     <message>
-        <location filename="../../kmonitor/desktop/settings_controller.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
         <source>It could not be written: {why}.</source>
         <translation>无法写入：{why}。</translation>
     </message>
@@ -2123,153 +2106,125 @@
 <context>
     <name>SettingsWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Close</source>
         <translation>关闭</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Close the settings (Esc); they are in force already</source>
         <translation>关闭设置 (Esc)；更改已经生效</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>General</source>
         <translation>常规</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Guide</source>
         <translation>指南</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>History</source>
         <translation>历史</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Hosts</source>
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Keys</source>
         <translation>密钥</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/settings_window.py"/>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>What each setting means (F1)</source>
         <translation>每项设置的含义 (F1)</translation>
     </message>
 </context>
 <context>
-    <name>DetailWindow</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
-        <source>Close</source>
-        <translation>关闭</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
-        <source>Close this window (Esc)</source>
-        <translation>关闭此窗口 (Esc)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
-        <source>Copy</source>
-        <translation>复制</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
-        <source>Copy all of it as text</source>
-        <translation>将全部内容复制为文本</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/sheet.py"/>
-        <source>Evidence</source>
-        <translation>依据</translation>
-    </message>
-</context>
-<context>
     <name>StudyModel</name>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Fold</source>
         <translation>折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>From 0, as in the script</source>
         <translation>从 0 起，与脚本中相同</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>From 1; resumed: it went on where the try before was killed</source>
         <translation>从 1 起；续：从前一次尝试被终止处继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Growth</source>
         <translation>增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>How long it ran; of one that runs, an estimate of its whole time beside it</source>
         <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Of what its processes held, from begin to end</source>
         <translation>其进程所占内存从开始到结束的增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>RAM peak</source>
         <translation>内存峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>State</source>
         <translation>状态</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Steps</source>
         <translation>步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>The most that its processes held together</source>
         <translation>其所有进程合计占用的最大值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>The most that the framework's allocator took of its GPU</source>
         <translation>框架分配器在其 GPU 上占用的最大值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Time</source>
         <translation>时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Try</source>
         <translation>尝试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>VRAM peak</source>
         <translation>显存峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/item_models/study_model.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Why</source>
         <translation>原因</translation>
     </message>
@@ -2277,99 +2232,144 @@
 <context>
     <name>StudyPanel</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>About studies</source>
         <translation>关于研究</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Copy the table</source>
         <translation>复制表格</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Copy the table as text (Ctrl+C)</source>
         <translation>将表格复制为文本 (Ctrl+C)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Ledger</source>
         <translation>账目</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Metric</source>
         <translation>指标</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>RAM</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>VRAM</source>
         <translation>显存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/study.py"/>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>What run_folds does, its bounds and its words (F1)</source>
         <translation>run_folds 做什么，其上限和用词 (F1)</translation>
     </message>
 </context>
 <context>
-    <name>FoldGrid</name>
-    <message>
-        <location filename="../../kmonitor/desktop/panels/study_strip.py"/>
-        <source>Folds</source>
-        <translation>各折</translation>
-    </message>
-</context>
-<context>
     <name>VerdictWindow</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
+        <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
         <source>Ask the training for it, at its next safe point</source>
         <translation>请训练在下一个安全点执行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
+        <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
         <source>How to train many models…</source>
         <translation>如何训练许多模型…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
+        <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
         <source>Verdict</source>
         <translation>判定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/verdict_window.py"/>
+        <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
         <source>What a loop of models does to memory; run_folds and collect, in the guide</source>
         <translation>循环训练模型对内存的影响；指南中的 run_folds 和 collect</translation>
     </message>
 </context>
 <context>
-    <name>DeviceSplitPanel</name>
+    <name>WhatIfControls</name>
     <message>
-        <location filename="../../kmonitor/desktop/panels/vram_split.py"/>
-        <source>What the device holds</source>
-        <translation>设备中有什么</translation>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>As trained</source>
+        <translation>按训练时的设置</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/vram_split.py"/>
-        <source>not read</source>
-        <translation>未读到</translation>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Ask about the training as it is again</source>
+        <translation>重新按训练现有的设置计算</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Backend</source>
+        <translation>后端</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Batch</source>
+        <translation>批大小</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Examples a step</source>
+        <translation>每步的样本数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Precision</source>
+        <translation>精度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>What if</source>
+        <translation>假设</translation>
+    </message>
+</context>
+<context>
+    <name>WhatIfSidebar</name>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>No single change that is known would save a MiB.</source>
+        <translation>没有已知的单项改动能省下 1 MiB。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Peak over batch</source>
+        <translation>峰值与批大小</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>What would lower the peak</source>
+        <translation>怎样降低峰值</translation>
     </message>
 </context>
 <context>
     <name>_FolderDialog</name>
     <message>
-        <location filename="../../kmonitor/desktop/folder_opening.py"/>
+        <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
         <source>Open a folder with runs</source>
         <translation>打开含有运行的文件夹</translation>
     </message>
@@ -2377,12 +2377,12 @@
 <context>
     <name>_MissingDialog</name>
     <message>
-        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_controller.py"/>
         <source>The Python file with the model's classes</source>
         <translation>含有该模型的类的 Python 文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_controller.py"/>
         <source>The model's architecture, as to_json wrote it</source>
         <translation>模型的架构，由 to_json 写出</translation>
     </message>
@@ -2390,17 +2390,17 @@
 <context>
     <name>_ModelFileDialog</name>
     <message>
-        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_controller.py"/>
         <source>All files</source>
         <translation>所有文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_controller.py"/>
         <source>Models</source>
         <translation>模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/model_file_opening.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_controller.py"/>
         <source>Open a model file</source>
         <translation>打开模型文件</translation>
     </message>
@@ -2408,6328 +2408,6326 @@
 <context>
     <name>presenters</name>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source> and {n} more</source>
         <translation>，另有 {n} 个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source> of {steps}</source>
         <translation>，每轮 {steps}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source> or </source>
         <translation> 或 </translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>(variables of the model itself)</source>
         <translation>（模型自身的变量）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>, batch {size}</source>
         <translation>，批大小 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>, from epoch {epoch} on</source>
         <translation>，从第 {epoch} 轮起</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>, none of its epochs is left</source>
         <translation>，没有剩余的轮次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>, {n} of them in this process</source>
         <translation>，其中本进程 {n} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>, {optimizer} state {size}</source>
         <translation>，{optimizer} 状态 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>1 epoch</source>
         <translation>1 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>1 fold</source>
         <translation>1 折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>1 function</source>
         <translation>1 个函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_history.py"/>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/history/run_history.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>1 run</source>
         <translation>1 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>1 step</source>
         <translation>1 步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>1 trace</source>
         <translation>1 个追踪</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>1 trace held by `{name}` (a tf.function of the script)</source>
         <translation>1 个追踪被 `{name}` 持有（脚本中的 tf.function）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>1 trace in use by live models</source>
         <translation>1 个追踪由存活模型使用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>1 trial</source>
         <translation>1 次试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>10 times a second under the pointer, else 4: less than half of that.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits: five watched steps correct that</source>
         <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>; no more than the values scatter</source>
         <translation>；未超出数值的波动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>; nothing done, the last answer was a moment ago</source>
         <translation>；未做处理，因为刚刚处理过一次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>; too early to judge it</source>
         <translation>；时间太早，不作判断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>; too few epochs to judge it</source>
         <translation>；轮次太少，不作判断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>A cache of the data set does that; it is not proven</source>
         <translation>数据集缓存会如此，但未得到证明</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>A diagnosis looks at the next safe point at which Python objects have become more since the one before, and who holds traces; at the end of the epoch after, at which lines allocated memory. The training waits for it, less than a second as a rule, and its result does not change.</source>
         <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>A fault of kmonitor's own in {where}, {count} so far: {text}. Training goes on</source>
         <translation>kmonitor 自身在 {where} 出错，至今 {count} 次：{text}。训练继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>A folder is only looked at here; nothing in it is changed.</source>
         <translation>这里只查看文件夹，不更改其中任何内容。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
         <source>A host is lost</source>
         <translation>主机失联</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>A limit's grip</source>
         <translation>上限的手柄</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>A limit, the script or a user</source>
         <translation>上限、脚本或用户</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_card.py"/>
+        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
         <source>A loop of models in one process</source>
         <translation>一个进程中循环训练多个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
         <source>A part of the window failed ({time}).</source>
         <translation>窗口的一部分出过错（{time}）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>A part of the window failed.</source>
         <translation>窗口的一部分出错了。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>A reload is not possible in this process.</source>
         <translation>此进程中无法重新加载。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
         <source>A report was kept on this machine. kmonitor sends it nowhere.</source>
         <translation>报告只留存在本机，kmonitor 不会发送到任何地方。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
         <source>A run dies</source>
         <translation>运行异常终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
         <source>A run ends</source>
         <translation>运行结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>A save, collect or reload is running; the training waits for it.</source>
         <translation>正在保存、清理或重新加载，训练在等待。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>A webhook is written as https://HOST/PATH or http://HOST/PATH.</source>
         <translation>webhook 应写成 https://主机/路径 或 http://主机/路径。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>About what it takes in the hub</source>
         <translation>在 hub 中大约占用的空间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>About {size} of measured values, events, verdicts and notes leave the history on {where}, for everyone who looks at it. Checkpoints and all files of the training stay. This cannot be undone.</source>
         <translation>约 {size} 的测量值、事件、判定和备注将从 {where} 的历史中删除，所有查看者都不再看到。检查点和训练的所有文件保留。此操作无法撤销。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Add a chart, or take one away</source>
         <translation>添加或移除图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>Add the callback to your training script on this machine; the run appears here by itself, whatever is started first.</source>
         <translation>将回调加入本机的训练脚本，运行会自动出现在这里，先启动哪一个都可以。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Alerts</source>
         <translation>提醒</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Alerts come faster than they can be handed over; this one is not.</source>
         <translation>提醒来得太快，来不及送出；这一条未送出。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>All of the run, and follow it</source>
         <translation>显示整个运行并跟随</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Allocator</source>
         <translation>分配器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Allocator in use</source>
         <translation>分配器使用中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Allocator peak</source>
         <translation>分配器峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Already asked; it waits for its safe point.</source>
         <translation>已请求，正在等待安全点。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Also lets the variables go and makes them anew from the file, so that the allocator can join what they leave. Safe, and only done, with one optimizer, no tf.function of yours that uses the variables, and no distribution strategy; else they are kept and the record says why. The result of the training is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Also writes a .keras file beside the checkpoint, for other programs. That needs a copy of all weights in memory while it is written; if it fails, the checkpoint stands.</source>
         <translation>同时在检查点旁写入 .keras 文件，供其他程序使用。写入时内存中需有一份全部权重的副本；若失败，检查点仍然有效。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Another hub of the team keeps this run: connect to its host to ask anything of it.</source>
         <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Ask who runs it. If it was set up anew, follow what this says: {line}</source>
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Asked by</source>
         <translation>请求者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Asking the hub of this machine…</source>
         <translation>正在询问本机的 hub…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Asking the hub…</source>
         <translation>正在询问 hub…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Audit</source>
         <translation>审计</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Back</source>
         <translation>返回</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Back in the guide</source>
         <translation>在指南中返回</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Backend</source>
         <translation>后端</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Batch size</source>
         <translation>批大小</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_end.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>Before its end</source>
         <translation>结束之前</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Between fits</source>
         <translation>fit 间隙</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Calm</source>
         <translation>平缓</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/page.py"/>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Charts</source>
         <translation>图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Charts show the last data received; training may still be running.</source>
         <translation>图表显示最后收到的数据，训练可能仍在运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Checkpoint</source>
         <translation>检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Checkpoint saved {where}</source>
         <translation>检查点已保存（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Checksum</source>
         <translation>校验和</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Children</source>
         <translation>子进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Choose a device to see the largest batch that fits.</source>
         <translation>选择一个设备，即可看到放得下的最大批大小。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Class</source>
         <translation>类</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/flags.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
         <source>Click: its row in the table below</source>
         <translation>单击：在下方表格中定位该行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Close a page, a menu, a window; empty a search</source>
         <translation>关闭页面、菜单、窗口；清空查找</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
-        <location filename="../../kmonitor/presenters/keys.py"/>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Collect</source>
         <translation>清理</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>Collect automatically</source>
         <translation>自动清理</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Collect failed {where}</source>
         <translation>清理失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Collect released nothing {where}</source>
         <translation>清理未释放任何内容（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Collect, and reload if that left something to give back; never a restart</source>
         <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Collect, on the right, is the lightest; or set a limit on a chart.</source>
         <translation>右侧的“清理”最轻；也可在图表上设置上限。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Collect: let go of what is retained</source>
         <translation>清理：释放滞留的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Collected {where}</source>
         <translation>已清理（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Compare</source>
         <translation>比较</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Compare and accept it once in a terminal: {line}</source>
         <translation>请在终端中核对并接受一次：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Compare the selected runs</source>
         <translation>比较所选运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/comparison.py"/>
         <source>Comparison, {metric}</source>
         <translation>比较，{metric}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Compiled</source>
         <translation>编译</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Compiled by XLA</source>
         <translation>由 XLA 编译</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Connect to a host</source>
         <translation>连接主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Connected to the hub on {host}</source>
         <translation>已连接 {host} 上的 hub</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>Connecting to the hub…</source>
         <translation>正在连接 hub…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Connecting…</source>
         <translation>连接中…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Connection to the hub lost at {time}.</source>
         <translation>与 hub 的连接于 {time} 断开。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Connection to {host} lost at {time}.</source>
         <translation>与 {host} 的连接于 {time} 断开。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Container limit</source>
         <translation>容器上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Copy the selected rows as text</source>
         <translation>将所选行复制为文本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Counted by the garbage collector; growth since the diagnosis before</source>
         <translation>由垃圾回收器统计；增长相对于上一次诊断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Delete (asked first)</source>
         <translation>删除（先询问）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Delete run</source>
         <translation>删除运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Delete {n} runs</source>
         <translation>删除 {n} 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Delete {n} runs?</source>
         <translation>删除 {n} 个运行？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Delete “{name}”?</source>
         <translation>删除“{name}”？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Delete…</source>
         <translation>删除…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>Demo is starting…</source>
         <translation>演示启动中…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
-        <location filename="../../kmonitor/presenters/keys.py"/>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Diagnose</source>
         <translation>诊断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Diagnose failed {where}</source>
         <translation>诊断失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Diagnosed {where}</source>
         <translation>已诊断（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Diagnosis after epoch {epoch}: {found}</source>
         <translation>第 {epoch} 轮后的诊断：{found}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Diagnosis before, after</source>
         <translation>上一次、下一次诊断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Diagnosis, followed to the end of epoch {epoch}: {found}</source>
         <translation>诊断，跟踪至第 {epoch} 轮结束：{found}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>Each way to load the file is tried in new processes, forth and back. That takes some seconds a process, and the model's memory.</source>
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Else resident</source>
         <translation>其他常驻</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>End the training after this epoch</source>
         <translation>在本轮后结束训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Ended, in all its fits</source>
         <translation>所有 fit 中已结束的</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Environment</source>
         <translation>环境</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Epoch</source>
         <translation>轮次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Epoch and step of the training, and the time</source>
         <translation>训练的轮次和步，以及时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Epoch duration</source>
         <translation>每轮时长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Epochs</source>
         <translation>轮次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Error</source>
         <translation>错误</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/record_sections.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Events</source>
         <translation>事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Events below the charts</source>
         <translation>图表下方的事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Events that were lost on the way; charts show a gap there</source>
         <translation>途中丢失的事件，图表在该处有缺口</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Events {first} to {last} are missing: {why}</source>
         <translation>缺少事件 {first} 至 {last}：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Everywhere</source>
         <translation>任何位置</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Export its data</source>
         <translation>导出其数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Export the data of all runs drawn</source>
         <translation>导出所绘制的所有运行的数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Failed</source>
         <translation>失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Figure</source>
         <translation>数值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>File</source>
         <translation>文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/file_dialog_words.py"/>
+        <location filename="../../kmonitor/ui/widgets/dialogs.py"/>
         <source>Files of type:</source>
         <translation>文件类型：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Find a run or host</source>
         <translation>查找运行或主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Find in the guide</source>
         <translation>在指南中查找</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Find runs</source>
         <translation>查找运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Finished</source>
         <translation>已完成</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>First, last row</source>
         <translation>第一行、最后一行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Fit</source>
         <translation>Fit</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} began: {model}</source>
         <translation>第 {fit} 次 fit 开始：{model}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} ended early {done}: {why}</source>
         <translation>第 {fit} 次 fit 提前结束（{done}）：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} failed {done}: {error}</source>
         <translation>第 {fit} 次 fit 失败（{done}）：{error}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} finished {done}</source>
         <translation>第 {fit} 次 fit 完成（{done}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} stopped {done}</source>
         <translation>第 {fit} 次 fit 停止（{done}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} was interrupted {done}</source>
         <translation>第 {fit} 次 fit 被中断（{done}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Fit {n}</source>
         <translation>第 {n} 次 fit</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Fold</source>
         <translation>折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Folds</source>
         <translation>各折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>Folds tell of their epochs where a fit has a MonitorCallback.</source>
         <translation>fit 中有 MonitorCallback 时，各折才会报告其轮。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>Framework allocator (CPU)</source>
         <translation>框架分配器 (CPU)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Free</source>
         <translation>空闲</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Free inside the framework's pool</source>
         <translation>框架内存池中的空闲部分</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>From its start to its last event</source>
         <translation>从开始到最后一个事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>From one trace to the next changed: {what}</source>
         <translation>相邻两次追踪之间的变化：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>From one trace to the next no tensor changed its shape or type: a Python number or object did, or the function itself was made anew</source>
         <translation>相邻两次追踪之间没有张量改变形状或类型：改变的是 Python 数值或对象，或者函数本身被重新创建</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Functions</source>
         <translation>函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Functions with their live traces; first those that hold what is dead or too many</source>
         <translation>函数及其存活追踪；持有失效或过多追踪的在前</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>GPU</source>
         <translation>GPU</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU and allocator</source>
         <translation>GPU 与分配器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU in all</source>
         <translation>GPU 总量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>GPU memory, all processes</source>
         <translation>GPU 显存，所有进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>GPU memory, this process</source>
         <translation>GPU 显存，本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>GPU out of memory in about {n} more models ({low} to {high})</source>
         <translation>大约再训练 {n} 个模型（{low} 到 {high}）后显存耗尽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>GPU out of memory in {n} more models at the earliest</source>
         <translation>最早再训练 {n} 个模型后显存耗尽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>GPU out of memory with the next model</source>
         <translation>再训练一个模型显存就会耗尽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU power</source>
         <translation>GPU 功耗</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU temperature</source>
         <translation>GPU 温度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU utilisation</source>
         <translation>GPU 利用率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>GPU {n} memory, all processes</source>
         <translation>GPU {n} 显存，所有进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>GPU {n} power</source>
         <translation>GPU {n} 功耗</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>GPU {n} temperature</source>
         <translation>GPU {n} 温度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>GPU {n} utilisation</source>
         <translation>GPU {n} 利用率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU, all processes</source>
         <translation>GPU，所有进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU, this process</source>
         <translation>GPU，本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Give it your key: {line}   Or unlock the key: ssh-add</source>
         <translation>向其添加您的密钥：{line}   或解锁密钥：ssh-add</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>Given up; nothing of it is shown.</source>
         <translation>已放弃；不显示任何结果。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_parts.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>Gradients</source>
         <translation>梯度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Gradients, workspace, rounding</source>
         <translation>梯度、工作区、取整</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Graph</source>
         <translation>计算图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Graph size</source>
         <translation>计算图大小</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Growth</source>
         <translation>增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Guide and other windows</source>
         <translation>指南与其他窗口</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Guide, at the page about what is looked at</source>
         <translation>指南，打开与当前内容相关的页面</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>HDF5 model</source>
         <translation>HDF5 模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>HDF5, weights alone</source>
         <translation>HDF5，只有权重</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Hang</source>
         <translation>挂起</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Higher, lower</source>
         <translation>升高、降低</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/last_minute.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>Highest of {n} samples: {amount}</source>
         <translation>{n} 个采样中的最高值：{amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>History and comparison</source>
         <translation>历史与比较</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>History of all runs</source>
         <translation>所有运行的历史</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Hold the charts; follow again</source>
         <translation>定格图表；再次跟随</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Hold the training after the running batch</source>
         <translation>在当前批次后暂停训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Host</source>
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Host could give</source>
         <translation>主机可提供</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alerts.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>
         <source>Host lost</source>
         <translation>主机失联</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>How it goes, or how it ended</source>
         <translation>进展如何，或如何结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>How long the training waited</source>
         <translation>训练等待了多久</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>How the peak grows with the batch is not known.</source>
         <translation>峰值如何随批大小增长尚不可知。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Hub not reached</source>
         <translation>无法访问 hub</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>In the app</source>
         <translation>在应用中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>In the first epoch it rose by more than {rise}, and hardly since</source>
         <translation>第一轮中上升超过 {rise}，此后几乎不变</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_dry_run.py"/>
+        <location filename="../../kmonitor/ui/limits/dry_run.py"/>
         <source>In the {span} measured, {limit} was crossed {times}: about {n} × {action}.</source>
         <translation>在已测量的 {span} 内，越过 {limit} 共 {times}：约 {n} × {action}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_dry_run.py"/>
+        <location filename="../../kmonitor/ui/limits/dry_run.py"/>
         <source>In the {span} measured, {limit} was never crossed.</source>
         <translation>在已测量的 {span} 内，从未越过 {limit}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>In this machine's time</source>
         <translation>以本机时间显示</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>In use by the framework</source>
         <translation>框架正在使用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>In use by the framework, before → after</source>
         <translation>框架使用中的内存，之前 → 之后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>In use, resident: weights, optimizer, states</source>
         <translation>使用中，常驻：权重、优化器、状态</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>In use, transient: this moment of the step</source>
         <translation>使用中，暂时：此刻的训练步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>In {size}: a batch of {certain} is certain, {likely} by the estimate.</source>
         <translation>{size}：批大小 {certain} 肯定放得下，按估计可到 {likely}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>In {size}: {likely} by the estimate; none is certain.</source>
         <translation>{size}：按估计可到 {likely}；没有肯定放得下的。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_controls.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Input size</source>
         <translation>输入尺寸</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Install it there from a clone: {line}   Where it is in an environment that no login enters, name its command: {command}</source>
         <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Install it: {line}</source>
         <translation>请安装：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Install that version here.</source>
         <translation>请在这里安装那个版本。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Install this version there from a clone: {line}</source>
         <translation>在那里从克隆安装此版本：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Interrupted</source>
         <translation>已中断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>It is not connected now.</source>
         <translation>现在未连接。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>It is off, asleep, or in a network that this machine does not reach.</source>
         <translation>它已关机、休眠，或处于本机无法访问的网络中。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>It is pinned.</source>
         <translation>它已固定。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Its clock is {time} {how} this machine's.</source>
         <translation>其时钟比本机{how} {time}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Its hub is that of {host}: its runs are there.</source>
         <translation>其 hub 就是 {host} 的 hub：运行列在那里。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Its process is gone without a word; the cause is unknown.</source>
         <translation>进程无声消失，原因未知。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Its process lives but sends nothing: a long trace or collection may hold it.</source>
         <translation>进程存活但没有发送数据：可能正在进行较长的追踪或清理。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Its settings</source>
         <translation>其设置</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Its ssh server is not running, or listens on another port (Port in ~/.ssh/config).</source>
         <translation>其 ssh 服务未运行，或监听其他端口（~/.ssh/config 中的 Port）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Its ssh server needs AllowStreamLocalForwarding yes (sshd_config).</source>
         <translation>其 ssh 服务器需要 AllowStreamLocalForwarding yes（sshd_config）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_end.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` makes a model of it</source>
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>JAX does not tell the memory of {name}</source>
         <translation>JAX 不报告 {name} 的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>JAX has not started its devices yet</source>
         <translation>JAX 尚未启动其设备</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>JAX takes three quarters of the GPU at the start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU says nothing of what the model needs.</source>
         <translation>除非设置 XLA_PYTHON_CLIENT_PREALLOCATE=false，JAX 一开始就占用 GPU 的四分之三：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>JAX' allocator cannot be read: {why}</source>
         <translation>无法读取 JAX 的分配器：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>JSON, architecture alone</source>
         <translation>JSON，只有架构</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Job</source>
         <translation>作业</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Keep</source>
         <translation>保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Keep it</source>
         <translation>保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Keep it running</source>
         <translation>继续运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Keep it when old runs are removed to save room</source>
         <translation>为腾出空间而移除旧运行时保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Keep less</source>
         <translation>减少保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Keep less history?</source>
         <translation>减少保留的历史？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Keep the variables (assign)</source>
         <translation>保留变量 (assign)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_parts.py"/>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Kept for backward</source>
         <translation>为反向传播保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Keras archive</source>
         <translation>Keras 归档</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Keras has made no step function of this model, so there was nothing to reload; {why}</source>
         <translation>Keras 没有为此模型生成步函数，因此没有可重新加载的内容；{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Keras' logs, at each epoch's end</source>
         <translation>Keras 日志，每轮结束时</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Killed</source>
         <translation>被终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Last checkpoint</source>
         <translation>最近的检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Last checkpoint epoch {n}</source>
         <translation>最近的检查点：第 {n} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Last readings</source>
         <translation>最后读数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Layer</source>
         <translation>层</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Layers</source>
         <translation>层</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Learning rate</source>
         <translation>学习率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Leave it as it was</source>
         <translation>保持原样</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Ledger</source>
         <translation>账目</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Left to start again {where}</source>
         <translation>已退出以重新启动（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Let go of traces that dead models left behind, and of garbage; the model stays</source>
         <translation>释放已失效模型留下的追踪和垃圾；模型保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Let the training go on</source>
         <translation>让训练继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Level</source>
         <translation>级别</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Limit noted {where}</source>
         <translation>已记录越过上限（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Limits</source>
         <translation>上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Limits in force: {limits}</source>
         <translation>生效的上限：{limits}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Lively</source>
         <translation>流畅</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_feed.py"/>
-        <location filename="../../kmonitor/presenters/compare.py"/>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <location filename="../../kmonitor/ui/compare/comparison.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>Loading…</source>
         <translation>加载中…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Look at the next safe point at what grows and who holds it</source>
         <translation>在下一个安全点查看什么在增长、被谁持有</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/file_dialog_words.py"/>
+        <location filename="../../kmonitor/ui/widgets/dialogs.py"/>
         <source>Look in:</source>
         <translation>查找范围：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Loss</source>
         <translation>损失</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Lost</source>
         <translation>失联</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/page.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Made by kmonitor {version} on {moment}.</source>
         <translation>由 kmonitor {version} 于 {moment} 生成。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Make the variables anew (recreate)</source>
         <translation>重新创建变量 (recreate)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Measured: nothing that is counted, at batch {batch} ({source})</source>
         <translation>实测：没有可统计的内容，批大小 {batch}（{source}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Measured: {size} at batch {batch} ({source})</source>
         <translation>实测：{size}，批大小 {batch}（{source}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>Medians of memory, and the least time. Memory is the process's RAM above what it had with the framework imported; no GPU is used. The order of data and the seeds of your script are in no model file.</source>
         <translation>内存为中位数，时间为最短值。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Memory</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>Memory map</source>
         <translation>内存地图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Memory map of a model file</source>
         <translation>模型文件的内存地图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Memory map of the selected run</source>
         <translation>所选运行的内存地图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Metric</source>
         <translation>指标</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Metrics</source>
         <translation>指标</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Model</source>
         <translation>模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>Model file</source>
         <translation>模型文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Model {model}: 1 layer, {parameters} parameters ({size})</source>
         <translation>模型 {model}：1 层，{parameters} 个参数（{size}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Model {model}: {layers} layers, {parameters} parameters ({size})</source>
         <translation>模型 {model}：{layers} 层，{parameters} 个参数（{size}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Model {name}</source>
         <translation>模型 {name}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>Models (fits)</source>
         <translation>模型（fit 次数）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Move the crosshair of all charts</source>
         <translation>移动所有图表的十字线</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Much higher, much lower</source>
         <translation>大幅升高、大幅降低</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Name</source>
         <translation>名称</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>Name its architecture, a JSON file as model.to_json() writes it.</source>
         <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>Name the Python file with its classes: it is run in a process of its own. Code that is inside the file runs only with kmonitor map --allow-code.</source>
         <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/page.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Names and texts are those of the script.</source>
         <translation>名称和文本来自脚本。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Next place that was found</source>
         <translation>找到的下一处</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Next, previous control</source>
         <translation>下一个、上一个控件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Next, previous part of the window</source>
         <translation>窗口的下一个、上一个部分</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Next, previous row</source>
         <translation>下一行、上一行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>No GPU is read here: these are the figures of the framework's allocator for the CPU, whose memory is part of the process's RAM.</source>
         <translation>这里没有读取 GPU：这些是框架的 CPU 分配器的数字，其内存是进程 RAM 的一部分。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_log.py"/>
+        <location filename="../../kmonitor/ui/events/event_log.py"/>
         <source>No actions yet.</source>
         <translation>尚无操作。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>No checkpoint was saved</source>
         <translation>没有保存过检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>No checkpoint yet</source>
         <translation>尚无检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>No data</source>
         <translation>无数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>No data for {time}</source>
         <translation>{time} 无数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>No data here</source>
         <translation>此处无数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>No data in this range</source>
         <translation>此范围内无数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>No data, or no number, here</source>
         <translation>此处没有数据，或不是数值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>No fold has told of an epoch yet.</source>
         <translation>还没有哪一折报告过轮。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>No fold has told of its memory yet.</source>
         <translation>还没有哪一折报告过内存。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>No host is called {host}.</source>
         <translation>没有名为 {host} 的主机。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>No key may connect.</source>
         <translation>没有密钥可以连接。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>No limit in force</source>
         <translation>没有生效的上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>No limit is set.</source>
         <translation>未设置上限。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>No limit is set. Drag the dotted line of a chart:</source>
         <translation>未设置上限。拖动图表中的虚线：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>No model was told.</source>
         <translation>未告知模型。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>No note</source>
         <translation>无备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>No number yet.</source>
         <translation>还没有数值。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>No rule covers {kinds}: assumed, and the interval is wider</source>
         <translation>没有规则覆盖 {kinds}：按假定计算，区间更宽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/run_history.py"/>
         <source>No run fits what is asked for. Clear the filters to see all of them.</source>
         <translation>没有符合条件的运行。清除筛选可查看全部。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>No run is selected.</source>
         <translation>没有选中运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>No run or host is called “{search}”.</source>
         <translation>没有名为“{search}”的运行或主机。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>No run selected</source>
         <translation>未选择运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>No runs yet.</source>
         <translation>尚无运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/run_history.py"/>
         <source>No runs yet. Each training with MonitorCallback() will be listed here.</source>
         <translation>尚无运行。每次使用 MonitorCallback() 的训练都会列在这里。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>No step for {time}</source>
         <translation>{time} 没有训练步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_log.py"/>
+        <location filename="../../kmonitor/ui/events/event_log.py"/>
         <source>No warnings.</source>
         <translation>没有警告。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Nobody, as far as could be seen.</source>
         <translation>目前看来没有。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_choices.py"/>
+        <location filename="../../kmonitor/ui/charts/arrangement.py"/>
         <source>None</source>
         <translation>无</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare.py"/>
+        <location filename="../../kmonitor/ui/compare/comparison.py"/>
         <source>None of these runs measured it.</source>
         <translation>这些运行都没有测量它。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Not Keras' own</source>
         <translation>非 Keras 自带</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Not available</source>
         <translation>不可用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Not corrected by measurements: {why}</source>
         <translation>未按实测校正：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Not counted.</source>
         <translation>未统计。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Not even a batch of 1 is expected to fit {size}.</source>
         <translation>预计连批大小 1 也放不进 {size}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Not measured: {why}</source>
         <translation>未实测：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Not possible in this process.</source>
         <translation>此进程中不可用。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Not run</source>
         <translation>未运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Not saved</source>
         <translation>未保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Note</source>
         <translation>备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Note…</source>
         <translation>备注…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Nothing has been reclaimed in this run yet. Each save, collect, reload and restart appears here with what was used before and after, what was let go, and who holds the rest.</source>
         <translation>此运行尚未回收过任何内容。每次保存、清理、重新加载和重启都会列在这里，包括前后的用量、释放了什么、其余由谁持有。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_log.py"/>
-        <location filename="../../kmonitor/report/record_sections.py"/>
+        <location filename="../../kmonitor/ui/events/event_log.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Nothing has happened yet.</source>
         <translation>尚未发生任何事。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_end.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>Nothing of it was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves as it goes, and goes on after a crash</source>
         <translation>没有保存任何状态。`kmonitor run --resume-after-crash 3 -- python ...` 会边运行边保存，并在崩溃后继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Nothing was done yet.</source>
         <translation>尚无任何操作。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/page.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Nothing was judged: no epoch has ended.</source>
         <translation>未作判定：没有轮次结束。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/record_sections.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Nothing was reclaimed.</source>
         <translation>未回收任何内容。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Of</source>
         <translation>对象</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Of all that was measured: {range}</source>
         <translation>全部测量值的范围：{range}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Of it resident and transient</source>
         <translation>其中常驻与暂时的部分</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Of the training data</source>
         <translation>训练数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Of the validation data</source>
         <translation>验证数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Older ones: kmonitor audit --last N</source>
         <translation>更早的：kmonitor audit --last N</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>On {host}: {what}</source>
         <translation>{host} 上：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Only tell</source>
         <translation>仅提醒</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Open</source>
         <translation>打开</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Open a folder</source>
         <translation>打开文件夹</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>Open the model's file: with it other lengths can be tried.</source>
         <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Open the row in full</source>
         <translation>完整打开该行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Open the run on the charts</source>
         <translation>在图表中打开运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Operations in live traces, before → after</source>
         <translation>存活追踪中的算子，之前 → 之后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/map_parts.py"/>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Optimizer</source>
         <translation>优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Optimizer state</source>
         <translation>优化器状态</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Optimizer's state</source>
         <translation>优化器状态</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Other processes</source>
         <translation>其他进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Other ways to save or reload, on its button</source>
         <translation>保存或重新加载的其他方式（在其按钮上）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Other ways: {title}</source>
         <translation>其他方式：{title}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Out of memory</source>
         <translation>内存不足</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Output</source>
         <translation>输出</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Pause</source>
         <translation>暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Pause failed {where}</source>
         <translation>暂停失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Pause, resume</source>
         <translation>暂停、继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Paused</source>
         <translation>已暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Paused after step {step} of epoch {n}; Resume lets it go on</source>
         <translation>已在第 {n} 轮第 {step} 步后暂停；点“继续”恢复训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Paused in epoch {n}; Resume lets it go on</source>
         <translation>已在第 {n} 轮暂停；点“继续”恢复训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Paused {where}</source>
         <translation>已暂停（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Paused; Resume lets it go on</source>
         <translation>已暂停；点“继续”恢复训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Peak</source>
         <translation>峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>Peak memory</source>
         <translation>内存峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>Peak memory, {unit}</source>
         <translation>内存峰值，{unit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Peak over batch: {low} at {first}, {high} at {last}.</source>
         <translation>峰值与批大小：{first} 时 {low}，{last} 时 {high}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Pin</source>
         <translation>固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Pin, unpin</source>
         <translation>固定、取消固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Pinned are {n} of them.</source>
         <translation>其中 {n} 个已固定。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Pinned: it is never removed to save room</source>
         <translation>已固定：不会为腾出空间而移除</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Precision</source>
         <translation>精度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Press the button that has the focus</source>
         <translation>按下有焦点的按钮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Previous, next run, where no list has the focus</source>
         <translation>上一个、下一个运行（列表没有焦点时）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Previous, next run, wherever the focus is</source>
         <translation>上一个、下一个运行（无论焦点在哪里）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Process</source>
         <translation>进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Process died: {why}</source>
         <translation>进程异常终止：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process ended after a stop</source>
         <translation>进程在停止请求后结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Process ended with exit status {status}</source>
         <translation>进程以退出状态 {status} 结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process ends to start again</source>
         <translation>进程结束以便重新启动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process failed: {error}</source>
         <translation>进程失败：{error}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process finished</source>
         <translation>进程已完成</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Process was ended by {signal}</source>
         <translation>进程被 {signal} 结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Process was ended by {why}</source>
         <translation>进程被结束：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process was interrupted</source>
         <translation>进程被中断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Process was killed for want of memory</source>
         <translation>进程因内存不足被杀死</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process {pid} started on {host}</source>
         <translation>进程 {pid} 已在 {host} 上启动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Process {pid}, version {version}, {rows} events stored</source>
         <translation>进程 {pid}，版本 {version}，已存储 {rows} 个事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Processes</source>
         <translation>进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Pruned</source>
         <translation>已剪枝</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Puts the saved values into the variables that there are. Always safe.</source>
         <translation>将保存的值写回现有变量。始终安全。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>PyTorch</source>
         <translation>PyTorch</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>PyTorch has not started its GPU yet</source>
         <translation>PyTorch 尚未启动其 GPU</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is free inside back to the driver; it makes no room for PyTorch itself.</source>
         <translation>PyTorch 把释放的内存留在内存池中。torch.cuda.empty_cache() 把池中空闲的部分还给驱动；它不会为 PyTorch 自己腾出空间。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>PyTorch's allocator cannot be read: {why}</source>
         <translation>无法读取 PyTorch 的分配器：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct that</source>
         <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Python keeps objects</source>
         <translation>Python 持有对象</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Python keeps what is allocated, most of it at {line}</source>
         <translation>Python 滞留已分配的内存，大部分在 {line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Python memory by line</source>
         <translation>按代码行统计的 Python 内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Python objects by type</source>
         <translation>按类型统计的 Python 对象</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>RAM</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/last_minute.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>RAM in the last {time}: {first} to {last}, {rate}</source>
         <translation>最后 {time} 的内存：{first} 至 {last}，{rate}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>RAM peak</source>
         <translation>内存峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>RAM up to {size}</source>
         <translation>内存最高 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_memory.py"/>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>RAM {size}</source>
         <translation>内存 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>RAM, children</source>
         <translation>内存，子进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>RAM, this process</source>
         <translation>内存，本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>RAM, unique to it</source>
         <translation>内存，独占</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Ran</source>
         <translation>运行时长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Reading</source>
         <translation>读数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Reading the file…</source>
         <translation>正在读取文件…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>Reckoned anew after the last reload and one epoch of warm-up</source>
         <translation>在上次重新加载并预热一轮之后重新计算</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Reclaim</source>
         <translation>回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>Reclaim automatically</source>
         <translation>自动回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Reclaim: collect, then more if that is not enough</source>
         <translation>回收：先清理，不够再进一步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Reclaim: collect, then reload if it did not help</source>
         <translation>回收：先清理，无效再重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Reclaiming</source>
         <translation>回收中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/record_sections.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Reclaims</source>
         <translation>回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Reclaims below the charts</source>
         <translation>图表下方的回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Registered functions</source>
         <translation>已注册函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Registered functions, before → after</source>
         <translation>已注册函数，之前 → 之后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Released</source>
         <translation>已释放</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Reload</source>
         <translation>重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>Reload automatically</source>
         <translation>自动重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Reload failed {where}</source>
         <translation>重新加载失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Reload on the right does it now; a limit on a chart by itself.</source>
         <translation>右侧的“重新加载”立即执行；图表上的上限则自动执行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Reload released nothing {where}</source>
         <translation>重新加载未释放任何内容（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Reloaded {where}</source>
         <translation>已重新加载（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Remove host</source>
         <translation>移除主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Remove it from the history</source>
         <translation>从历史中删除</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Remove it with the others when old runs are removed to save room</source>
         <translation>为腾出空间而移除旧运行时一并移除</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Remove “{host}”?</source>
         <translation>移除“{host}”？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Rename</source>
         <translation>重命名</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Rename it</source>
         <translation>重命名</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Rename…</source>
         <translation>重命名…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Report as one HTML file</source>
         <translation>报告，一个 HTML 文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Resident set of the process, before → after</source>
         <translation>进程的常驻内存，之前 → 之后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Restart</source>
         <translation>重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>Restart automatically</source>
         <translation>自动重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Restart failed {where}</source>
         <translation>重启失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Restart process</source>
         <translation>重启进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Restart the process</source>
         <translation>重启进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Restart the process and resume</source>
         <translation>重启进程并继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Restart the process of “{name}”?</source>
         <translation>重启“{name}”的进程？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Restarted {where}</source>
         <translation>已重启（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Restarting</source>
         <translation>重启中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Result</source>
         <translation>结果</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Resume</source>
         <translation>继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Resume failed {where}</source>
         <translation>继续失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Resumed {where}</source>
         <translation>已继续（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Retry</source>
         <translation>重试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Retry now</source>
         <translation>立即重试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Retrying in {time}.</source>
         <translation>{time} 后重试。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Retrying now.</source>
         <translation>正在重试。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Revoke key</source>
         <translation>撤销密钥</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Revoke “{name}”?</source>
         <translation>撤销“{name}”？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>Run</source>
         <translation>运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Running</source>
         <translation>运行中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Runs and charts</source>
         <translation>运行与图表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>Runs are shown once the hub can start.</source>
         <translation>hub 启动后会显示运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Runs that ended more than {n} days ago</source>
         <translation>{n} 天以前结束的运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>SIGINT, sent to it alone</source>
         <translation>SIGINT，只发给了它</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Save</source>
         <translation>保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Save + Clear + Reload</source>
         <translation>保存 + 清空 + 重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
-        <location filename="../../kmonitor/presenters/keys.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Save a checkpoint</source>
         <translation>保存检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Save a checkpoint and a .keras file</source>
         <translation>保存检查点和 .keras 文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Save a checkpoint at the end of this epoch</source>
         <translation>在本轮结束时保存检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Save a note</source>
         <translation>保存备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Save checkpoint</source>
         <translation>保存检查点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Save failed {where}</source>
         <translation>保存失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Save, clear and reload</source>
         <translation>保存、清空并重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Save, clear the session and reload at the end of this epoch; same result</source>
         <translation>在本轮结束时保存、清空会话并重新加载；结果不变</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Saved</source>
         <translation>保存时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Script</source>
         <translation>脚本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Search goes on: {function}, {over} were over</source>
         <translation>搜索继续：{function}，其中 {over} 次试验已结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Search: {function}</source>
         <translation>搜索：{function}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>See how it is spelled in ~/.ssh/config, and whether this machine is in its network.</source>
         <translation>请检查 ~/.ssh/config 中的拼写，以及本机是否在其网络中。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Select a run.</source>
         <translation>请选择运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Select all rows</source>
         <translation>选择所有行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Select one run.</source>
         <translation>请选择一个运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Select one to open or name it; several, with Shift or Ctrl, to compare.</source>
         <translation>选择一个可打开或命名；用 Shift 或 Ctrl 选择多个可比较。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_page.py"/>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>Select one, or open a model file: .keras, .h5, or a model's .json.</source>
         <translation>请选择一个运行，或打开模型文件：.keras、.h5 或模型的 .json。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Select two to six runs (Shift or Ctrl).</source>
         <translation>请选择 2 到 6 个运行（Shift 或 Ctrl）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_controls.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Sequence length</source>
         <translation>序列长度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Set limits</source>
         <translation>设置上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Set the limit</source>
         <translation>设置上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Settings</source>
         <translation>设置</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Show it on the charts</source>
         <translation>在图表中显示</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Show them on one chart, and what differs</source>
         <translation>在同一图表中显示，并列出差异</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Showing {folder}, read only</source>
         <translation>正在显示 {folder}（只读）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>Shown after the first steps of an epoch.</source>
         <translation>一轮的前几步之后显示。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>Shown once a fit has begun.</source>
         <translation>fit 开始后显示。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Shown once an epoch has told it.</source>
         <translation>有轮次给出数值后显示。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Size</source>
         <translation>大小</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Source</source>
         <translation>来源</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Source, or why there is none</source>
         <translation>来源，或没有的原因</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/page.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Source: {source}</source>
         <translation>来源：{source}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Sparing</source>
         <translation>节省</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>Start the demo</source>
         <translation>启动演示</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Start the script again in a new process at the end of this epoch, and resume</source>
         <translation>在本轮结束时于新进程中再次启动脚本并继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Started</source>
         <translation>开始时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Starting</source>
         <translation>启动中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
-        <location filename="../../kmonitor/presenters/first_start.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>Starting the hub…</source>
         <translation>正在启动 hub…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
-        <location filename="../../kmonitor/report/environment_section.py"/>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>State</source>
         <translation>状态</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Step</source>
         <translation>步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Step time</source>
         <translation>步时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>Step time, last epoch</source>
         <translation>步时间，最后一轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>Step time, median of all epochs</source>
         <translation>步时间，所有轮次的中位数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Steps</source>
         <translation>步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Steps an epoch</source>
         <translation>每轮步数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Steps of this epoch</source>
         <translation>本轮的步数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Still held</source>
         <translation>仍被持有</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>Still working: {done} of {all} events read</source>
         <translation>仍在处理：已读取 {done} / {all} 个事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>Still working…</source>
         <translation>仍在处理…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Stop</source>
         <translation>停止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Stop failed {where}</source>
         <translation>停止失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Stop the training (asked first)</source>
         <translation>停止训练（先询问）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Stop training</source>
         <translation>停止训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Stop “{name}”?</source>
         <translation>停止“{name}”？</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Stopped</source>
         <translation>已停止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Stopped {where}</source>
         <translation>已停止（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Stored</source>
         <translation>存储</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Study of 1 fold goes on: {function}, {over} were over</source>
         <translation>1 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Study of 1 fold: {function}</source>
         <translation>1 折的研究：{function}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Study of {folds} folds goes on: {function}, {over} were over</source>
         <translation>{folds} 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Study of {folds} folds: {function}</source>
         <translation>{folds} 折的研究：{function}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Tables and lists</source>
         <translation>表格与列表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>TensorFlow</source>
         <translation>TensorFlow</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>TensorFlow does not tell how large its pool is</source>
         <translation>TensorFlow 不告知其内存池有多大</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>TensorFlow has not started its devices yet</source>
         <translation>TensorFlow 尚未启动其设备</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>TensorFlow keeps what it once took from the GPU until its process ends: after a reload, or after the model is gone, the driver and nvidia-smi show as much as before. What falls is what is in use. What is free inside the pool serves the same process at once, and no other.</source>
         <translation>TensorFlow 从 GPU 取得的内存会一直保留到进程结束：重新加载之后，或模型不在之后，驱动和 nvidia-smi 显示的和以前一样多。下降的是正在使用的部分。池中空闲的部分可立即供同一进程使用，其他进程不能用。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>TensorFlow's allocator cannot be read: {why}</source>
         <translation>无法读取 TensorFlow 的分配器：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>That takes some seconds, most of them for the framework to start.</source>
         <translation>这需要几秒钟，大部分用于启动框架。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>That very thing was counted, and grew over the same units</source>
         <translation>正是它被统计到，并在相同区间内增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>The cause is open</source>
         <translation>原因未定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The command cannot be read: {why}.</source>
         <translation>无法解读命令：{why}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The command for alerts cannot be run: {why}.</source>
         <translation>无法运行提醒命令：{why}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The command for alerts ended with status {status}.</source>
         <translation>提醒命令以状态 {status} 结束。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The command for alerts ended with status {status}. {said}</source>
         <translation>提醒命令以状态 {status} 结束。{said}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The command for alerts was ended: it took longer than {n} s.</source>
         <translation>已终止提醒命令：运行超过 {n} s。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The command is empty.</source>
         <translation>命令为空。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The connection to {host} ended.</source>
         <translation>与 {host} 的连接已断开。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>The context is what the driver's libraries load for each process, some hundred MiB; no reading tells it alone.</source>
         <translation>上下文是驱动库为每个进程加载的内容，约几百 MiB；没有读数单独给出它。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>The demo is starting; importing TensorFlow takes a few seconds.</source>
         <translation>演示正在启动，导入 TensorFlow 需要几秒钟。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>The device can connect to this machine's hub no more; if it is connected, that ends at once. To let it in again takes kmonitor authorize with its key.</source>
         <translation>该设备不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>The first process is loading the model…</source>
         <translation>第一个进程正在加载模型…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>The history has {n} events now, and takes {size} on the disk.</source>
         <translation>历史中现有 {n} 个事件，占用磁盘 {size}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alerts.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>
         <source>The host is lost: {why}</source>
         <translation>主机失联：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The host key of {host} is not known here yet.</source>
         <translation>这里尚不认识 {host} 的主机密钥。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>The hub does not start</source>
         <translation>hub 未启动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>The hub does not start.</source>
         <translation>hub 未能启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare.py"/>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/compare/comparison.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>The hub is not reached.</source>
         <translation>无法访问 hub。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>The hub is not reached; what is asked now would not arrive.</source>
         <translation>无法访问 hub，现在的请求不会送达。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>The hub of this machine is not reached; it keeps to this once it runs.</source>
         <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>The hub of {host} is not reached now.</source>
         <translation>现在无法访问 {host} 的 hub。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>The hub on {host} can keep nothing new.</source>
         <translation>{host} 上的 hub 无法再保存新内容。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The hub on {host} has ended.</source>
         <translation>{host} 上的 hub 已结束。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>The hub on {host} has trouble.</source>
         <translation>{host} 上的 hub 出现问题。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>The hub refuses: {why}.</source>
         <translation>hub 拒绝：{why}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The kmonitor on {host} is too old for this one.</source>
         <translation>{host} 上的 kmonitor 对这里的版本来说太旧。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>The last value</source>
         <translation>最后值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>The limit is {limit}</source>
         <translation>上限为 {limit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>The model is being made, without its weights, in a process of its own…</source>
         <translation>正在独立的进程中构建模型（不含权重）…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_desk.py"/>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>The model leaves a length open: a tensor has the shape ({shape}). Choose a length.</source>
         <translation>模型有一个未定的长度：某个张量的形状为（{shape}）。请选择长度。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>The oldest runs above {size}</source>
         <translation>超出 {size} 的最早的运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>The process ends after the current epoch and kmonitor run starts the script again, which resumes there: weights, optimizer, history and random state are kept, and what the script does before fit happens again.</source>
         <translation>进程在当前轮次后结束，kmonitor run 会再次启动脚本并从那里继续：权重、优化器、历史和随机状态都会保留，脚本在 fit 之前所做的会再做一遍。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>The process has started; no fit has begun yet.</source>
         <translation>进程已启动，尚未开始 fit。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>The process lives; no fit is running.</source>
         <translation>进程存活，没有正在运行的 fit。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>The run ended before it was measured.</source>
         <translation>运行在测量之前已结束。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>The run has ended ({state}); nothing can be asked of it.</source>
         <translation>运行已结束（{state}），无法再对它提出请求。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>The run has ended; its limits are no longer watched.</source>
         <translation>运行已结束，不再监视其上限。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>The run's model leaves a length open, and a layer of it may change it.</source>
         <translation>该运行的模型有一个长度未定，而它的某个层可能会改变这个长度。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>The same, making the variables anew</source>
         <translation>同上，并重新创建变量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>The selected run</source>
         <translation>所选运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>The training saves a checkpoint if it can, ends after the current epoch, and fit returns as if all epochs were done. It cannot be started again from here.</source>
         <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>The training waited</source>
         <translation>训练等待</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The webhook for alerts at {host} refused: {why}.</source>
         <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The webhook for alerts at {host} was not reached: {why}.</source>
         <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
         <source>The window crashed ({time}).</source>
         <translation>窗口崩溃过（{time}）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>The window forgets the host and shows its runs no more. Nothing there is touched: trainings and hub go on, and connecting again brings everything back.</source>
         <translation>窗口会忘记此主机，不再显示其运行。那里的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>Theil-Sen slope {span}, since the last reload</source>
         <translation>自上次重新加载以来，{span}的 Theil-Sen 斜率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>There is no kmonitor on {host}. Tried there: {what}</source>
         <translation>{host} 上没有 kmonitor。已尝试：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>There is no ssh on this machine.</source>
         <translation>本机没有 ssh。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>This hub was started with --keep-days or --keep-size on its command line: those count until it is started without them.</source>
         <translation>这个 hub 启动时带有 --keep-days 或 --keep-size：在不带它们重新启动之前，以它们为准。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>This machine's hub does not listen on the network.</source>
         <translation>本机的 hub 不在网络上监听。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>This machine's hub listens at {address}</source>
         <translation>本机的 hub 监听 {address}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>This page</source>
         <translation>本页</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>This process</source>
         <translation>本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>This process's context and rest</source>
         <translation>本进程的上下文与其余部分</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>This process's context, free pool and rest</source>
         <translation>本进程的上下文、池中空闲与其余部分</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>This process's rest, and other processes</source>
         <translation>本进程的其余部分与其他进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>This run did not measure it.</source>
         <translation>此运行没有测量它。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>This run ended before it told its model, or its agent was too old to.</source>
         <translation>此运行在告知其模型之前就结束了，或者其代理版本太旧。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>This run has not told its model yet: it does when it is built, with the first step at the latest.</source>
         <translation>此运行尚未告知其模型：模型构建好时就会告知，最迟在第一步。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>This run takes no commands: it was started with commands=False.</source>
         <translation>此运行不接受命令：它以 commands=False 启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>This run was read from a folder: its process cannot be asked from here.</source>
         <translation>此运行是从文件夹读取的：无法从这里请求其进程。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Tier 1 · measured at several batch sizes</source>
         <translation>第 1 级 · 在多个批大小下实测</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Tier 2 · rules scaled by one measurement</source>
         <translation>第 2 级 · 按一次实测校准的规则</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Tier 3 · not corrected by measurements</source>
         <translation>第 3 级 · 未经实测校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Tier 3 · nothing ran</source>
         <translation>第 3 级 · 未运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Time</source>
         <translation>时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Timeout</source>
         <translation>超时</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>To predict only: {way}</source>
         <translation>仅用于预测：{way}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>To train on: {way}</source>
         <translation>继续训练：{way}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Together about {size} of history</source>
         <translation>历史共约 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Told at the end of the epoch that follows.</source>
         <translation>在随后一轮结束时给出。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Too large</source>
         <translation>过大</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Took</source>
         <translation>用时</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Traces and who holds them</source>
         <translation>追踪及其持有者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Traces let go, and dead models they were of</source>
         <translation>释放的追踪，以及所属的已失效模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Trainable</source>
         <translation>可训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Training</source>
         <translation>训练中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Training goes on</source>
         <translation>训练继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Training is paused</source>
         <translation>训练已暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Training metrics</source>
         <translation>训练指标</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Trial</source>
         <translation>试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Trials</source>
         <translation>各次试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Try</source>
         <translation>尝试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Try it in a terminal, where it must work without a question: {line}</source>
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Twice a second under the pointer, else once: about a tenth of that, for a slow machine, a remote desktop or a battery.</source>
         <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Unique to it</source>
         <translation>独占</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Unit</source>
         <translation>单位</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at the start: a full GPU says nothing of what the model needs.</source>
         <translation>除非打开内存增长，TensorFlow 一开始就占用几乎整个 GPU：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Unpin</source>
         <translation>取消固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Unset it for logins without a terminal.</source>
         <translation>请对没有终端的登录取消该设置。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Up to 30 times a second under the pointer, else 10. With 8 runs at 10 values a second about a quarter of one processor core.</source>
         <translation>指针在窗口中时每秒最多 30 次，否则 10 次。8 个运行、每秒 10 个值时约占一个处理器核心的四分之一。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>User</source>
         <translation>用户</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>VRAM</source>
         <translation>显存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>VRAM peak</source>
         <translation>显存峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_memory.py"/>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>VRAM {size}</source>
         <translation>显存 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Value</source>
         <translation>值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
-        <location filename="../../kmonitor/report/page.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Verdicts</source>
         <translation>判定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>Version of {package}</source>
         <translation>{package} 版本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Versions</source>
         <translation>版本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
         <source>Versions, the last log lines and where the program stood. User name, home folder, names of runs and hosts are left out; kmonitor sends nothing. If you report the fault, copy or save this and add what you did.</source>
         <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Waiting</source>
         <translation>等待</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Waiting for the first reading…</source>
         <translation>等待第一个读数…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/first_start.py"/>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
         <source>Waiting for the first run</source>
         <translation>等待第一个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Waits for another try</source>
         <translation>等待再试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_parts.py"/>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Weights</source>
         <translation>权重</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
-        <location filename="../../kmonitor/report/record_sections.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>What</source>
         <translation>操作</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>What can be done with it</source>
         <translation>可进行的操作</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>What could not be let go, and who holds it</source>
         <translation>未能释放的内容及其持有者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>What each line allocated and kept between two safe points</source>
         <translation>各行在两个安全点之间分配并保留的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>What failed or was left out, and why</source>
         <translation>失败或略过的内容及原因</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>What grew is usually caused by this; it is not proven</source>
         <translation>通常由此引起增长，但未得到证明</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>What grows</source>
         <translation>什么在增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>What it is called; pinned ones have a pin</source>
         <translation>名称；已固定的带有图钉</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/page.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>What may help</source>
         <translation>可尝试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/desktop/panels/sheet_text.py"/>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>What may help in the script:</source>
         <translation>脚本中可尝试：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>What somebody noted on it</source>
         <translation>有人写下的备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>What the GPU holds</source>
         <translation>GPU 中有什么</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>What the framework's allocator holds</source>
         <translation>框架的分配器中有什么</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>What the limits of {run} would have done:</source>
         <translation>{run} 的上限本会做的事：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>What was done, and how a reload restored</source>
         <translation>做了什么，以及重新加载如何恢复</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/report/record_sections.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>When</source>
         <translation>时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, a checkpoint is saved after the current epoch.</source>
         <translation>当{when}时，会在当前轮次后保存检查点。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, kmonitor collects, then reloads, as needed.</source>
         <translation>当{when}时，kmonitor 会视需要依次清理、重新加载。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, kmonitor collects, then reloads, then restarts, as needed.</source>
         <translation>当{when}时，kmonitor 会视需要依次清理、重新加载、重启。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, kmonitor drops what is retained after the current epoch.</source>
         <translation>当{when}时，kmonitor 会在当前轮次后释放滞留的内容。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, kmonitor saves, clears and reloads after the current epoch.</source>
         <translation>当{when}时，kmonitor 会在当前轮次后保存、清空并重新加载。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, kmonitor tells you here.</source>
         <translation>当{when}时，kmonitor 会在这里告诉您。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, the training starts again in a new process and resumes.</source>
         <translation>当{when}时，训练会在新进程中重新启动并继续。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, the training stops after the current epoch.</source>
         <translation>当{when}时，训练会在当前轮次后停止。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Where each figure comes from</source>
         <translation>各数值的来源</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_cells.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Where it runs or ran</source>
         <translation>在哪里运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/audit.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Who</source>
         <translation>谁</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Why</source>
         <translation>原因</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/readings.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>With children</source>
         <translation>含子进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>With it grew: {what}</source>
         <translation>同时增长的有：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Without a graph</source>
         <translation>不使用计算图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_parts.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>Workspace</source>
         <translation>工作区</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Write 1 MiB or more; nothing keeps all.</source>
         <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Write a number of days, such as 90; nothing keeps all.</source>
         <translation>请输入天数，例如 90；留空则全部保留。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Write a size with its unit, such as 20 GiB or 500 MB.</source>
         <translation>请输入带单位的大小，例如 20 GiB 或 500 MB。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/settings.py"/>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Write at most {n} days.</source>
         <translation>最多输入 {n} 天。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Write down what it was for, or what came of it</source>
         <translation>写下用途或结果</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_ways.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Writes the exact state; kmonitor restore makes a .keras file of it later.</source>
         <translation>写入精确状态；之后可用 kmonitor restore 由它生成 .keras 文件。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Written by</source>
         <translation>写出者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>XLA (JAX, jit_compile)</source>
         <translation>XLA（JAX、jit_compile）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>XLA decides by itself what it fuses: the rules were compared with its plans, not with an allocator, and on a CPU it takes up to three times as much; five watched steps correct that</source>
         <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>You may look at the runs of {host}, not change them: your key there is a viewer's.</source>
         <translation>您可以查看 {host} 的运行，但不能更改：您在那里的密钥是查看者密钥。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>You may look at the runs of {host}, not command them: your key there is a viewer's.</source>
         <translation>您可以查看 {host} 的运行，但不能发出命令：您在那里的密钥是查看者密钥。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
         <translation>您在 {host} 的密钥是查看者密钥，只有操作者可以阅读此列表。运行该 hub 的人可以更改：kmonitor authorize KEY --role operator --name NAME</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/keys.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Zoom in, out</source>
         <translation>放大、缩小</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>`py-spy dump --pid {pid}` on {host} shows in which call it waits; what is asked of it is done at its next step, and if none comes its process has to be ended there</source>
         <translation>在 {host} 上运行 `py-spy dump --pid {pid}` 可看到它在等待哪个调用；请求它做的事在下一个训练步进行，若一直没有，就必须在那里结束其进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>`{name}`: traces {n} ({dead} of them kept for models that are gone), operations {operations}</source>
         <translation>`{name}`：{n} 个追踪（其中 {dead} 个为已失效模型滞留），{operations} 个算子</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>`{name}`: traces {n}, operations {operations}</source>
         <translation>`{name}`：{n} 个追踪，{operations} 个算子</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>a function</source>
         <translation>某个函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>a new process follows</source>
         <translation>随后会有新进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>a reload would change the result: {name}, traced again, computes something else. What Python code reads while it is traced has changed since, such as an attribute or a random number. A variable in its place keeps the step the same</source>
         <translation>重新加载会改变结果：{name} 再次追踪后计算的内容不同。追踪时 Python 代码读取的内容已经改变，例如某个属性或随机数。改用变量可使步骤保持不变</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>a run tells its model for one size; open the model's file for others</source>
         <translation>运行只告知一种尺寸的模型；其他尺寸请打开模型文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>a signal</source>
         <translation>信号</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>a step of Reclaim (auto)</source>
         <translation>回收 (auto) 的一个步骤</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>about {time} left</source>
         <translation>大约还需 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_forecast.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>about {time} left ({low} to {high}), until about {moment}</source>
         <translation>大约还需 {time}（{low} 到 {high}），约到 {moment}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_forecast.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>about {time} left, until about {moment}</source>
         <translation>大约还需 {time}，约到 {moment}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>after epoch {epoch}</source>
         <translation>第 {epoch} 轮后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>after {epochs}</source>
         <translation>共 {epochs}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>ahead of</source>
         <translation>快</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>allocator</source>
         <translation>分配器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>and {n} more</source>
         <translation>另有 {n} 个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>architecture alone, no weights</source>
         <translation>只有架构，没有权重</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>architecture, compiled, then load_weights</source>
         <translation>架构，编译，再 load_weights</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>architecture, then load_weights</source>
         <translation>架构，再 load_weights</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>as a step of Reclaim</source>
         <translation>回收的一个步骤</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>as {host}</source>
         <translation>同 {host}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>asked by {who}</source>
         <translation>由 {who} 请求</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>assign</source>
         <translation>assign</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>at least {low}; the upper end is not known</source>
         <translation>至少 {low}；上限不可知</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>authorize</source>
         <translation>授权</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>batch {batch}, {optimizer}, {precision}, {backend}</source>
         <translation>批大小 {batch}，{optimizer}，{precision}，{backend}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>batch {half} instead of {whole}; it changes how training goes</source>
         <translation>批大小 {half} 代替 {whole}；会改变训练过程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>batch {half} with gradient_accumulation_steps={n}: gradients of {whole} examples, but batch normalization sees {seen}</source>
         <translation>批大小 {half}，gradient_accumulation_steps={n}：梯度来自 {whole} 个样本，但批归一化只看到 {seen} 个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>begin to begin</source>
         <translation>从一步开始到下一步开始</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>behind</source>
         <translation>慢</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>best to predict</source>
         <translation>预测最佳</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>best to train on</source>
         <translation>继续训练最佳</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>best {value}, epoch {n}</source>
         <translation>最佳 {value}，第 {n} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>between {low} and {high}</source>
         <translation>在 {low} 与 {high} 之间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>blocks</source>
         <translation>块数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_svg.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>bound</source>
         <translation>上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_memory.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>bound {size}</source>
         <translation>上限 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>build model and optimizer once, outside of the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>call kmonitor_agent.collect() after each model</source>
         <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
-        <location filename="../../kmonitor/presenters/last_minute.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>cgroup limit {amount}</source>
         <translation>cgroup 上限 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>changed nothing</source>
         <translation>没有任何变化</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>child processes of the training take more and more</source>
         <translation>训练的子进程占用越来越多</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>children: resident sets (psutil)</source>
         <translation>子进程：常驻内存 (psutil)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/flags.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>collect</source>
         <translation>清理</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>command {name}</source>
         <translation>命令：{name}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/host_settings.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>connected</source>
         <translation>已连接</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>connecting…</source>
         <translation>连接中…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>control groups are a Linux feature</source>
         <translation>cgroup 是 Linux 的功能</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>counts {what}</source>
         <translation>统计{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>damaged in the hub's database</source>
         <translation>在 hub 的数据库中已损坏</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>delete</source>
         <translation>删除</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>device limit {amount}</source>
         <translation>设备上限 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>diagnose</source>
         <translation>诊断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>does not work: {why}</source>
         <translation>行不通：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>done</source>
         <translation>完成</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>done: {why}</source>
         <translation>完成：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>drag to set a limit</source>
         <translation>拖动以设置上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>driver: NVML, all processes</source>
         <translation>驱动：NVML，所有进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>driver: NVML, device total</source>
         <translation>驱动：NVML，设备总量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>driver: NVML, this process</source>
         <translation>驱动：NVML，本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>epoch</source>
         <translation>轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/axis_ticks.py"/>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/plots/axes.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>epoch {n}</source>
         <translation>第 {n} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>epoch {n}/{planned}</source>
         <translation>第 {n}/{planned} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>epochs</source>
         <translation>轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>exit status {status}</source>
         <translation>退出状态 {status}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>expired: {why}</source>
         <translation>已过期：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>exported as {file}</source>
         <translation>已导出为 {file}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>failed</source>
         <translation>失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>failed: {why}</source>
         <translation>失败：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>fit</source>
         <translation>次 fit</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>fit {fit}</source>
         <translation>第 {fit} 次 fit</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>fit {fit}, after epoch {epoch}</source>
         <translation>第 {fit} 次 fit，第 {epoch} 轮之后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>fits</source>
         <translation>次 fit</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>fold</source>
         <translation>折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>fold {n}</source>
         <translation>第 {n} 折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>folds</source>
         <translation>折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>frozen</source>
         <translation>已冻结</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>functions</source>
         <translation>函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>graph</source>
         <translation>计算图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>growing</source>
         <translation>增长中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>growth</source>
         <translation>增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>host limit {amount}</source>
         <translation>主机上限 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/last_minute.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>host memory {amount}</source>
         <translation>主机内存 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: available memory</source>
         <translation>主机：可用内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: total memory</source>
         <translation>主机：总内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>in epoch {epoch}, step {step}</source>
         <translation>第 {epoch} 轮第 {step} 步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>in epoch {n} at step {step}</source>
         <translation>在第 {n} 轮第 {step} 步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>in use</source>
         <translation>使用中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>in {time}</source>
         <translation>用时 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>inputs of {size}</source>
         <translation>输入为 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>it changes by little, or no more than it scatters</source>
         <translation>变化很小，或未超出波动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it gave up for want of memory, as its output says</source>
         <translation>因内存不足而自行放弃，如其输出所说</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>it is passed</source>
         <translation>越过它</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it left with exit status {status}</source>
         <translation>以退出状态 {status} 离开</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it returned, but its process did not leave within {n} s (a thread that is no daemon?) and was ended</source>
         <translation>它已返回，但其进程在 {n} s 内没有退出（是否有非守护线程？），因而被终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>it rises in few steps, as buffers do</source>
         <translation>呈少数几级阶梯上升，像缓冲区一样</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>it rose before, and not lately</source>
         <translation>此前上升，近来没有</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>it rose in the first epoch only, evenly as data were read</source>
         <translation>仅在第一轮中上升，随数据读取均匀增加</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it took longer than the {n} s that the finished folds let expect</source>
         <translation>用时超过 {n} s，即由已完成的折所推断的时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it took longer than timeout_s={n}</source>
         <translation>用时超过 timeout_s={n}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it was done less than the cool-down ago and did not help</source>
         <translation>冷却时间内刚做过，且没有帮助</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it was sent, but the training never answered</source>
         <translation>已发送，但训练没有回应</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>its exception was caught</source>
         <translation>其异常已被捕获</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>its growth bends towards a ceiling, as a cache's does</source>
         <translation>增长趋于封顶，像缓存一样</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>its growth slows down</source>
         <translation>增长在放缓</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its process cannot be seen from here: it counts its process ids apart (container)</source>
         <translation>从这里看不到其进程：它单独计进程号（容器）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its process is gone without a word</source>
         <translation>其进程无声消失</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its process is gone without a word; {what}</source>
         <translation>其进程无声消失；{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its process is gone, what it left on disk is being read</source>
         <translation>其进程已不在，正在读取它留在磁盘上的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its process lives</source>
         <translation>其进程仍在运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its process on {host} cannot be seen from here</source>
         <translation>从这里看不到它在 {host} 上的进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its processes held more than memory={bound}</source>
         <translation>其进程占用超过 memory={bound}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>its source was not told</source>
         <translation>未告知其来源</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its time to live passed before a safe point came</source>
         <translation>在安全点出现前有效期已过</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>jax: compiled programs</source>
         <translation>jax：已编译程序</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>jax: instructions of all compiled programs</source>
         <translation>jax：所有已编译程序的指令</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>jit_compile</source>
         <translation>jit_compile</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>kept after it</source>
         <translation>加载后保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>killed by a process, not for want of memory: no such kill was counted</source>
         <translation>被某个进程杀死，而非内存不足：没有相应的计数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>killed; no counter here tells whether for want of memory</source>
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there is not shown here. Install {theirs} here.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）新：那里的新内容这里不会显示。请在这里安装 {theirs}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not know is missing here. Install {ours} there.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）旧：它不认识的内容这里会缺少。请在那里安装 {ours}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>kmonitor {version} on {host} is too new for this one.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太新。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>kmonitor {version} on {host} is too old for this one.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太旧。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>kmonitor's own faults in the training process; the training is unaffected</source>
         <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/desk.py"/>
+        <location filename="../../kmonitor/ui/workspace/workspace.py"/>
         <source>last data {time} ago</source>
         <translation>最后数据在 {time} 前</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/host_settings.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>last seen {time}</source>
         <translation>上次连上 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>leak suspected</source>
         <translation>疑似泄漏</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>learning {n}/{all}</source>
         <translation>学习中 {n}/{all}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>learning: a verdict takes {needed}, {n} measured so far</source>
         <translation>学习中：判定需要 {needed}，至今已测量 {n}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>left RAM, right VRAM</source>
         <translation>左为内存，右为显存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>left by an exception that the script caught (an error or Ctrl+C)</source>
         <translation>因脚本捕获的异常而离开（错误或 Ctrl+C）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>left by an exception that the script caught (an error or Ctrl+C), or by sys.exit</source>
         <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>left by an exception that the script caught (an error or Ctrl+C), or by sys.exit, {where}</source>
         <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开，{where}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>left by an exception that the script caught (an error or Ctrl+C), {where}</source>
         <translation>因脚本捕获的异常而离开（错误或 Ctrl+C），{where}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>limit</source>
         <translation>上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>limit in {low}–{high}</source>
         <translation>还有 {low}–{high} 到上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>limit {amount}</source>
         <translation>上限 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>limit {metric} {amount}</source>
         <translation>{metric}上限 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_desk.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_store.py"/>
         <source>limit {value}, {action}</source>
         <translation>上限 {value}，{action}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>live traces</source>
         <translation>存活追踪</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>log axis</source>
         <translation>对数轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>made {n} times</source>
         <translation>创建了 {n} 次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>made {n} times, kept in `{name}`</source>
         <translation>创建了 {n} 次，保留在 `{name}` 中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>make {name} once, outside of the loop</source>
         <translation>只创建一次 {name}，放在循环之外</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>malloc keeps what it was given back: a cache, or fragmentation</source>
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>mean of the epoch so far</source>
         <translation>本轮至今的平均值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>mean ± standard deviation of {metric}, the {n} folds that finished</source>
         <translation>{metric} 的均值 ± 标准差，已完成的 {n} 折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>mean ± standard deviation of {metric}, the {n} trials that finished</source>
         <translation>{metric} 的均值 ± 标准差，已完成的 {n} 次试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>mean ± standard deviation of {metric}, {n} folds at their last epoch</source>
         <translation>{metric} 的均值 ± 标准差，{n} 折的最后一轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>mean ± standard deviation of {metric}, {n} trials at their last epoch</source>
         <translation>{metric} 的均值 ± 标准差，{n} 次试验的最后一轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>measured</source>
         <translation>实测</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>measured at batches {sizes}</source>
         <translation>在批大小 {sizes} 下实测</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>measured at batches {sizes} on {device}</source>
         <translation>在 {device} 上于批大小 {sizes} 下实测</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>measured between steps; weights {weights}, optimizer {slots}, data and else</source>
         <translation>在步与步之间实测：权重 {weights}、优化器 {slots}，以及数据等其他内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>median of the epoch</source>
         <translation>本轮中位数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>memory bounded by the host</source>
         <translation>内存只受主机限制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>memory of child processes</source>
         <translation>子进程的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>memory up to {size}</source>
         <translation>内存最多 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>min</source>
         <translation>min</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/axis_ticks.py"/>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <location filename="../../kmonitor/ui/plots/axes.py"/>
         <source>model {n}</source>
         <translation>第 {n} 个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>models or optimizers are built anew, and something keeps them</source>
         <translation>模型或优化器被反复构建，且有东西持有它们</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>most new memory: {place} ({size})</source>
         <translation>新增最多的内存：{place}（{size}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>most new objects: {kind} ({n})</source>
         <translation>新增最多的对象：{kind}（{n}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/last_minute.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>most of it at once</source>
         <translation>大部分是一次性变化</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>native code keeps what it takes with malloc; Python's lines do not</source>
         <translation>原生代码滞留用 malloc 取得的内存，Python 代码行没有</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>native memory: taken with malloc, by arrays or native code; not Python's small objects, not graphs</source>
         <translation>原生内存：由数组或原生代码用 malloc 取得，不是 Python 的小对象，也不是计算图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/host_settings.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>never reached from here</source>
         <translation>从未在此连上</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>no</source>
         <translation>否</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no GPU is visible to this process (CUDA_VISIBLE_DEVICES)</source>
         <translation>此进程看不到 GPU (CUDA_VISIBLE_DEVICES)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no NVIDIA driver on this host</source>
         <translation>此主机没有 NVIDIA 驱动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no batch size was measured for {n} steps</source>
         <translation>没有任何批大小实测满 {n} 步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no cgroup limits this process</source>
         <translation>没有 cgroup 限制此进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no cgroup limits this process's memory</source>
         <translation>没有 cgroup 限制此进程的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_desk.py"/>
-        <location filename="../../kmonitor/presenters/compare.py"/>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <location filename="../../kmonitor/ui/compare/comparison.py"/>
         <source>no data</source>
         <translation>无数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no data for {time}; {what}</source>
         <translation>{time} 没有数据；{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>no line of Python kept new memory</source>
         <translation>没有代码行保留新的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>no longer growing</source>
         <translation>不再增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>no longer slower</source>
         <translation>不再变慢</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>no optimizer</source>
         <translation>没有优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>no reason was told</source>
         <translation>未说明原因</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>no rule covers it: assumed</source>
         <translation>没有规则覆盖：按假定计算</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>no runs</source>
         <translation>无运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no safe point came within its time to live</source>
         <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no step for {n} s after a fit, where the longest pause was {longest} s</source>
         <translation>fit 之后 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no step for {n} s at its begin, where the longest pause was {longest} s</source>
         <translation>开始时 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no step for {n} s between epochs, where the longest pause was {longest} s</source>
         <translation>轮与轮之间 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no step for {n} s within an epoch, where the longest pause was {longest} s</source>
         <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no weights</source>
         <translation>没有权重</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no weights, keeps nothing</source>
         <translation>没有权重，不保留任何内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>no weights; what it keeps is not known</source>
         <translation>没有权重；保留多少不可知</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>no, or the file does not say how</source>
         <translation>否，或者文件没有说明</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>none</source>
         <translation>0</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>none in the file</source>
         <translation>文件中没有</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>none: no way brings the optimizer's state back</source>
         <translation>无：没有方式能恢复优化器状态</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>not connected yet</source>
         <translation>尚未连接</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>not judged</source>
         <translation>未判定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>not judged: a verdict takes {needed}, {n} measured</source>
         <translation>未判定：判定需要 {needed}，已测量 {n}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>not known</source>
         <translation>未知</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>not reached</source>
         <translation>无法访问</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>not read yet</source>
         <translation>尚未读取</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>not said</source>
         <translation>未指定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
-        <location filename="../../kmonitor/presenters/vram_split.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>not told by this run</source>
         <translation>此运行未告知</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>not used</source>
         <translation>未使用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>note</source>
         <translation>备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>nothing</source>
         <translation>无</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>nothing grew since the one before</source>
         <translation>与上一次相比没有增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>nothing known</source>
         <translation>未知</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>nothing ran</source>
         <translation>未运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>nothing that is counted grew with it</source>
         <translation>已统计的内容都没有随之增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>nothing to release</source>
         <translation>没有可释放的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>nothing was counted yet</source>
         <translation>尚未统计</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>nothing was given back: the graph has {n} operations as before</source>
         <translation>未释放任何内容：计算图仍有 {n} 个算子</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>nothing was retained</source>
         <translation>没有滞留的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>nothing works</source>
         <translation>没有可行的方式</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>notify</source>
         <translation>仅提醒</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>now</source>
         <translation>现在</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>nvidia-ml-py is not installed</source>
         <translation>未安装 nvidia-ml-py</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>of {amount}</source>
         <translation>共 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>offline {time}</source>
         <translation>离线 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_dry_run.py"/>
+        <location filename="../../kmonitor/ui/limits/dry_run.py"/>
         <source>once</source>
         <translation>1 次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>only one batch size was measured; a second one gives the law</source>
         <translation>只实测了一个批大小；再有一个就能得出规律</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>only while it loads</source>
         <translation>仅在加载时</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_cards.py"/>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>operations in live traces</source>
         <translation>存活追踪中的算子</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>operator</source>
         <translation>操作者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>optimizer as new: its state is lost</source>
         <translation>优化器是全新的：其状态已丢失</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>optimizer present</source>
         <translation>有优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>others are being tried in a process of its own…</source>
         <translation>正在独立的进程中尝试其他尺寸…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>out of memory</source>
         <translation>内存不足</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>out of memory in about {n} more model ({low} to {high})</source>
         <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>out of memory in about {n} more models ({low} to {high})</source>
         <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>out of memory in {n} more models at the earliest</source>
         <translation>最早再训练 {n} 个模型后内存耗尽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>out of memory with the next model</source>
         <translation>再训练一个模型内存就会耗尽</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>out of memory: the kernel killed for want of memory on this host (oom_kill)</source>
         <translation>内存不足：此主机内存不足，被内核杀死 (oom_kill)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>out of memory: the kernel killed it ({how}: oom_kill)</source>
         <translation>内存不足：被内核杀死（{how}：oom_kill）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/chart_feed.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
         <source>outline: 1 of {n} samples so far</source>
         <translation>轮廓：目前每 {n} 个样本取 1 个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>over the last {n} epochs</source>
         <translation>最近 {n} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>over the last {n} s</source>
         <translation>最近 {n} s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pass tensors instead of Python numbers to {name}</source>
         <translation>向 {name} 传入张量而不是 Python 数字</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pass {name} batches of one shape, or an input_signature with None</source>
         <translation>向 {name} 传入形状一致的批次，或使用含 None 的 input_signature</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>pause</source>
         <translation>暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>peak {peak}, kept {kept}, {seconds}</source>
         <translation>峰值 {peak}，保留 {kept}，{seconds}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>pid {pid}</source>
         <translation>进程 {pid}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>pin</source>
         <translation>固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process and children</source>
         <translation>进程及其子进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process: peak working set</source>
         <translation>进程：峰值工作集</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process: psutil resident set</source>
         <translation>进程：psutil 常驻内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process: unique set (psutil)</source>
         <translation>进程：独占内存 (psutil)</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process: {file}</source>
         <translation>进程：{file}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>ram</source>
         <translation>内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_groups.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>rank {n}</source>
         <translation>rank {n}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_groups.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>rank {n}: {state}</source>
         <translation>rank {n}：{state}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>rate in {epochs}</source>
         <translation>{epochs}后给出速率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>rebuild</source>
         <translation>rebuild</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>reclaim</source>
         <translation>回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>recreate</source>
         <translation>recreate</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>recurrent layers keep as many steps at once as the framework is ahead with: theirs were not compared with an allocator</source>
         <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>refused</source>
         <translation>被拒绝</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>refused: {why}</source>
         <translation>被拒绝：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>released {what}</source>
         <translation>已释放 {what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/flags.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>reload</source>
         <translation>重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rename</source>
         <translation>重命名</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB</source>
         <translation>常驻部分按 CPU 分配器的计数，小于 256 KiB 的不计入</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/flags.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>restart</source>
         <translation>重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>restarting in a new process</source>
         <translation>正在新进程中重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>resume</source>
         <translation>继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>revoke</source>
         <translation>撤销</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>role {role}</source>
         <translation>角色：{role}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>role {role}, was {name}, {before}</source>
         <translation>角色：{role}，之前为 {name}，{before}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>rules of each class of layer</source>
         <translation>各类层的规则</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rules of each class of layer; nothing ran</source>
         <translation>每类层的规则；未运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rules scaled by {factor}, measured at batch {batch}</source>
         <translation>规则按 {factor} 缩放，在批大小 {batch} 下实测</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rules scaled by {factor}, measured at batch {batch} on {device}</source>
         <translation>规则按 {factor} 缩放，在 {device} 上于批大小 {batch} 下实测</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/last_minute.py"/>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>s</source>
         <translation>s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/flags.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>save</source>
         <translation>保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>script</source>
         <translation>脚本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>sequences of {size}</source>
         <translation>序列长度为 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>set_limits</source>
         <translation>设置上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>since {time} · key {key}…</source>
         <translation>自 {time} 起 · 密钥 {key}…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>slowing down</source>
         <translation>变慢</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>small blocks that Python handed out</source>
         <translation>Python 分出的小内存块</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>smoothed {weight}</source>
         <translation>平滑 {weight}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>start fewer workers, or anew for each epoch</source>
         <translation>减少工作进程，或每轮重新启动它们</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>started {when}</source>
         <translation>开始于 {when}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>state {size}</source>
         <translation>状态 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/rates.py"/>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>steady</source>
         <translation>平稳</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>steps are made again, after {n} s without one</source>
         <translation>{n} s 没有训练步之后，又有训练步了</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>still held: {what}</source>
         <translation>仍被持有：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/flags.py"/>
-        <location filename="../../kmonitor/presenters/limit_words.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>stop</source>
         <translation>停止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>tensorflow: live traces</source>
         <translation>tensorflow：存活追踪</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>tensorflow: operations of the v1 default graph</source>
         <translation>tensorflow：v1 默认计算图的算子</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>tensorflow: registered functions</source>
         <translation>tensorflow：已注册函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>tensorflow: registered functions and gradient registry</source>
         <translation>tensorflow：已注册函数和梯度注册表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>tensors are kept: the framework's allocator hands out more and more</source>
         <translation>张量被滞留：框架的分配器分出的内存越来越多</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>tensors of 256 KiB and more</source>
         <translation>256 KiB 及以上的张量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the CPU device's allocator has no limit</source>
         <translation>CPU 设备的分配器没有上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the checkpoint could not be written: {why}</source>
         <translation>无法写入检查点：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the connection ended</source>
         <translation>连接已断开</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the database in {folder} cannot be written ({why})</source>
         <translation>{folder} 中的数据库无法写入（{why}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the database was damaged, put aside on {time} as {file}, and all that could be read taken over: what is missing is marked in its runs; remove the file once you need it no more, and this is told no more</source>
         <translation>数据库已损坏，已于 {time} 放到一旁并保存为 {file}，其中能读取的内容均已接管：缺失的部分在各运行中已标明；不再需要时请删除该文件，之后便不再提示</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the device</source>
         <translation>该设备</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the disk of {folder} is full; free some space there</source>
         <translation>{folder} 所在的磁盘已满；请在那里腾出空间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the driver reports no per-process memory: {why}</source>
         <translation>驱动不报告各进程的显存：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>the first diagnosis is what later ones are compared with: take another</source>
         <translation>第一次诊断供之后比较：请再做一次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>the fit ends before its limit</source>
         <translation>fit 会在达到上限前结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the fit that it was meant for had ended</source>
         <translation>它所针对的 fit 已经结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the framework's allocator on {device}, first {n} steps</source>
         <translation>{device} 上框架的分配器，前 {n} 步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>the function</source>
         <translation>该函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the hub is switched off here: KMONITOR_HUB=off is set.</source>
         <translation>hub 在此处已关闭：设置了 KMONITOR_HUB=off。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the hub stopped answering</source>
         <translation>hub 停止回应</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the hub was started anew with another database</source>
         <translation>hub 已用另一个数据库重新启动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the kernel counted no kill for want of memory</source>
         <translation>内核没有计到因内存不足的终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the kernel killed for want of memory in its control group just then ({how}: oom_kill)</source>
         <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the kernel killed for want of memory on this host just then</source>
         <translation>当时内核因内存不足在此主机上结束了进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the kernel killed it at memory={bound}</source>
         <translation>内核在 memory={bound} 处终止了它</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the kernel killed one of its processes at memory={bound}</source>
         <translation>内核在 memory={bound} 处终止了它的一个进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the last fit ended early</source>
         <translation>最后一次 fit 提前结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the last fit ended early: {why}</source>
         <translation>最后一次 fit 提前结束：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the last fit failed</source>
         <translation>最后一次 fit 失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the last fit failed: {why}</source>
         <translation>最后一次 fit 失败：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the last fit was interrupted</source>
         <translation>最后一次 fit 被中断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the last fit was interrupted: {why}</source>
         <translation>最后一次 fit 被中断：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the loop goes on: it does not look at model.stop_training, which was set to True</source>
         <translation>循环仍在继续：它不检查已设为 True 的 model.stop_training</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the model is not compiled: no optimizer and no gradients are counted</source>
         <translation>模型未编译：不计优化器和梯度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the optimizer {name} ({n} variables) is not part of the model: not saved</source>
         <translation>优化器 {name}（{n} 个变量）不属于模型：未保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the peak is that of applying the gradients, which does not depend on the batch: try a larger batch</source>
         <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the process ended while it ran</source>
         <translation>它运行时进程结束了</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the process was restarted before it answered</source>
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/environment_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>the rest</source>
         <translation>其余</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the run does not tell how long its sequences were</source>
         <translation>该运行没有告知其序列有多长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the run has not told its model</source>
         <translation>此运行尚未告知其模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the run is lost: {why}</source>
         <translation>运行失联：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the run told its layers and weights, not how the layers are connected</source>
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the slots of {name} are not known: Adam's were taken</source>
         <translation>不知道 {name} 的槽：按 Adam 计算</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the spool {path} cannot be taken or freed ({why}): what is in there stays until it can</source>
         <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the state of PyTorch's optimizer {name} is not saved</source>
         <translation>PyTorch 优化器 {name} 的状态未保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>the study ended while it ran</source>
         <translation>运行中研究结束了</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the study was interrupted</source>
         <translation>研究被中断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training could not be reached in time</source>
         <translation>未能及时联系到训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training ended before it answered</source>
         <translation>训练在回应前已结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training has ended</source>
         <translation>训练已结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training is not paused</source>
         <translation>训练未暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training is paused already</source>
         <translation>训练已暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>the training waited {time}</source>
         <translation>训练等待了 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training's process is gone</source>
         <translation>训练进程已不存在</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>the whole model</source>
         <translation>整个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>there is no lasting trend</source>
         <translation>没有持续的趋势</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>there was nothing to release</source>
         <translation>没有可释放的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>this host had {left} left, and the fold held the most, {held}</source>
         <translation>此主机仅剩 {left}，而该折占用最多：{held}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>this host had {left} left, and the trial held the most, {held}</source>
         <translation>此主机仅剩 {left}，而该次试验占用最多：{held}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>this hub knows no such run</source>
         <translation>此 hub 没有这个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/desk.py"/>
+        <location filename="../../kmonitor/ui/workspace/workspace.py"/>
         <source>this machine</source>
         <translation>本机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/file_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>this model takes no other, or Keras is not here to try</source>
         <translation>此模型不接受其他尺寸，或这里没有 Keras 可供尝试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>this training takes no commands (it was started with commands=False)</source>
         <translation>此训练不接受命令（它以 commands=False 启动）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>this training takes no commands: it was started with commands=False</source>
         <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>time learned</source>
         <translation>时间由学习得出</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>time limit ({limit})</source>
         <translation>时间上限（{limit}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>time not bounded</source>
         <translation>时间不限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>time up to {time}</source>
         <translation>时间最多 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>took {time}</source>
         <translation>用时 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>torch.compile: calls captured since the start or the last reload</source>
         <translation>torch.compile：自启动或上次重新加载以来捕获的调用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>torch.compile: graphs captured since the start or the last reload</source>
         <translation>torch.compile：自启动或上次重新加载以来捕获的计算图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>traces cannot be counted: {why}</source>
         <translation>无法统计追踪：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>traces of models that are gone</source>
         <translation>已失效模型的追踪</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>traces of models that are gone are kept</source>
         <translation>已失效模型的追踪被滞留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>traces of {name} grow in number</source>
         <translation>{name} 的追踪越来越多</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>train each model in a process of its own: kmonitor_agent.run_folds()</source>
         <translation>在各自的进程中训练每个模型：kmonitor_agent.run_folds()</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>training</source>
         <translation>训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>training can go on exactly</source>
         <translation>可以原样继续训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>training cannot go on exactly</source>
         <translation>不能原样继续训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>trial {n}</source>
         <translation>试验 {n}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>unchanged</source>
         <translation>未变</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>unknown error</source>
         <translation>未知错误</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>unknown: {why}</source>
         <translation>未知：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>unpin</source>
         <translation>取消固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>used {n} times, weights counted once</source>
         <translation>使用 {n} 次，权重只计一次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>val {best}</source>
         <translation>验证 {best}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>validation {value}</source>
         <translation>验证 {value}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/chart_file.py"/>
+        <location filename="../../kmonitor/ui/report/chart_file.py"/>
         <source>validation, dashed</source>
         <translation>虚线：验证</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/chart_file.py"/>
+        <location filename="../../kmonitor/ui/report/chart_file.py"/>
         <source>validation, dotted</source>
         <translation>点线：验证</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>values that the loop keeps in arrays of its own, and not in the model's variables, are not saved</source>
         <translation>循环自己用数组保存、不在模型变量中的值未保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>viewer</source>
         <translation>查看者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>vram</source>
         <translation>显存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>weights counted at {layers}</source>
         <translation>权重计在 {layers}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>weights {weights} and optimizer {slots}, from the model's variables</source>
         <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>what Python allocated</source>
         <translation>Python 分配的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>what it told ends at the time limit of its job</source>
         <translation>其数据止于作业的时间上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>what malloc handed out</source>
         <translation>malloc 分出的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>what malloc keeps free</source>
         <translation>malloc 保留的空闲内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>what the framework's allocator handed out</source>
         <translation>框架的分配器分出的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_desk.py"/>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>what was measured is of another training than this</source>
         <translation>实测的是与此不同的训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_forecast.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>when it ends is not known yet</source>
         <translation>何时结束尚不知道</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>yes</source>
         <translation>是</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/flags.py"/>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{action} failed</source>
         <translation>{action}失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{action} follows</source>
         <translation>随后{action}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>{address}: hub on {host}, process {pid}, version {version}</source>
         <translation>{address}：{host} 上的 hub，进程 {pid}，版本 {version}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{allocator} allocator, {device}</source>
         <translation>{allocator} 分配器，{device}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{allocator} allocator, {device} in use</source>
         <translation>{allocator} 分配器，{device} 使用中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{allocator} allocator, {device} in use ({sees})</source>
         <translation>{allocator} 分配器，{device} 使用中（{sees}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{allocator} allocator, {device} limit</source>
         <translation>{allocator} 分配器，{device} 上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{allocator} allocator, {device} peak</source>
         <translation>{allocator} 分配器，{device} 峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{allocator} allocator, {device} peak ({sees})</source>
         <translation>{allocator} 分配器，{device} 峰值（{sees}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{done} fits ended; this one trains {model}</source>
         <translation>已结束 {done} 次 fit，本次训练 {model}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/load_cost.py"/>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>{done} of {total} processes have ended</source>
         <translation>{total} 个进程中已结束 {done} 个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{epochs} ended in all fits</source>
         <translation>所有 fit 共完成 {epochs}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{file} cannot be read ({why}): all history is kept until it is set anew ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前保留全部历史（{line}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{file} cannot be read ({why}): what was set before counts until it is set anew ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前按先前的设置执行（{line}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>{first} (+{n} more)</source>
         <translation>{first}（另有 {n} 个）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>{first}, also {names}</source>
         <translation>{first}，以及 {names}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>{fold}, try {n}</source>
         <translation>{fold}，第 {n} 次尝试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_folds.py"/>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>{fold}; it is tried again</source>
         <translation>{fold}；将再试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{forecast}, about {moment}</source>
         <translation>{forecast}，约 {moment}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{forecast}; the fit ends before, in {left}</source>
         <translation>{forecast}；fit 会先在 {left}后结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} did not accept your key.</source>
         <translation>{host} 未接受您的密钥。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} does not answer.</source>
         <translation>{host} 没有回应。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} does not let sockets be forwarded.</source>
         <translation>{host} 不允许转发套接字。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hosts.py"/>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>{host} is not reached.</source>
         <translation>无法访问 {host}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} is there and refuses ssh.</source>
         <translation>{host} 在线，但拒绝 ssh。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} shows another host key than before: set up anew, or not the same machine.</source>
         <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>{level}, Reclaim</source>
         <translation>{level}，回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/reclaim_table.py"/>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>{level}, as a step of Reclaim</source>
         <translation>{level}，回收的一个步骤</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{limit} in about {units} ({low} to {high})</source>
         <translation>约 {units}（{low} 至 {high}）后达到{limit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{limit} in {units} at the earliest</source>
         <translation>最早 {units}后达到{limit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{limit} is reached</source>
         <translation>已达到{limit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/forecast_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{limit} within {units}</source>
         <translation>{units}之内达到{limit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/limit_desk.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_store.py"/>
         <source>{limit} · asked</source>
         <translation>{limit} · 已请求</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{low} to {high}</source>
         <translation>{low} 至 {high}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{metric} above its limit</source>
         <translation>{metric}超过上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{metric} is back below its limit of {limit}</source>
         <translation>{metric}已回到上限 {limit} 以下</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>{metric} of 1 fold at its last epoch</source>
         <translation>{metric}，1 折的最后一轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_metric.py"/>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>{metric} of 1 trial at its last epoch</source>
         <translation>{metric}，1 次试验的最后一轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{metric} passed its limit of {limit}: {value}</source>
         <translation>{metric}超过上限 {limit}：{value}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/at_limit.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>{metric} passes {value}</source>
         <translation>{metric}超过 {value}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>{metric}, best</source>
         <translation>{metric}，最佳值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>{metric}, last</source>
         <translation>{metric}，最后值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>{metric}, peak</source>
         <translation>{metric}，峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>{metric}, slope</source>
         <translation>{metric}，斜率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/compare_table.py"/>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>{metric}, verdict</source>
         <translation>{metric}，判定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
         <source>{metric}: another verdict</source>
         <translation>{metric}：判定改变</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
         <source>{metric}: limit crossed</source>
         <translation>{metric}：越过上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_controls.py"/>
-        <location filename="../../kmonitor/presenters/map_subject.py"/>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>{name} (own)</source>
         <translation>{name}（自身）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{name} failed: {error}</source>
         <translation>{name} 失败：{error}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{name} instead of {other}; it trains differently</source>
         <translation>{name} 代替 {other}；训练方式不同</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{name} is traced again and again</source>
         <translation>{name} 被反复追踪</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{name} started on {host}, process {pid}</source>
         <translation>{name} 已在 {host} 上启动，进程 {pid}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/model_section.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>{n} ({size})</source>
         <translation>{n}（{size}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{n} MiB of what is resident are neither weights nor optimizer: data on the device, another model</source>
         <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} at once</source>
         <translation>同时 {n} 折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{n} custom gradients whose trace cannot be told</source>
         <translation>{n} 个自定义梯度的追踪无法确定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/record_sections.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>{n} earlier ones are left out: kmonitor export</source>
         <translation>更早的 {n} 条未列出：kmonitor export</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>{n} epochs</source>
         <translation>{n} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{n} events missing</source>
         <translation>缺少 {n} 个事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>{n} events/s</source>
         <translation>{n} 事件/s</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} failed</source>
         <translation>{n} 失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{n} faults of kmonitor</source>
         <translation>kmonitor 出错 {n} 次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} folds</source>
         <translation>{n} 折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>{n} functions</source>
         <translation>{n} 个函数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} killed</source>
         <translation>{n} 被终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} of 1 fold</source>
         <translation>{n} / 1 折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/desk.py"/>
+        <location filename="../../kmonitor/ui/workspace/workspace.py"/>
         <source>{n} of {all} hosts connected</source>
         <translation>已连接 {n}/{all} 台主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_history.py"/>
+        <location filename="../../kmonitor/ui/history/run_history.py"/>
         <source>{n} of {all} runs</source>
         <translation>{n}/{all} 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} of {of} folds</source>
         <translation>{n} / {of} 折</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_groups.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>{n} of {of} ranks</source>
         <translation>{n}/{of} 个 rank</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>{n} operations</source>
         <translation>{n} 个算子</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} out of memory</source>
         <translation>{n} 内存不足</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>{n} parameters</source>
         <translation>{n} 个参数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} pruned</source>
         <translation>{n} 已剪枝</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_groups.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>{n} ranks</source>
         <translation>{n} 个 rank</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} running</source>
         <translation>{n} 运行中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_history.py"/>
-        <location filename="../../kmonitor/presenters/run_tree.py"/>
+        <location filename="../../kmonitor/ui/history/run_history.py"/>
+        <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>{n} runs</source>
         <translation>{n} 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/history_selection.py"/>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>{n} runs selected</source>
         <translation>已选择 {n} 个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{n} runs were removed to keep to it since the hub started.</source>
         <translation>自 hub 启动以来，为此移除了 {n} 个运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{n} spools in {folder} cannot be taken or freed ({why}): what is in there stays until it can</source>
         <translation>{folder} 中有 {n} 个 spool 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/formats.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>{n} steps</source>
         <translation>{n} 步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; check this machine's disk and memory</source>
         <translation>{n} 个已存储的事件损坏：已恢复 {restored} 个，{marked} 个标记为丢失；请检查本机的磁盘和内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alert_dry_run.py"/>
+        <location filename="../../kmonitor/ui/limits/dry_run.py"/>
         <source>{n} times</source>
         <translation>{n} 次</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} too large</source>
         <translation>{n} 过大</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{n} traces</source>
         <translation>{n} 个追踪</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{n} traces held by `{name}` (a tf.function of the script)</source>
         <translation>{n} 个追踪被 `{name}` 持有（脚本中的 tf.function）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{n} traces held by `{name}` (a tf.function of the script, {why})</source>
         <translation>{n} 个追踪被 `{name}` 持有（脚本中的 tf.function，{why}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{n} traces in use by live models</source>
         <translation>{n} 个追踪由存活模型使用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} trials</source>
         <translation>{n} 次试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} tried again</source>
         <translation>{n} 重试过</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/report/study_section.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>{n} tries</source>
         <translation>{n} 次尝试</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{n} variables, {size}</source>
         <translation>{n} 个变量，{size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n}, resumed</source>
         <translation>{n}，续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_sentences.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{policy} instead of {other}</source>
         <translation>{policy} 代替 {other}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{process}; children: psutil</source>
         <translation>{process}；子进程：psutil</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{rate} (95 % interval {low} to {high})</source>
         <translation>{rate}（95 % 区间 {low} 至 {high}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{released}, {n} no longer used</source>
         <translation>{released}，{n} 个不再使用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_totals.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>{resident} resident + {transient} transient</source>
         <translation>常驻 {resident} + 暂时 {transient}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{run}, validation</source>
         <translation>{run}，验证</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}, which was sent to kmonitor run</source>
         <translation>发送给 kmonitor run 的 {signal}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: a division by zero in native code</source>
         <translation>{signal}：原生代码中除以零</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: an instruction that this processor lacks</source>
         <translation>{signal}：此处理器没有的指令</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: it gave up by itself; often a failed check or no memory in native code</source>
         <translation>{signal}：自行放弃；往往是原生代码中的检查失败或内存不足</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: it reached for memory that is not its own; often a fault in native code</source>
         <translation>{signal}：访问了不属于自己的内存；往往是原生代码出错</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: it was asked to end, as kill, a service manager or a batch system does</source>
         <translation>{signal}：被要求结束，如 kill、服务管理器或批处理系统所为</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: it was interrupted, as by Ctrl+C</source>
         <translation>{signal}：被中断，如按下 Ctrl+C</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: its terminal was closed</source>
         <translation>{signal}：其终端已关闭</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: killed by a process, not for want of memory: no such kill was counted</source>
         <translation>{signal}：被某个进程终止，并非因内存不足：没有计到这样的终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: killed; no counter here tells whether for want of memory</source>
         <translation>{signal}：被终止；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: memory behind a file was gone; often a full /dev/shm or disk</source>
         <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_layers.py"/>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>{size} in its parts together; they are not all there at one time</source>
         <translation>各部分合计 {size}；它们不会同时存在</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>{size} in the file, {n} values</source>
         <translation>文件中 {size}，{n} 个值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/model_file.py"/>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>{size} in {n} arrays</source>
         <translation>{size}，{n} 个数组</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{slope}, over {window}</source>
         <translation>{slope}，区间 {window}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_states.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>{state}: {cause}</source>
         <translation>{state}：{cause}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/alerts.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>
         <source>{text} ({n} more like it before)</source>
         <translation>{text}（此前还有 {n} 条类似的）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{time} / step</source>
         <translation>{time} / 步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>{time} ago</source>
         <translation>{time} 前</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/study_page.py"/>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{time} of about {whole}</source>
         <translation>{time}，共约 {whole}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{title} came too late and was dropped</source>
         <translation>{title}：来得太晚，已放弃</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{title} failed</source>
         <translation>{title}：失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{title} started</source>
         <translation>{title}：已开始</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>{title} was not done: {why}</source>
         <translation>{title}未执行：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/event_sentences.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{title} was refused</source>
         <translation>{title}：被拒绝</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/crash_notice.py"/>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
         <source>{title} {n} reports are kept.</source>
         <translation>{title}留存了 {n} 份报告。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>{title}: asked</source>
         <translation>{title}：已请求</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>{title}: running now</source>
         <translation>{title}：正在执行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>{title}: waits for the end of epoch {n}</source>
         <translation>{title}：等待第 {n} 轮结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>{title}: waits for the end of the batch</source>
         <translation>{title}：等待当前批次结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/diagnosis.py"/>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>{title}: {n} more</source>
         <translation>{title}：另有 {n} 项</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/action_panel.py"/>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>{title}: {why}</source>
         <translation>{title}：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{traces} no longer used</source>
         <translation>{traces}不再使用</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{traces} of 1 model</source>
         <translation>1 个模型的 {traces}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_words.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{traces} of {models} models</source>
         <translation>{models} 个模型的 {traces}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_words.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{value} at first</source>
         <translation>起初 {value}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/metric_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{value} smoothed</source>
         <translation>平滑后 {value}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_card.py"/>
+        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
         <source>{verdict}. Click for the evidence.</source>
         <translation>{verdict}。单击查看依据。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/verdict_words.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{what} +{per_unit} / {per}</source>
         <translation>{what} +{per_unit} / {per}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{what} leave the history within minutes, for everyone who looks at it. Pinned and living runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>{what}. It goes on; trainings are not affected. Details are in {log}.</source>
         <translation>{what}。它会继续运行，训练不受影响。详情见 {log}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/record_facts.py"/>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{who}, as a step of Reclaim</source>
         <translation>{who}，回收的一个步骤</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/header.py"/>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{why}. Click for what came before.</source>
         <translation>{why}。单击查看此前的情况。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/connection.py"/>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>{why}. Until then commands and changes are refused, and trainings hold what they tell on their own disks, as far as these have room.</source>
         <translation>{why}。在此之前命令和修改会被拒绝，训练把数据暂存在自己的磁盘上（视剩余空间而定）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{why}; starting again in a new process</source>
         <translation>{why}；正在新进程中重新开始</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/said_elsewhere.py"/>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{why}; that was at the time limit of its job</source>
         <translation>{why}；正值其作业的时间限制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/map_curve.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>{words}: then the peak is {size}</source>
         <translation>{words}：那么峰值为 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>“{name}” still runs: stop its training first.</source>
         <translation>“{name}”仍在运行：请先停止其训练。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/presenters/run_edits.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>“{name}” was not changed: {why}.</source>
         <translation>“{name}”未更改：{why}。</translation>
     </message>

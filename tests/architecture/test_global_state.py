@@ -94,7 +94,7 @@ ALLOWED: dict[str, dict[str, str]] = {
     f"{_FRAMEWORKS}keras3/resuming.py": {
         "warnings.catch_warnings": FILTERS,
         "warnings.simplefilter": FILTERS,
-        "each.set_state": PUT_BACK,
+        "generator.set_state": PUT_BACK,
     },
     f"{_FRAMEWORKS}global_state.py": dict.fromkeys(
         (
@@ -126,7 +126,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "tracemalloc.start": "asked for by the user (diagnose), until the next epoch's end",
         "tracemalloc.stop": "likewise; not where the script had begun it",
     },
-    f"{_AGENT}reclaim/actions.py": {"run.steps.clear_session": OWN},
+    f"{_AGENT}reclaim/actions.py": {"context.steps.clear_session": OWN},
     f"{_AGENT}reclaim/deferred_signals.py": {
         "signal.signal": "while an action runs, the script's handlers are called by ours, or wait"
     },

@@ -31,7 +31,7 @@ ALLOCATIONS = 150
 """Places for each action at which some allocations in a row fail."""
 
 IN_SHORT = (
-    *("keras3_reclaim.py call clear", "keras3_reclaim.py call sys.getrefcount"),
+    *("reclaim.py call clear", "reclaim.py call sys.getrefcount"),
     *("callback.py call weakref.ref", "callback.py call threading.get_ident"),
     "step_clock.py call perf_counter",
 )

@@ -79,7 +79,7 @@ class Tracing:
     def _of_lines(self, frame: FrameType, event: str, arg: object) -> Any:
         code = frame.f_code
         line = (Path(code.co_filename).name, frame.f_lineno, code.co_name)
-        if line[0] == "performer.py" and code.co_name == "_perform":
+        if line[0] == "action_executor.py" and code.co_name == "_perform":
             self._is_seen = event != "return"
         if event == "line" and self._is_seen:
             self.lines.setdefault(line)
@@ -161,7 +161,7 @@ def wrong_at(mode: str, kind: str, chosen: Callable[[list[Line]], list[Line]]) -
     interrupted(mode, None, kind)  # what is imported at the first reload
     tracing, why = interrupted(mode, None, kind)
     assert not why
-    lines = [each for each in tracing.lines if each[0] != "held_signals.py"]
+    lines = [each for each in tracing.lines if each[0] != "deferred_signals.py"]
     assert len(lines) > 10 * IN_SHORT
     found = [(line, interrupted(mode, line, kind)[1]) for line in chosen(lines)]
     return [f"{line}: {why}" for line, why in found if why]

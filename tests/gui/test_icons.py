@@ -55,7 +55,7 @@ def named_in(tree: ast.AST) -> Iterator[str]:
 def test_every_icon_that_presenters_and_window_name_is_there():
     named = {
         icon
-        for part in ("presenters", "desktop")
+        for part in ("ui",)
         for file in (SOURCE / part).rglob("*.py")
         for icon in named_in(ast.parse(file.read_text(encoding="utf-8")))
     } - {""}

@@ -33,7 +33,7 @@ def test_references_lost_by_each_call_are_seen():
 
 
 def test_broken_qt_is_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(qt_guard, "loses_none", lambda _: True)
+    monkeypatch.setattr(qt_guard, "lowers_none_count", lambda _: True)
 
     with pytest.raises(BrokenQt) as refused:
         require_sound_qt()

@@ -38,7 +38,7 @@ class Told:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.alerts: list[Alert] = []
         monkeypatch.setattr(
-            DesktopNotifications, "tell", lambda _, alert: self.alerts.append(alert)
+            DesktopNotifications, "notify", lambda _, alert: self.alerts.append(alert)
         )
 
 

@@ -135,9 +135,9 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
     ("fault", "status", "message"),
     [
         ("w.RecordsPanel.paintEvent = lambda *_: 1 / 0", 1, "failed: ZeroDivisionError"),
-        ("a.save_picture = lambda *_: 1 / 0", 1, "There is no picture.\nDetails are in "),
+        ("a.save_screenshot = lambda *_: 1 / 0", 1, "There is no picture.\nDetails are in "),
         ("a.KmonitorApp._is_settled = lambda _: {}['gone']", 1, "KeyError"),
-        ("s.Shooter.start = lambda _: signal.raise_signal(signal.SIGINT)", 130, ""),
+        ("s.ScreenshotTimer.start = lambda _: signal.raise_signal(signal.SIGINT)", 130, ""),
     ],
 )
 def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
@@ -214,7 +214,7 @@ def test_another_language_is_spoken_by_the_window_that_is_opened_again(folders: 
         " app.controller.choices.reopening_requested.emit());"
         "close = lambda app: app.window.close();"
         "a.KmonitorApp._on_shell_shown = lambda app: (shown(app),"
-        " said.append((app._language.spoken, app.window.header._help.toolTip())),"
+        " said.append((app._language.current_language, app.window.header._help.toolTip())),"
         " (again if len(said) == 1 else close)(app));"
         "status = m.main([]);"
         "print([spoken for spoken, _ in said], len(set(said)));"
@@ -243,7 +243,7 @@ def test_a_picture_without_data_says_so_and_why(folders: Folders, tmp_path: Path
         "import sys; import kmonitor.ui.shell.qt.app as a, kmonitor.cli.main as m;"
         "import kmonitor.ui.hosts.qt.hub_starter as k, kmonitor.ui.shell.qt.screenshot as s;"
         "s._WAITS_S = 0.1;"
-        "import kmonitor.cli.window as w; w.see_hub = lambda folders: None;"
+        "import kmonitor.cli.window as w; w.require_hub = lambda folders: None;"
         "k.HubStarter.start = lambda self: self.hub_failed.emit('The disk is full.');"
         f"sys.exit(m.main(['--screenshot', {str(shot)!r}]))"
     )

@@ -166,8 +166,8 @@ def test_a_full_disk_is_told(export: ExportController, shown: DeskWindow, qtbot:
 @pytest.mark.parametrize(
     ("ask", "title", "ending"),
     [
-        ("ask_export", "Export", "csv"),
-        ("ask_report", "Report of", "html"),
+        ("choose_export_file", "Export", "csv"),
+        ("choose_report_file", "Report of", "html"),
     ],
 )
 def test_where_to_is_asked_with_a_name_of_the_run(

@@ -69,8 +69,10 @@ def test_the_file_is_inspected_without_a_framework(opened: Opened):
 def test_each_way_is_measured_with_progress(opened: Opened, monkeypatch: pytest.MonkeyPatch):
     go_on = threading.Event()
 
-    def measured(*_: object, told: Callable[[int, int], None], **more: Any) -> list[LoadCost]:
-        told(1, more["repeats"])
+    def measured(
+        *_: object, on_progress: Callable[[int, int], None], **more: Any
+    ) -> list[LoadCost]:
+        on_progress(1, more["repeats"])
         assert go_on.wait(DEADLINE_S)
         return [COST]
 
@@ -89,10 +91,10 @@ def test_each_way_is_measured_with_progress(opened: Opened, monkeypatch: pytest.
 def test_a_cancel_ends_the_process_that_runs(opened: Opened, monkeypatch: pytest.MonkeyPatch):
     ended = threading.Event()
 
-    def endless(*_: object, is_given_up: Callable[[], bool], **__: object) -> list[LoadCost]:
+    def endless(*_: object, is_cancelled: Callable[[], bool], **__: object) -> list[LoadCost]:
         try:
             code = "import sys, threading; sys.stdin.read(); threading.Event().wait(3600)"
-            answer_of(code, {}, dict, "sleeps", is_given_up)
+            answer_of(code, {}, dict, "sleeps", is_cancelled)
         except DescriptionCancelled:
             ended.set()
             raise
@@ -120,8 +122,8 @@ def test_what_cannot_be_measured_says_why(opened: Opened, monkeypatch: pytest.Mo
 def test_who_closes_it_wants_no_more(opened: Opened, monkeypatch: pytest.MonkeyPatch):
     asked = threading.Event()
 
-    def measured(*_: object, is_given_up: Callable[[], bool], **__: object) -> list[LoadCost]:
-        wait_until(is_given_up, deadline_s=DEADLINE_S)
+    def measured(*_: object, is_cancelled: Callable[[], bool], **__: object) -> list[LoadCost]:
+        wait_until(is_cancelled, deadline_s=DEADLINE_S)
         asked.set()
         raise DescriptionCancelled
 

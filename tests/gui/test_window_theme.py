@@ -69,7 +69,7 @@ def test_another_size_is_drawn_twice_at_most(
     full_stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     drawn_charts = Counter[QWidget]()
-    count_calls(monkeypatch, LiveChart, "set_picture", drawn_charts)
+    count_calls(monkeypatch, LiveChart, "set_state", drawn_charts)
 
     for width in (1562, 1100, 1562):
         full_stage.window.resize(width, 744)

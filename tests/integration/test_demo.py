@@ -110,7 +110,7 @@ def test_a_picture_that_fails_after_all_takes_no_result_along(
         "watch": lambda _scene: None,
         "monitored": folds,
         "plain": folds,
-        "what_was_stored": lambda _scene: DemoEvidence((), (), (), 700, 0),
+        "stored_evidence": lambda _scene: DemoEvidence((), (), (), 700, 0),
         "draw_window": refuse,
     }.items():
         monkeypatch.setattr(DemoScene, name, value)

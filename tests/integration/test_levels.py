@@ -129,7 +129,7 @@ def test_memory_that_stays_high_but_does_not_grow_leads_to_no_more_than_one_relo
     monitor: Any = MonitorCallback(limits=[limit], hub="off", sample_interval_s=0.05)
 
     def wait_for_samples() -> None:
-        told_of = monitor._run_recorder._boot._link.status
+        told_of = monitor._run_recorder._process_session._link.status
         before = told_of().last_seq
         wait_until(lambda: told_of().last_seq >= before + 4, what="samples of this epoch")
 

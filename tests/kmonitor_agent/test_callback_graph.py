@@ -87,7 +87,7 @@ def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told)
 
     class Look(keras.callbacks.Callback):
         def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-            graph = monitor._run_recorder._watched.graph
+            graph = monitor._run_recorder._sampler_target.graph
             seen[batch] = graph.operations
             if batch == 3:
                 monitor.request("reload", at="batch")

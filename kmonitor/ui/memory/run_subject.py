@@ -62,7 +62,7 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
         subject,
         sizes=sizes,
         own=_LENGTHS.index(_USUAL_LENGTH),
-        is_own_told=False,
+        is_own_size_known=False,
         is_sequence=True,
         why_unmeasured=tr("the run does not tell how long its sequences were"),
     )

@@ -82,7 +82,7 @@ class MapSubject:
         kind: What it is.
         sizes: The model by input size, the smallest first; empty where it is not described.
         own: Which of them is the model's own, or is shown first.
-        is_own_told: Whether it is the model's own; False where the model leaves its length open.
+        is_own_size_known: Whether it is the model's own; False where the model leaves its length open.
         is_sequence: Whether a size is the length of a sequence.
         why_none: Why there is no description, or not yet, in words.
         remedy: What to do about it; empty where nothing is to be done.
@@ -99,7 +99,7 @@ class MapSubject:
     kind: Literal["run", "file"]
     sizes: tuple[SizedLayout, ...] = ()
     own: int = 0
-    is_own_told: bool = True
+    is_own_size_known: bool = True
     is_sequence: bool = False
     why_none: str = ""
     remedy: str = ""
@@ -293,7 +293,7 @@ def file_described(
             SizedLayout(_input_size_label(layout), layout) for layout in by_scale.values()
         ),
         own=own,
-        is_own_told=not any(is_open(layout) for _, layout in layouts),
+        is_own_size_known=not any(is_open(layout) for _, layout in layouts),
         is_sequence=all(len(first.tensors[each].shape) <= 3 for each in first.inputs),  # noqa: PLR2004 - batch, steps, features
         why_one_size=tr("this model takes no other, or Keras is not here to try")
         if is_whole

@@ -194,7 +194,7 @@ def what_if_controls_state(estimator: MapEstimator) -> WhatIfControlsState | Non
         batches=tuple(_own(count_text(n), is_own=n == subject.batch) for n in batches),
         batch=batches.index(what_if.batch) if what_if.batch in batches else 0,
         sizes=tuple(
-            _own(each.label, is_own=subject.is_own_told and at == subject.own)
+            _own(each.label, is_own=subject.is_own_size_known and at == subject.own)
             for at, each in enumerate(subject.sizes)
         ),
         size=what_if.size,

@@ -3,7 +3,7 @@
 A hub ships the spool of a dead process like this:
 ```python
 for folder in spooled_runs(folders.spool):
-    with RunSpool.take(folder) as spool:        # None (and no `with`) while its process lives
+    with RunSpool.acquire(folder) as spool:        # None (and no `with`) while its process lives
         for event in spool.events(after=acked_of_hub(spool.run)):
             store(event.seq, event.body, event.facts)
         spool.mark_acked(committed_seq)          # after COMMIT

@@ -68,7 +68,7 @@ PLACES: list[tuple[Any, str]] = [
     (actions, "_clear"),
     (actions, "restore"),
     (actions, "collect_garbage"),
-    (actions, "give_pages_back"),
+    (actions, "return_free_pages"),
     (keras.Sequential, "make_train_function"),
 ]
 

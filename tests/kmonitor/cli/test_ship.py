@@ -38,7 +38,7 @@ class Hub:
         self._answers: deque[ToAgent] = deque()
 
     @contextmanager
-    def door(self) -> Generator[IngestEndpoint]:
+    def endpoint(self) -> Generator[IngestEndpoint]:
         self.is_cut = False
         self._answers.clear()
         yield IngestEndpoint("inproc://hub", trouble=self._trouble)
@@ -88,7 +88,7 @@ class Target:
     """As `ShipTarget`: everything goes to one hub."""
 
     def __init__(self, hub: Hub) -> None:
-        self.door, self.words = hub.door, "the hub"
+        self.endpoint, self.description = hub.endpoint, "the hub"
 
     def is_transient(self, _exc: Exception) -> bool:
         return True
@@ -96,7 +96,7 @@ class Target:
     def runs(self) -> dict[str, object]:
         return {}
 
-    def takes_by_itself(self, _spool: Path) -> bool:
+    def is_read_by_own_hub(self, _spool: Path) -> bool:
         return False
 
 

@@ -44,7 +44,7 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
     monkeypatch: pytest.MonkeyPatch,
 ):
     for module in (cli_hub, command):
-        monkeypatch.setattr(module, "hub_answers", partial(request_local_hub, timeout_s=0.2))
+        monkeypatch.setattr(module, "request_local_hub", partial(request_local_hub, timeout_s=0.2))
     pid = live_hub.process.pid
     os.kill(pid, signal.SIGSTOP)
     why = f"The hub of process {pid} holds {hub_lock_path(folders)} and does not answer"

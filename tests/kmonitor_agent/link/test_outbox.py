@@ -143,8 +143,8 @@ def test_what_is_unreadable_on_disk_is_sent_as_lost(root: Path, monkeypatch: pyt
     assert spool is not None
     spool._parsed = None
 
-    assert case.steps() == [1, 2, "Lost", 4, 5]
-    assert case.steps(first=3) == ["Lost", 4, 5]
+    assert case.steps() == [1, 2, "LostEvents", 4, 5]
+    assert case.steps(first=3) == ["LostEvents", 4, 5]
     case.outbox.close()
 
 
@@ -173,7 +173,7 @@ def test_a_disk_that_gives_nothing_back_is_asked_again_before_it_counts_as_lost(
         for _ in range(module.UNREAD_LIMIT - 1):
             with pytest.raises(OSError, match="No space"):
                 case.outbox.read(1, 1, LOTS)
-        assert case.steps() == ["Lost", "Lost"]
+        assert case.steps() == ["LostEvents", "LostEvents"]
 
     assert case.steps() == [1, 2]
     case.outbox.close()
@@ -185,7 +185,7 @@ def test_an_event_that_cannot_be_encoded_keeps_its_place_as_lost(root: Path):
     huge = LimitsInForce(t_s=0.0, limits=[LimitSpec(metric="ram", set_by="x" * 70_000)])
     case.outbox.append([sample(1), huge, Sample(t_s=0.0, step=odd), sample(2)])
 
-    assert case.steps() == [1, "Lost", "Lost", 2]
+    assert case.steps() == [1, "LostEvents", "LostEvents", 2]
     assert case.faults.counts() == {"link.outbox.encode": 2}
     case.outbox.close()
 
@@ -219,7 +219,7 @@ def test_memory_of_refused_events_is_bounded(root: Path, monkeypatch: pytest.Mon
     case.outbox.replace(1, "poison")
     case.outbox.replace(2, "poison")
 
-    assert case.steps() == [1, "Lost"]
+    assert case.steps() == [1, "LostEvents"]
     case.outbox.close()
 
 
@@ -266,7 +266,7 @@ def test_when_memory_is_full_too_samples_are_lost_and_epochs_are_not(
     steps = case.steps()
     assert len(steps) == 22
     assert steps[0] == steps[-1] == "EpochEnded"
-    assert steps[1] == "Lost"
+    assert steps[1] == "LostEvents"
     assert steps[-2] == 19
     case.outbox.close()
 
@@ -276,7 +276,7 @@ def test_lost_samples_at_the_very_end_are_lost_events(root: Path, monkeypatch: p
     case = _opened(root, MemoryBuffer(limit_bytes=0))
     case.outbox.append([sample(1), sample(2)])
 
-    assert case.steps() == ["Lost", "Lost"]
+    assert case.steps() == ["LostEvents", "LostEvents"]
     case.outbox.close()
 
 

@@ -88,7 +88,7 @@ from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.reclaim.restart.supervisor import Supervisor, SupervisorOptions as Wanted
 wanted = Wanted([sys.executable, {str(path)!r}, {str(tmp_path / "starts")!r}], leave_within_s=0.2)
 folders = find_folders()
-print(Supervisor(wanted, folders=folders, environ=os.environ, tell=print).run().status)
+print(Supervisor(wanted, folders=folders, environ=os.environ, print_line=print).run().status)
 """
 
     ran = subprocess.run(

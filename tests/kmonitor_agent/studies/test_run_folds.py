@@ -71,7 +71,7 @@ def test_a_fold_that_takes_more_memory_than_it_may_is_ended(
     tmp_path: Path, function: object, by: str, monkeypatch: pytest.MonkeyPatch
 ):
     if by == "watching":
-        monkeypatch.setattr(MemoryCgroup, "made", lambda *_: None)
+        monkeypatch.setattr(MemoryCgroup, "create", lambda *_: None)
 
     study = run_folds(
         function,  # pyright: ignore[reportArgumentType]

@@ -98,7 +98,7 @@ def test_a_hub_of_another_version_is_told_with_how_to_replace_it(
     monkeypatch: pytest.MonkeyPatch, folders: Folders
 ):
     told = msgspec.structs.replace(told_hub(), version="9.9.9")
-    monkeypatch.setattr(command, "ask_local_hub", lambda folders: told)
+    monkeypatch.setattr(command, "request_local_hub", lambda folders: told)
 
     finding = found_by(folders)["hub"]
 
@@ -110,7 +110,7 @@ def test_a_hub_of_another_version_is_told_with_how_to_replace_it(
 def test_faults_of_a_hub_are_told_in_words(monkeypatch: pytest.MonkeyPatch, folders: Folders):
     told = msgspec.structs.replace(told_hub(), version=kmonitor.__version__)
     told = msgspec.structs.replace(told, faults={"view: store": 5, "retention": 1})
-    monkeypatch.setattr(command, "ask_local_hub", lambda folders: told)
+    monkeypatch.setattr(command, "request_local_hub", lambda folders: told)
 
     assert found_by(folders)["hub"].found.endswith("; faults: retention 1, view: store 5")
 
@@ -121,7 +121,7 @@ def test_a_hub_that_cannot_be_asked_is_bad_and_the_rest_is_still_examined(
     def refuse(folders: Folders) -> None:
         raise UserError("The hub refused: no.")
 
-    monkeypatch.setattr(command, "ask_local_hub", refuse)
+    monkeypatch.setattr(command, "request_local_hub", refuse)
 
     found = found_by(folders)
 

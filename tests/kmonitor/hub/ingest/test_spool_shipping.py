@@ -130,7 +130,7 @@ def test_spools_that_cannot_be_taken_are_told_in_one_sentence_and_leave_the_run_
     record = parts.started_run(pid=1)
     first, second = _leave_a_spool(folders, record.run), _leave_a_spool(folders)
     with monkeypatch.context() as patched:
-        patched.setattr(RunSpool, "take", _refusing(5))
+        patched.setattr(RunSpool, "acquire", _refusing(5))
         hub.after(_SCAN_S)
         assert hub.shipping.is_settled(record)
 

@@ -54,7 +54,7 @@ def test_a_file_is_told_as_its_own_library_does(libver: str, monkeypatch: Any, t
 
     ours = read_hdf5(path)
 
-    monkeypatch.setattr(hdf5, "_read_here", _refuse)
+    monkeypatch.setattr(hdf5, "_read_in_process", _refuse)
     theirs = read_hdf5(path)
     assert ours.datasets == theirs.datasets
     assert ours.attributes == theirs.attributes
@@ -100,7 +100,7 @@ def test_random_damage_is_told_and_nothing_else_happens():
         else:
             outcomes.add("read")
 
-    assert outcomes == {"read", "Damaged", "UnknownForm"}
+    assert outcomes == {"read", "DamagedHdf5", "UnknownForm"}
 
 
 def test_every_address_made_huge_or_its_own_takes_little_memory():

@@ -34,7 +34,7 @@ def test_open_lengths_give_way_to_usual_ones():
 
     assert [each.label for each in subject.sizes] == ["64", "128", "256"]
     assert subject.own == 1
-    assert not subject.is_own_told
+    assert not subject.is_own_size_known
     assert subject.is_sequence
 
 

@@ -179,7 +179,9 @@ def test_a_file_has_no_device_and_a_run_no_file():
 
 
 def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
-    subject = file_subject(reading=MeasuredPeak(700 * MIB, "the allocator"), limit_bytes=8 * GIB)
+    subject = file_subject(
+        measured_peak=MeasuredPeak(700 * MIB, "the allocator"), limit_bytes=8 * GIB
+    )
     desk = desk_of(subject)
     assert desk.map_estimate.found is not None
 
@@ -213,7 +215,7 @@ def test_only_of_a_file_it_is_said_that_nothing_ran():
 
 def test_a_model_too_small_for_what_counts_has_no_measured_mark():
     source = "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)"
-    subject = file_subject(reading=MeasuredPeak(0, source, 16))
+    subject = file_subject(measured_peak=MeasuredPeak(0, source, 16))
     desk = desk_of(subject)
     assert desk.map_estimate.found is not None
 

@@ -57,7 +57,7 @@ def test_words_made_for_the_user_are_left_out_whole():
     def fail() -> None:
         raise UserError("run secret is full", "Free gpu-07.")
 
-    assert told(fail).splitlines()[-1] == "Expected: …"
+    assert told(fail).splitlines()[-1] == "UserError: …"
 
 
 def test_log_lines_keep_their_words_and_numbers_but_no_names():

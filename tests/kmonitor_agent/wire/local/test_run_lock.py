@@ -13,7 +13,7 @@ from kmonitor_agent.wire.local.folder_lock import LOCK_NAME, FolderLock
 HOLD = """
 import sys, pathlib
 from kmonitor_agent.wire.local.folder_lock import FolderLock as FolderLock
-lock = FolderLock.take(pathlib.Path(sys.argv[1]))
+lock = FolderLock.acquire(pathlib.Path(sys.argv[1]))
 print("held" if lock else "refused", flush=True)
 sys.stdin.read()
 """

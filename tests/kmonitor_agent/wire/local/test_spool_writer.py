@@ -97,7 +97,7 @@ def test_a_folder_that_a_hub_clears_before_it_is_locked_is_made_again(
             folder.rmdir()
         return real(folder)
 
-    monkeypatch.setattr(RunSpool, "take", take)
+    monkeypatch.setattr(RunSpool, "acquire", take)
     writer = SpoolWriter(root, FACTS, MovedClock())
 
     assert writer.open().last_seq == 0

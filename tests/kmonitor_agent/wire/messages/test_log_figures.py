@@ -57,7 +57,7 @@ def test_csv_logger_has_a_column_for_each_from_the_first_epoch_on(monitor: Any, 
 
 def test_what_cannot_be_read_is_nan_and_its_name_is_there_all_the_same(monitor: Any):
     seen = Seen()
-    monitor._run_recorder.log_figures.epoch_ended = None  # raises where it is called
+    monitor._run_recorder.log_writer.epoch_ended = None  # raises where it is called
     fit(small_model(), monitor, seen)
 
     assert [set(logs) for logs in seen.logs] == [{"loss", *LOG_NAMES}] * 2
