@@ -44,8 +44,8 @@ def memory_map(
         input_shapes: A shape for each input, without the batch; None: the model's own.
 
     Raises:
-        kmonitor_agent.frameworks.layout_reader.ModelNotBuilt: It was never called, so that layers have
-            no weights yet.
+        kmonitor_agent.frameworks.layout_reader.ModelNotBuilt: It was never called, so that layers
+            have no weights yet.
         kmonitor_agent.frameworks.layout_reader.WrongShape: The model does not take such inputs.
         kmonitor.memory.tensor_sizes.OpenShape: It leaves a length open: give `input_shapes`.
         ValueError: The optimizer is not known.

@@ -78,8 +78,9 @@ def _lines(found: ModelFile) -> list[str]:
     lines.append(
         "  no weights"
         if found.form == "json"
-        else f"  weights {_size(found.weight_bytes)} ({with_plain_spaces(count_text(found.parameters))}"
-        f" values); optimizer {_size(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
+        else f"  weights {_size(found.weight_bytes)}"
+        f" ({with_plain_spaces(count_text(found.parameters))} values);"
+        f" optimizer {_size(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
     )
     lines += _compiled_lines(found.compile_settings)
     if found.own_parts:
@@ -91,10 +92,11 @@ def _compiled_lines(compile_settings: CompileSettings | None) -> list[str]:
     if compile_settings is None:
         return ["  not compiled, or the file does not say how"]
     settings = settings_text(compile_settings.settings)
+    metrics = ", ".join(compile_settings.metrics) or "none"
     return [
         f"  optimizer {compile_settings.optimizer or 'none'}"
         + (f": {settings}" if settings else ""),
-        f"  loss {compile_settings.loss or 'none'}; metrics {', '.join(compile_settings.metrics) or 'none'}",
+        f"  loss {compile_settings.loss or 'none'}; metrics {metrics}",
     ]
 
 

@@ -96,7 +96,8 @@ def print_map(layout: ModelLayout, found: MemoryMap) -> None:
     print_text(f"  tier {found.tier}: {found.method}")
     if found.uncovered:
         print_text(
-            f"  no rule covers: {', '.join(map(terminal_safe, found.uncovered))}; the interval is wider"
+            f"  no rule covers: {', '.join(map(terminal_safe, found.uncovered))};"
+            " the interval is wider"
         )
     for note in found.notes:
         print_text(f"  {terminal_safe(note)}")
@@ -109,7 +110,8 @@ def print_fit(fit: BatchFit, limit: str) -> None:
         return
     certain = f"{fit.certain} with certainty" if fit.certain else "none with certainty"
     print_text(
-        f"Largest batch within {terminal_safe(limit)}: {certain}, {fit.likely} by the estimate itself."
+        f"Largest batch within {terminal_safe(limit)}: {certain},"
+        f" {fit.likely} by the estimate itself."
     )
 
 
@@ -126,8 +128,9 @@ def _headline(layout: ModelLayout, found: MemoryMap) -> str:
     high = "not known" if found.high_bytes is None else _size(found.high_bytes)
     optimizer = found.optimizer or "no optimizer"
     return (
-        f"{terminal_safe(layout.name)}: peak {_size(found.peak_bytes)} ({_size(found.low_bytes)} to"
-        f" {high}) at batch {found.batch}, {optimizer}, {found.precision}, {found.backend};"
+        f"{terminal_safe(layout.name)}: peak {_size(found.peak_bytes)}"
+        f" ({_size(found.low_bytes)} to {high}) at batch {found.batch}, {optimizer},"
+        f" {found.precision}, {found.backend};"
         f" {pluralized(len(found.layers), 'layer')}"
     )
 

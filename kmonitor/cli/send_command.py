@@ -179,12 +179,14 @@ def _arguments(
 def _require_available(client: HubClient, run: RunSummary, action: CommandName) -> None:
     if run.state in ENDED_STATES:
         raise UserError(
-            f'"{terminal_safe(run.name)}" has ended ({run.state}); nothing can be asked of it any more.',
+            f'"{terminal_safe(run.name)}" has ended ({run.state});'
+            " nothing can be asked of it any more.",
             "See the runs that go on with: kmonitor runs",
         )
     if run.is_shipped:
         raise UserError(
-            f'"{terminal_safe(run.name)}" was read from a folder; its process cannot be asked from here.',
+            f'"{terminal_safe(run.name)}" was read from a folder;'
+            " its process cannot be asked from here.",
             "Ask it on the host where it runs, if a hub is there.",
         )
     if run.is_elsewhere:

@@ -367,8 +367,8 @@ class HubFollower:
 
         Args:
             endpoint: ZeroMQ address of the hub's view socket, or a hub on the network.
-            wake_reader: Called from the follower's thread when the inbox got something; at most once
-                until `drained`.
+            wake_reader: Called from the follower's thread when the inbox got something; at most
+                once until `drained`.
             inbox_limit: With so many messages waiting, the follower pulls no more.
             clock: Where time comes from.
             on_link: Called from the follower's thread: the hub was reached, or an attempt failed.

@@ -222,8 +222,8 @@ class RunsExport:
 
     def _cells(self) -> Iterator[dict[str, Any]]:
         for each in self._runs:
-            for cells in each.export.cells():
-                yield {**_named(each.run), **cells}
+            for row in each.export.cells():
+                yield {**_named(each.run), **row}
 
     def _objects(self) -> Iterator[dict[str, Any]]:
         for each in self._runs:

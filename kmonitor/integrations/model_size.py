@@ -187,8 +187,9 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     low, high = bytes_text(memory_map.low_bytes), memory_map.high_bytes
     most = f" to {bytes_text(high)}" if high is not None else " or more"
     raise ModelTooLarge(
-        f"a step of this model would take about {bytes_text(memory_map.peak_bytes)} ({low}{most}, tier"
-        f" {memory_map.tier}: {memory_map.method}) at batch {batch}; its process holds {bytes_text(held)}"
+        f"a step of this model would take about {bytes_text(memory_map.peak_bytes)} ({low}{most},"
+        f" tier {memory_map.tier}: {memory_map.method}) at batch {batch};"
+        f" its process holds {bytes_text(held)}"
         f" with its weights, of memory={bytes_text(bound_bytes)}; it was not trained"
     )
 

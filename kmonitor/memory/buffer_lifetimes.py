@@ -49,8 +49,8 @@ class StepUsage:
     Attributes:
         peak_bytes: The highest sum, beyond what is resident.
         activation_bytes: Kept for the backward pass when that begins.
-        activation_bytes_by_call: What each use of a layer keeps then; a tensor that several keep belongs to
-            the one that keeps it first.
+        activation_bytes_by_call: What each use of a layer keeps then; a tensor that several keep
+            belongs to the one that keeps it first.
     """
 
     peak_bytes: int

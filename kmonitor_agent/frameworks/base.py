@@ -313,7 +313,8 @@ class TraceHolder:
         name: Its Python name.
         traces: How many it holds.
         why: What its traces differ in: "300 shapes"; "made 40 times"; empty if not told.
-        container: The script's variable or attribute that keeps those that were made; may be empty.
+        container: The script's variable or attribute that keeps those that were made; may be
+            empty.
     """
 
     name: str

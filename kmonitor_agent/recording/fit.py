@@ -147,20 +147,23 @@ class Fit:
         is_open: Its end has not been told.
         is_traced: Its graph was counted since its step was traced last.
         is_reload_effect_reported: Whether a reload would change its result has been looked at.
-        fit_in_parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain `fit`.
-        worker_agreement: The other workers that train this model, which reload together; None without.
+        fit_in_parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain
+            `fit`.
+        worker_agreement: The other workers that train this model, which reload together; None
+            without.
         undescribed_facts: How the model is compiled, until its facts are told; None afterwards.
         is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
             it is told again.
         why_not_restart: Why the process cannot be started again at this fit; empty when it can.
-        restart_request: The request to leave at the running epoch's end and be started again, once made.
+        restart_request: The request to leave at the running epoch's end and be started again, once
+            made.
         listings: How often its callback is in the list of callbacks.
         hook_calls: Calls of the running step's hook so far, of which there are as many.
         step_logs: What Keras gave at the last step's end, as it is; None before the first.
         why_no_rate: Why the learning rate could not be read, as was told last; None: not told.
         peak: Waits for the first steps, to tell what they took; None: told, or cannot be.
-        pending_stops: Stops of a loop of the script's own, each with the steps done when it was ordered,
-            until it ends or goes on all the same.
+        pending_stops: Stops of a loop of the script's own, each with the steps done when it was
+            ordered, until it ends or goes on all the same.
         stop_tail: Behind all callbacks once a stop was ordered.
         is_run_stopping: A stop was ordered of this fit and all that run in it.
     """

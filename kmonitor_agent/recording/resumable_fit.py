@@ -90,7 +90,8 @@ def _targets(
                 else _variable_text(target.path, shape_text(target.variable))
             )
             raise CannotResume(
-                f"the model had {_variable_text(facts.path, facts.shape)} where it now has {current_text}"
+                f"the model had {_variable_text(facts.path, facts.shape)}"
+                f" where it now has {current_text}"
             )
         targets.append(target)
     extra = next(rest, None)

@@ -61,7 +61,8 @@ class Sampler:
     """Reads and emits; owned by the agent's thread. It never touches a model.
 
     Attributes:
-        heap_counts: Read by others at each epoch's end; its sources are told with those of samples.
+        heap_counts: Read by others at each epoch's end; its sources are told with those of
+            samples.
         newest: Fields of the newest sample; replaced as a whole, for any thread to read.
     """
 

@@ -160,8 +160,8 @@ def _children(pid: int) -> list[int]:
 
 
 _STARTS: Final = (
-    "import sys; sys.path.insert(0, sys.argv[1]); from kmonitor_agent.studies.process_tree import watch;"
-    " watch()"
+    "import sys; sys.path.insert(0, sys.argv[1]);"
+    " from kmonitor_agent.studies.process_tree import watch; watch()"
 )
 
 

@@ -170,9 +170,9 @@ class StudyFolder(StudyPaths):
                     else f"{was} then, {wanted} now"
                 )
                 raise FoldsRefused(
-                    f"run_folds: study={str(self.path)!r} was begun with other {name} ({difference})."
-                    " Name another folder, or call it as then; splits that are shuffled need a"
-                    " random_state to be the same again."
+                    f"run_folds: study={str(self.path)!r} was begun with other {name}"
+                    f" ({difference}). Name another folder, or call it as then; splits"
+                    " that are shuffled need a random_state to be the same again."
                 )
         self._id = known.id
         self.attempts, cut = self._attempts_file.read()

@@ -1,4 +1,4 @@
-"""Files of ours are opened through `kmonitor_agent.wire.local.private_files`, and nothing sets the umask.
+"""Files of ours are opened through `wire.local.private_files`, and nothing sets the umask.
 
 Whatever opens a path by itself hangs on a named pipe, follows a link that another user put there,
 or reads a sparse file until memory is full.
@@ -18,12 +18,9 @@ METHODS = {
 CLASSES = {"FileHandler", "RotatingFileHandler", "TimedRotatingFileHandler"}
 
 ALLOWED = {
-    "kmonitor_agent/wire/local/private_files.py": "it is the module",
-    "kmonitor_agent/wire/local/private_files.py": "it is the module for folders; /proc",
+    "kmonitor_agent/wire/local/private_files.py": "it is the module; /proc",
     "kmonitor_agent/wire/local/file_system.py": "/proc",
-    "kmonitor_agent/wire/local/control_groups.py": "/proc",
-    "kmonitor_agent/wire/local/control_groups.py": "/sys/fs/cgroup",
-    "kmonitor_agent/wire/local/control_groups.py": "/sys/fs/cgroup",
+    "kmonitor_agent/wire/local/control_groups.py": "/proc and /sys/fs/cgroup",
     "kmonitor_agent/probes/process_memory.py": "/proc",
     "kmonitor_agent/describing/load_child.py": "/proc",
     "kmonitor_agent/studies/fold_process.py": "/sys/fs/cgroup",
@@ -39,7 +36,6 @@ ALLOWED = {
     "kmonitor/ui/guide/pages.py": "part of the program",
     "kmonitor/demo/digits.py": "part of the program",
     "kmonitor/base/standard_streams.py": "the system's null device",
-    "kmonitor/cli/hub/command.py": "part of the program",
     "kmonitor/base/installation.py": "part of the program",
     "kmonitor/ui/shell/qt/crash_controller.py": "the user names it",
     "kmonitor/ui/shell/qt/screenshot.py": "the user names it",
@@ -50,7 +46,7 @@ ALLOWED = {
     "kmonitor/memory/model_files/load_cost.py": "the user names it",
     "kmonitor/memory/model_files/file_layout.py": "Keras's own settings",
     "kmonitor/cli/common/desktop_entry.py": "the desktop's folders, below the user's home",
-    "kmonitor/cli/hub/command.py": "systemd's folder, below the user's home",
+    "kmonitor/cli/hub/command.py": "part of the program; systemd's folder",
     "kmonitor/cli/hub/service_unit.py": "systemd's folder, below the user's home",
 }
 """File and why it opens by itself what no other user can have put there."""

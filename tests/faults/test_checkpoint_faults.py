@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.checkpoints import export_model
-from kmonitor_agent.reclaim.checkpoint_file import VariableToStore as VariableToStore, CheckpointTag as Tag
+from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag as Tag, VariableToStore
 
 class Dies:
     def save(self, path):

@@ -98,7 +98,8 @@ def test_a_hub_that_cannot_start_is_told_with_what_to_do(
 
 def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
     script = (
-        "import sys, kmonitor.ui.shell.qt.run_window as r; from kmonitor_agent.wire.local.folders import *;"
+        "import sys, kmonitor.ui.shell.qt.run_window as r;"
+        "from kmonitor_agent.wire.local.folders import *;"
         "q = r.make_qt_application();"
         "app = r.KmonitorApp(q, find_folders(), r.WindowOptions(with_hub=False));"
         "app.start(); print(sorted({'numpy', 'pyqtgraph', 'tensorflow'} & set(sys.modules)));"
@@ -118,7 +119,8 @@ def test_the_shell_needs_neither_numpy_nor_charts(kmonitor_home: Path) -> None:
 def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -> None:
     shot = tmp_path / "shots" / "window.png"
     script = (
-        "import sys; from pathlib import Path; from kmonitor.ui.shell.qt.run_window import run_window;"
+        "import sys; from pathlib import Path;"
+        "from kmonitor.ui.shell.qt.run_window import run_window;"
         "from kmonitor.ui.settings.window_settings import WindowOptions;"
         "from kmonitor_agent.wire.local.folders import find_folders;"
         f"sys.exit(run_window(find_folders(), WindowOptions(Path({str(shot)!r}))))"

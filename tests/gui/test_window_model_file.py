@@ -29,7 +29,7 @@ class Opened:
     def __init__(self, desk: DeskWindow, path: Path, patch: pytest.MonkeyPatch) -> None:
         self.desk = desk
         patch.setattr(f"{MODULE}.model_source_of", lambda *_, **__: ModelSource())
-        patch.setattr("kmonitor.ui.memory.qt.model_file_controller.model_source_of", _refused)
+        patch.setattr(f"{MODULE}._without_framework", _refused)
         self.controller = ModelFileController(desk.window, desk.controller.memory, desk.look)
         self.controller._file_opener.open(str(path))
         desk.controller.memory.panel.details_requested.emit()

@@ -50,7 +50,8 @@ def bring_home(app: KmonitorApp, loop: WatchedLoop, say: Callable[[str], None]) 
     _close_all(app)
     app.window.resize(1280, 760)
     app.window.records.show_tab("events")
-    app.controller.arrangement_controller.reset()  # cards that were added are the user's, and no leak
+    # Cards that were added are the user's, and no leak.
+    app.controller.arrangement_controller.reset()
     if app._hosts is not None:
         # Each has threads of its own for as long as it is shown.
         for address in [address for address in app._hosts.bridges() if address]:

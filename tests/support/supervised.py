@@ -14,7 +14,8 @@ MODULE = "kmonitor.cli.main"
 ASKS = """
     import json, os, sys
     from pathlib import Path
-    from kmonitor_agent.wire.local.supervision import RestartRequest as Leaving, find_supervision as supervision_of
+    from kmonitor_agent.wire.local.supervision import RestartRequest as Leaving
+    from kmonitor_agent.wire.local.supervision import find_supervision as supervision_of
     shared = supervision_of(os.environ)
     starts = Path(sys.argv[1])
     n = len(starts.read_text()) if starts.exists() else 0

@@ -259,7 +259,8 @@ def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
 
 
 def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
-    found = f"version {reply.version} answers, process {reply.pid}, {pluralized(reply.agents, 'training')}"
+    trainings = pluralized(reply.agents, "training")
+    found = f"version {reply.version} answers, process {reply.pid}, {trainings}"
     if reply.version != kmonitor.__version__:
         remedy = "kmonitor hub stop (the next command starts this version's hub)"
         return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)

@@ -342,7 +342,8 @@ def hub_status_text(reply: HubReply) -> str:
     up_s = max(0.0, time.time() - reply.started_wall_s)
     text = (
         f"Hub {reply.version} answers: process {reply.pid}, up {duration_text(up_s)}, "
-        f"{pluralized(reply.agents, 'training')} and {pluralized(reply.viewers, 'viewer')} connected, "
+        f"{pluralized(reply.agents, 'training')} and "
+        f"{pluralized(reply.viewers, 'viewer')} connected, "
         f"{pluralized(reply.rows, 'event')} in {bytes_text(reply.database_bytes)}"
     )
     if reply.keep_days or reply.keep_bytes:

@@ -117,13 +117,15 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
             )
             raise
     print_text(
-        f"Moved and compared: {pluralized(moved.runs, 'run')}, {pluralized(moved.events, 'event')}."
+        f"Moved and compared: {pluralized(moved.runs, 'run')}, "
+        f"{pluralized(moved.events, 'event')}."
     )
     if moved.before:
         print_text(f"Moved before: {pluralized(moved.before, 'run')}.")
     if moved.ahead:
         print_text(
-            f"{pluralized(moved.ahead, 'run')} went on in the team's database before this move: what"
+            f"{pluralized(moved.ahead, 'run')} went on in the team's database before this move:"
+            " what"
         )
         print_text("came before that stays in the file only.")
     if stored_store(folders) != url:

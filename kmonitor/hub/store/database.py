@@ -140,7 +140,8 @@ class Database(ABC):
         next_key: The next new run's key.
         id_range: This hub's numbers.
         is_shared: Whether other hubs store here too.
-        is_disconnected: Whether it cannot be reached now; what is asked of it fails with `StoreUnavailable`.
+        is_disconnected: Whether it cannot be reached now; what is asked of it fails with
+            `StoreUnavailable`.
     """
 
     hub: str

@@ -401,7 +401,8 @@ def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         raise UserError("The file's configuration names no class of model.")
     compile_config = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
     if not compile_config.get("optimizer"):
-        compile_config = {}  # what `to_json` leaves of it; Keras would take an optimizer of its own choice
+        # What `to_json` leaves of it; Keras would take an optimizer of its own choice.
+        compile_config = {}
     return {
         name: value for name, value in config.items() if name != "compile_config"
     }, compile_config

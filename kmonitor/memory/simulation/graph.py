@@ -227,8 +227,8 @@ class _Writer:
     ) -> tuple[list[OutputRef], list[int]]:
         """Add a graph's operations; its results, and what has ended when it has.
 
-        `bound_inputs` are its arguments, or None where it is the one that is written; `after` is what
-        operations without inputs wait for.
+        `bound_inputs` are its arguments, or None where it is the one that is written; `after` is
+        what operations without inputs wait for.
         """
         outputs: dict[OutputRef, OutputRef] = {}
         ends: list[list[int]] = []

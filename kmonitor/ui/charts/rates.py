@@ -45,8 +45,8 @@ def epoch_rate(
         y: Values, `[n]`.
         unit: Of the values.
         run: The run.
-        start_epoch: Where the run, or its last reload, was, in epochs; what follows is judged after one
-            epoch of warm-up.
+        start_epoch: Where the run, or its last reload, was, in epochs; what follows is judged
+            after one epoch of warm-up.
     """
     is_warm = x >= start_epoch + _WARM_UP_EPOCHS
     x, y = x[is_warm], y[is_warm]

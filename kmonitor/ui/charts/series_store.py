@@ -216,8 +216,9 @@ class _RunSeries:
 class SeriesStore:
     """Holds the columns that were asked for; owned by the main thread.
 
-    Ask the hub for a run's columns, give the answer to `backfill`, and each live row to `apply_event`:
-    rows that the answer already covers are left out. Of a long run they are thinned; what a zoomed
+    Ask the hub for a run's columns, give the answer to `backfill`, and each live row to
+    `apply_event`: rows that the answer already covers are left out. Of a long run they are
+    thinned; what a zoomed
     chart shows is asked for once more (`coarse_span_s`, `apply_detail`), and held until the next.
     """
 

@@ -105,7 +105,8 @@ def requester_text(requester: str) -> str:
     """Who asked for an action; a limit by its size also where an older agent wrote raw bytes.
 
     Args:
-        requester: As stored: "limit ram 5.77765e+08", "limit ram 551 MiB", "script", a user's name.
+        requester: As stored: "limit ram 5.77765e+08", "limit ram 551 MiB", "script", a user's
+            name.
     """
     match = _RAW_LIMIT.fullmatch(requester)
     if match is None:

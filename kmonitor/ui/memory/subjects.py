@@ -82,7 +82,8 @@ class MapSubject:
         kind: What it is.
         sizes: The model by input size, the smallest first; empty where it is not described.
         own: Which of them is the model's own, or is shown first.
-        is_own_size_known: Whether it is the model's own; False where the model leaves its length open.
+        is_own_size_known: Whether it is the model's own; False where the model leaves its length
+            open.
         is_sequence: Whether a size is the length of a sequence.
         why_none: Why there is no description, or not yet, in words.
         remedy: What to do about it; empty where nothing is to be done.

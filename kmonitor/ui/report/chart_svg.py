@@ -58,7 +58,8 @@ class SvgPen:
             dashes: Lengths of dashes and gaps; empty: none.
             opacity: 0..1.
         """
-        style = f"stroke:{self.drawing_colours.colour(colour)};stroke-width:1;stroke-opacity:{opacity:g}"
+        stroke = self.drawing_colours.colour(colour)
+        style = f"stroke:{stroke};stroke-width:1;stroke-opacity:{opacity:g}"
         if dashes:
             style += f";stroke-dasharray:{dashes}"
         (x1, y1), (x2, y2) = begin, end
@@ -198,7 +199,8 @@ def _epoch_marks(canvas: ChartCanvas) -> Markup:
     px = [frame.x_px(float(mark)) for mark in marks]
     px = px[:: mark_stride((px[-1] - px[0]) / len(px))]
     path = " ".join(f"M{x:.1f} {frame.bottom - _EPOCH_MARK_PX:.1f}v{_EPOCH_MARK_PX:g}" for x in px)
-    style = f"stroke:{canvas.drawing_colours.colour('mute')};stroke-width:1;stroke-opacity:0.6;fill:none"
+    stroke = canvas.drawing_colours.colour("mute")
+    style = f"stroke:{stroke};stroke-width:1;stroke-opacity:0.6;fill:none"
     return tag("path", d=path, style=style)
 
 

@@ -78,8 +78,8 @@ class Workspace:
     """Takes messages, keeps the parts up to date, and notes what changed; main thread only.
 
     Attributes:
-        run_store: The runs of all hubs. link: The connection to this machine's hub. hosts: Those to
-            others. log: Event log. commands: What was asked from here.
+        run_store: The runs of all hubs. link: The connection to this machine's hub. hosts: Those
+            to others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
             found. verdicts: What grows. models: What they train. ends: How runs ended. alerts:
             What the user is to be told. edits: Names, notes and deletions asked from here.

@@ -193,7 +193,7 @@ class Keras3TensorFlowReclaim:
         return dropped
 
     def trace_again(self, model: KerasModel) -> str:
-        """See `ChecksRetracing.trace_again`. Not under a strategy, whose workers trace together."""
+        """Not under a strategy, whose workers trace together: `ChecksRetracing.trace_again`."""
         if not _is_alone(model):
             return ""
         with eager_mode(), preserve_name_counters(), preserve_random_state():
@@ -315,8 +315,9 @@ class Keras3TensorFlowReclaim:
         if not operations:
             return ""
         return (
-            f"not exact: the step draws from stateful operations ({', '.join(sorted(operations))}) that"
-            " a new trace seeds anew; keras.random and tf.random.Generator are exact"
+            "not exact: the step draws from stateful operations"
+            f" ({', '.join(sorted(operations))}) that a new trace seeds anew;"
+            " keras.random and tf.random.Generator are exact"
         )
 
 

@@ -47,7 +47,8 @@ class TracedStep:
         fetches: Names of tensors and operations that a run asks for.
         data: Names of the operations that stand for inputs and targets, with their shapes.
         variables: Bytes of each variable by the name of the operation that stands for it.
-        created_variables: (name, whether its first values were drawn) of variables, as they were made.
+        created_variables: (name, whether its first values were drawn) of variables, as they were
+            made.
         layers: (first, past the last, path) of operations that a layer made, by their place of
             making; inner ones come later.
         operation_indices: Place of making of each operation, by name, before optimizing.
@@ -109,8 +110,9 @@ def _traced(
     fetches = [each.name for each in graph.outputs]
     fetches += [each.name for each in graph.control_outputs]
     operation_indices = {each.name: index for index, each in enumerate(graph.get_operations())}
+    created = _created_variables(model, graph)
     return TracedStep(_optimized(definition, fetches, folds=folds), fetches, data, variables,
-                      _created_variables(model, graph), layers, operation_indices, [_ASSUMED])  # fmt: skip
+                      created, layers, operation_indices, [_ASSUMED])  # fmt: skip
 
 
 def _concrete(

@@ -208,7 +208,8 @@ class _Builder:
             trips = operation.inputs[0].shape[0] if operation.inputs[0].shape.rank else None
         return StepOperation(
             kind=operation.type,
-            inputs=tuple((operation_indices[each.op.name], each.value_index) for each in operation.inputs),
+            inputs=tuple((operation_indices[each.op.name], each.value_index)
+                         for each in operation.inputs),
             after=tuple(operation_indices[each.name] for each in operation.control_inputs
                         if each.name in operation_indices),
             sizes=self._sizes(pair),
@@ -247,7 +248,8 @@ class _Builder:
         if shaped is not None:
             return shaped, True
         sizes = [extent for each in operation.inputs if is_counted(each)
-                 for extent in self.size_formulas.of_outputs([each.op, each.op])[each.value_index:][:1]
+                 for extent in self.size_formulas.of_outputs(
+                     [each.op, each.op])[each.value_index:][:1]
                  if extent is not None]  # fmt: skip
         return max(sizes, key=lambda each: each.at(TRIED[1]), default=SizeFormula(0)), False
 

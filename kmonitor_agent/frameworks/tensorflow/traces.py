@@ -183,7 +183,8 @@ class RetracedFunction:
         """One line for a record."""
         container_text = f", kept in `{self.container}`" if self.container else ""
         reason_text = f", {self.why}{container_text}" if self.why else ""
-        return f"{self.traces} traces held by `{self.name}` (a tf.function of the script{reason_text})"
+        held = f"{self.traces} traces held by `{self.name}`"
+        return f"{held} (a tf.function of the script{reason_text})"
 
 
 def functions_with_many_traces(

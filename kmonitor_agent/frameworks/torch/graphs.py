@@ -45,7 +45,8 @@ def reset_dynamo() -> str:
         return ""
     reset = getattr(module, "reset", None)
     if reset is None:
-        return f"compiled functions not dropped: {missing_name_text('PyTorch', 'torch._dynamo.reset')}"
+        missing = missing_name_text("PyTorch", "torch._dynamo.reset")
+        return f"compiled functions not dropped: {missing}"
     reset()
     return ""
 

@@ -47,7 +47,8 @@ class ScriptExit:
     Attributes:
         status: Exit status; 0 when a signal ended it.
         signal: Number of the signal that ended it; 0 when it left by itself.
-        forwarded_signal: Number of the ending signal that we were sent, by Ctrl+C for example; 0: none.
+        forwarded_signal: Number of the ending signal that we were sent, by Ctrl+C for example; 0:
+            none.
     """
 
     status: int = 0

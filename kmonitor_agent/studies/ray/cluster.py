@@ -92,8 +92,8 @@ class RayCluster:
             most = max((node.get("memory", 0.0) for node in nodes), default=0.0)
             raise FoldsRefused(
                 f"run_folds: no fold was begun: no node of the Ray cluster has a processor,"
-                f" {resources.gpus} GPU and memory={bytes_text(resources.memory_bytes)} for a fold; the"
-                f" most memory that a node lends is {bytes_text(most)}."
+                f" {resources.gpus} GPU and memory={bytes_text(resources.memory_bytes)} for a"
+                f" fold; the most memory that a node lends is {bytes_text(most)}."
             )
         self.task_resources = resources
 

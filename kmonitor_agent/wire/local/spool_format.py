@@ -13,8 +13,9 @@ the run's id. All files are of mode 0600:
 Only the holder of `lock` writes, cuts or deletes. The lock goes with its process, however it
 dies: who gets it knows that the run's process on this host is gone.
 
-A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `SessionFacts`, then the events.
-Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body, little-endian; the
+A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `SessionFacts`, then the
+events. Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body, little-
+endian; the
 CRC covers length, seq and body. Each boot begins a segment of its own: every event has its boot.
 Sequence numbers rise by one over all segments of a run, up to `MAX_COUNT`: a record with a higher
 one is unreadable, and a file whose name says one is no segment. A record that was written in part

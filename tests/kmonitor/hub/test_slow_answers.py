@@ -52,8 +52,8 @@ class SlowHub:
 
     def close(self) -> None:
         self.gate.set()
-        for loop in self._loops:
-            loop.stop()
+        for each in self._loops:
+            each.stop()
         self._thread.join(DEADLINE_S)
         assert not self._thread.is_alive()
         self._wake.close()

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli import map
+from kmonitor.cli import map as map_command
 from kmonitor.cli.common.terminal import UsageError
 from kmonitor.cli.map import TrainingOptions, print_map
 from kmonitor.memory.calibration import FitMemory, PeakMeasurement, measurements_of
@@ -25,7 +25,7 @@ def tells(monkeypatch: pytest.MonkeyPatch, then: str = "Dropout") -> None:
     )
     measured = PeakMeasurement(16, 2**30, steps=5, between_bytes=2**20, device="CPU")
     fit = FitMemory(1, told, 16, measured, "CPU")
-    monkeypatch.setattr(map, "run_memory", lambda _: (fit, measurements_of([fit])))
+    monkeypatch.setattr(map_command, "run_memory", lambda _: (fit, measurements_of([fit])))
 
 
 def test_a_length_that_is_said_gives_the_map(
@@ -33,7 +33,7 @@ def test_a_length_that_is_said_gives_the_map(
 ):
     tells(monkeypatch)
 
-    map.memory_map(RUN, training=TrainingOptions(sequence=40), as_json=True)
+    map_command.memory_map(RUN, training=TrainingOptions(sequence=40), as_json=True)
 
     told = json.loads(capsys.readouterr().out)
     assert (told["tier"], told["batch"]) == (3, 16)
@@ -53,7 +53,7 @@ def test_no_part_is_told_as_larger_than_its_whole(
 
 def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
     with pytest.raises(UserError, match="no file cnn-of-monday") as caught:
-        map.memory_map("cnn-of-monday")
+        map_command.memory_map("cnn-of-monday")
 
     assert "run:cnn-of-monday" in caught.value.remedy
 
@@ -62,7 +62,7 @@ def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch)
 
     with pytest.raises(UserError, match="leaves a length open") as caught:
-        map.memory_map(RUN)
+        map_command.memory_map(RUN)
 
     assert "--sequence 128" in caught.value.remedy
 
@@ -71,7 +71,7 @@ def test_a_layer_that_may_change_the_length_is_refused(monkeypatch: pytest.Monke
     tells(monkeypatch, then="Conv1D")
 
     with pytest.raises(UserError, match="may change a length") as caught:
-        map.memory_map(RUN, training=TrainingOptions(sequence=40))
+        map_command.memory_map(RUN, training=TrainingOptions(sequence=40))
 
     assert "script" in caught.value.remedy
 
@@ -92,6 +92,6 @@ def test_what_cannot_be_meant_is_said(
     tells(monkeypatch)
 
     with pytest.raises(UsageError) as caught:
-        map.memory_map(RUN, training=training)
+        map_command.memory_map(RUN, training=training)
 
     assert words in str(caught.value)

@@ -23,7 +23,8 @@ class VerdictWindow(EvidenceWindow):
 
     Signals (main thread):
         command_requested: Name of a command that may help.
-        guide_requested: With the heading of the guide's page of folds that explains a loop's memory.
+        guide_requested: With the heading of the guide's page of folds that explains a loop's
+            memory.
         closed: It is shown no more.
     """
 

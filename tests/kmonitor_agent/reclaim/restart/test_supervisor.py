@@ -124,7 +124,8 @@ def test_a_program_between_is_not_taken_for_the_script(tmp_path: Path):
         tmp_path,
         """
         import os, subprocess, sys
-        why = "from kmonitor_agent.recording.supervised_fits import why_not_restart as w; print(w())"
+        of = "kmonitor_agent.recording.supervised_fits"
+        why = f"from {of} import why_not_restart as w; print(w())"
         subprocess.run([sys.executable, "-c", why])
         """,
     )
