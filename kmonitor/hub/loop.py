@@ -130,6 +130,7 @@ class HubLoop:
             zmq.ZMQError: A socket cannot be bound.
         """
         self._clock, self._wake, self._faults = clock, pipe, faults
+        self._folders = folders
         self._started_wall_s = clock.wall_s()
         self._options = options = options or HubOptions()
         database = open_database(folders, options.store or "")
@@ -150,18 +151,23 @@ class HubLoop:
         )
         self._keys = AccessService(endpoints, self._event_log, clock)
         self._join(endpoints)
-        self._liveness = Liveness(
-            self._event_log, self._agent_service.agent_connections, processes, clock
-        )
-        self._folders, sessions = folders, self._agent_service.agent_connections
-        check = WallClockCheck(clock, folders.database)
-        self._spools = SpoolIngest(folders.spool, self._event_log, sessions, faults, clock, check)
-        keep, may_go = options.keep or Keep(), self._liveness.is_abandoned
-        self._retention = Retention(self._event_log, keep, clock, may_go, check)
+        self._watch_runs(processes)
         self._condition = self._build_health()
         self._team = TeamRuns(self._event_log, clock) if database.is_shared else None
         self._feed = self._build_folder_reader(options.folder)
         self._busy_s = clock.monotonic_s()
+
+    def _watch_runs(self, processes: ProcessWatch) -> None:
+        """Build what follows living, spooled and old runs."""
+        folders, faults, clock = self._folders, self._faults, self._clock
+        connections = self._agent_service.agent_connections
+        self._liveness = Liveness(self._event_log, connections, processes, clock)
+        check = WallClockCheck(clock, folders.database)
+        self._spools = SpoolIngest(
+            folders.spool, self._event_log, connections, faults, clock, check
+        )
+        keep, may_go = self._options.keep or Keep(), self._liveness.is_abandoned
+        self._retention = Retention(self._event_log, keep, clock, may_go, check)
 
     def _join(self, endpoints: HubEndpoints) -> None:
         self._event_log.listeners.append(StallMonitor(self._event_log).on_event)

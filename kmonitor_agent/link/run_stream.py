@@ -137,14 +137,10 @@ class RunStream:
         self._idle_tasks = TaskSchedule(faults.record)
         self._upkeep = TaskSchedule(faults.record)
         self.schedule = TaskSchedule(faults.record)
+        folders = context.folders
+        writer = SpoolWriter(folders.spool, _facts(context), clock, state=folders.state)
         self.outbox = Outbox(
-            SpoolWriter(
-                context.folders.spool, _facts(context), clock, state=context.folders.state
-            ),
-            emit=queue.put,
-            now_s=context.now_s,
-            faults=faults,
-            clock=clock,
+            writer, emit=queue.put, now_s=context.now_s, faults=faults, clock=clock
         )
         self._commands = CommandInbox(
             context.started.boot, on_command, emit=queue.put, now_s=context.now_s, faults=faults

@@ -104,15 +104,7 @@ class RunRecorder:
         self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
         self.privacy = privacy = Privacy(private=settings.private)
         self._interval_s = settings.sample_interval_s
-        self._process_session = session = ProcessSession(
-            run=self.run_id,
-            name=name,
-            settings=settings,
-            folders=self._folders,
-            faults=self.faults,
-            privacy=privacy,
-        )
-        session.why_not_restart = self._supervisor_client.why_not
+        self._process_session = session = self._begin_session(settings)
         self._fits: list[Fit] = []
         self._before = before = before or ClosedRun(self.run_id)
         self._fit_count, self._last_epoch = before.fits, before.last_epoch
@@ -141,11 +133,9 @@ class RunRecorder:
         self.log_writer = KerasLogWriter(
             self._sampler, self.current_target, session.emit, session.now_s
         )
+        device, reporter = self._sampler.device_name, self._fit_reporter
         self._model_reporter = ModelReporter(
-            reporter=self._fit_reporter,
-            faults=self.faults,
-            device=self._sampler.device_name,
-            **reporting,
+            reporter=reporter, faults=self.faults, device=device, **reporting
         )
         self._supervised_fits = SupervisedFits(
             self._supervisor_client,
@@ -154,6 +144,18 @@ class RunRecorder:
             executor=self._action_executor,
             session=session,
         )
+
+    def _begin_session(self, settings: Settings) -> ProcessSession:
+        session = ProcessSession(
+            run=self.run_id,
+            name=self.name,
+            settings=settings,
+            folders=self._folders,
+            faults=self.faults,
+            privacy=self.privacy,
+        )
+        session.why_not_restart = self._supervisor_client.why_not
+        return session
 
     @property
     def results(self) -> ActionResults:

@@ -44,7 +44,7 @@ ALLOWED = {
     "kmonitor/memory/model_files/hdf5.py": "the user names it",
     "kmonitor/memory/model_files/hdf5_child.py": "the user names it",
     "kmonitor/memory/model_files/load_cost.py": "the user names it",
-    "kmonitor/memory/model_files/file_layout.py": "Keras's own settings",
+    "kmonitor/memory/model_files/inspection.py": "Keras's own settings",
     "kmonitor/cli/common/desktop_entry.py": "the desktop's folders, below the user's home",
     "kmonitor/cli/hub/command.py": "part of the program; systemd's folder",
     "kmonitor/cli/hub/service_unit.py": "systemd's folder, below the user's home",

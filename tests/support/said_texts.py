@@ -135,7 +135,7 @@ def _strings(value: object) -> Iterator[str]:
                 yield from _strings(each)
         case _ if is_dataclass(value) and not isinstance(value, type):
             for field in fields(value):
-                if field.name not in {"unit", "x_kind", "run", "look"}:
+                if field.name not in {"unit", "x_kind", "run", "style"}:
                     yield from _strings(getattr(value, field.name))
         case _:
             pass

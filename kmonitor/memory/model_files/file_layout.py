@@ -1,7 +1,5 @@
 """A `.keras` file's model described from the file alone: no framework, and nothing of it runs."""
 
-import json
-import os
 import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +9,7 @@ from typing import Any, Final, cast
 
 from kmonitor.memory.model_files.archive import WEIGHTS, read_archive
 from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
-from kmonitor.memory.model_files.inspection import policy_name
+from kmonitor.memory.model_files.inspection import chosen_backend, policy_name
 from kmonitor.memory.model_files.output_shapes import CannotTell, Shape, output_shape
 from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
@@ -22,9 +20,6 @@ from kmonitor_agent.wire.messages.model_layout import (
     TensorLayout,
     VariableLayout,
 )
-
-# File graph.
-
 
 MODELS: Final = ("Functional", "Sequential", "Model")
 _KEEPS_DTYPE: Final = (
@@ -515,18 +510,6 @@ class _Layout:
             slots=slots if is_built else None,
             loss_scaling=is_wrapped,
         )
-
-
-def chosen_backend() -> str:
-    """The backend that Keras would use here: as the environment or the user's file says it."""
-    if found := os.environ.get("KERAS_BACKEND"):
-        return found
-    home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
-    try:
-        settings: Any = json.loads((Path(home) / "keras.json").read_text(encoding="utf-8"))
-        return str(settings.get("backend") or "tensorflow")
-    except (OSError, ValueError, AttributeError):
-        return "tensorflow"
 
 
 def _is_object(value: Any) -> bool:

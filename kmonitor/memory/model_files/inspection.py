@@ -1,6 +1,8 @@
 """What a model file holds and how it was compiled, without a framework."""
 
+import json
 import math
+import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final, cast
@@ -345,3 +347,15 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 def _text(value: Any) -> str:
     return value if isinstance(value, str) else ""
+
+
+def chosen_backend() -> str:
+    """The backend that Keras would use here: as the environment or the user's file says it."""
+    if found := os.environ.get("KERAS_BACKEND"):
+        return found
+    home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
+    try:
+        settings: Any = json.loads((Path(home) / "keras.json").read_text(encoding="utf-8"))
+        return str(settings.get("backend") or "tensorflow")
+    except (OSError, ValueError, AttributeError):
+        return "tensorflow"
