@@ -58,7 +58,7 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
     assert isinstance(monitor, MonitorCallback)
     assert type(MonitorCallback(hub="off")) is type(monitor)
     assert not folders.state.exists()
-    assert not [t for t in threading.enumerate() if "kmonitor" in t.name]
+    assert not [t for t in threading.enumerate() if t.name.startswith("kmonitor")]
     assert repr(monitor.records) == "nothing was done yet"
 
 

@@ -155,6 +155,6 @@ def test_it_ends_with_its_threads_and_leaves_the_port_free(page: PrometheusPage)
     where = urlsplit(page.url).netloc
     page.close()
 
-    assert not [t for t in threading.enumerate() if "prometheus" in t.name]
+    assert not [t for t in threading.enumerate() if t.name.startswith("kmonitor-hub-prometheus")]
     again = PrometheusPage(parse_bind(where), SnapshotHolder())
     again.close()
