@@ -17,7 +17,7 @@ SET_UP := KMONITOR_TARGET=$@ packaging/set_up.sh
 BIN := .venv/bin
 CODE := kmonitor kmonitor_agent tests packaging
 
-.PHONY: help setup run test test-full check bench bench-peers languages lock audit dist clean
+.PHONY: help setup run test test-full check bench bench-peers languages house lock audit dist clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -56,6 +56,9 @@ bench-peers:  ## side by side with what people use today (ARGS="cost" picks a pa
 languages:  ## bring the translations up to date with the code, and compile them
 	@$(SET_UP) --testing
 	@$(BIN)/python packaging/make_languages.py
+
+house:  ## how large the code is and how it is cut: a report
+	@python3 packaging/house.py
 
 lock:  ## choose the versions in packaging/lock.txt anew
 	@$(SET_UP) --testing

@@ -1,6 +1,7 @@
 """What may not be imported or called where; import-linter holds the layers, this the rest."""
 
 import ast
+import re
 import subprocess
 import sys
 
@@ -129,6 +130,36 @@ def test_the_terminal_and_the_hub_need_no_qt(package: str):
 
     loaded = {top(name) for name in told.stdout.split()}
     assert not loaded & {"PySide6", "shiboken6", "pyqtgraph", *FRAMEWORKS}
+
+
+WITHOUT_QT = """
+import importlib, sys
+
+for name in ("PySide6", "shiboken6", "pyqtgraph"):
+    sys.modules[name] = None
+for module in sys.argv[1:]:
+    importlib.import_module(module)
+"""
+
+
+@pytest.mark.slow
+def test_all_but_what_is_painted_can_be_imported_without_qt():
+    modules = [
+        file.name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for file in product_files()
+        if not re.match(r"kmonitor/ui/(.*/)?(qt|widgets)/|.*__main__", file.name)
+    ]
+
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_QT, *modules],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=2 * DEADLINE_S,
+    )
+
+    assert len(modules) > 300
+    assert ran.returncode == 0, ran.stderr
 
 
 def _is_false(value: ast.expr) -> bool:
