@@ -42,10 +42,11 @@ def main(arguments: list[str]) -> int:
     # A worker that died is not replaced: xdist 3.8 deadlocks when a new one joins `loadfile`.
     # Without it the other worker goes on, and the test that died is named.
     command += ["--max-worker-restart=0", *options]
-    return _run(command, given.limit_s or (FULL_LIMIT_S if given.full else LIMIT_S))
+    return run(command, given.limit_s or (FULL_LIMIT_S if given.full else LIMIT_S))
 
 
-def _run(command: list[str], limit_s: float) -> int:
+def run(command: list[str], limit_s: float) -> int:
+    """Run pytest, at most for `limit_s` seconds; its status, or `EXIT_TOO_LONG`."""
     with tempfile.TemporaryDirectory(prefix="kmonitor-tests-") as notes:
         environ = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", NOTES: notes}
         process = subprocess.Popen(command, cwd=ROOT, env=environ, stdin=subprocess.DEVNULL)

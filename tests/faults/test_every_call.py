@@ -21,8 +21,8 @@ from tests.support.failing_trainings import (
     is_of_shard,
 )
 from tests.support.fault_sites import NAMED, OTHERS, all_sites
+from tests.support.running_tests import LONG
 from tests.support.source_tree import ROOT
-from tests.support.waiting import LONG
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 

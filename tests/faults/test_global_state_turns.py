@@ -43,7 +43,7 @@ from tests.support.agent_turns import (
 from tests.support.fake_hub import FakeHub
 from tests.support.process_state import READERS
 from tests.support.reloading import KERAS, arrays, dense_model
-from tests.support.waiting import LONG
+from tests.support.running_tests import LONG
 
 _REFUSED_EVERY: Final = 500
 """Turns."""

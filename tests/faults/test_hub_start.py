@@ -12,8 +12,9 @@ import pytest
 from kmonitor.hub.service import EXIT_REFUSED
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.live_hub import LiveHub
+from tests.support.running_tests import LONG
 from tests.support.source_tree import ROOT
-from tests.support.waiting import DEADLINE_S, LONG
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [pytest.mark.slow, LONG]
 

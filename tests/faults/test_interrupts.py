@@ -20,7 +20,7 @@ import pytest
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.recording.runs import RUNS
 from tests.support.reloading import KERAS
-from tests.support.waiting import LONG
+from tests.support.running_tests import LONG
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 

@@ -22,9 +22,10 @@ from PySide6.QtGui import QFontDatabase, QImage
 from PySide6.QtWidgets import QApplication
 
 from kmonitor.ui.text.language import PACKAGE
+from tests.support.running_tests import LONG
 from tests.support.scenes import SCENES, Wanted
 from tests.support.stage import SIZE
-from tests.support.waiting import DEADLINE_S, LONG
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = [pytest.mark.gui, pytest.mark.usefixtures("qapp"), LONG]
 

@@ -21,9 +21,10 @@ from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.drawings import Drawing, Page
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.made_up_runs import made_up_run
+from tests.support.running_tests import LONG
 from tests.support.simulated_agent import SimulatedAgent
 from tests.support.started_app import start
-from tests.support.waiting import DEADLINE_MS, LONG
+from tests.support.waiting import DEADLINE_MS
 
 __all__ = ["idle_hub", "live_hub", "start"]
 

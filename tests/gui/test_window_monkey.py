@@ -17,8 +17,8 @@ from tests.support.desk_window import WINDOW
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
 from tests.support.monkey_home import Calm
 from tests.support.random_user import Fleet, RandomUser, qt_application
+from tests.support.running_tests import LONG
 from tests.support.started_app import start
-from tests.support.waiting import LONG
 from tests.support.watched_loop import WatchedLoop
 
 __all__ = ["idle_hub", "live_hub", "start"]

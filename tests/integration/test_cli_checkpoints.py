@@ -13,8 +13,8 @@ from kmonitor_agent.wire.messages.events import FitStarted
 from tests.support.checkpoint_files import damaged_ways
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
+from tests.support.running_tests import LONG
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import LONG
 
 pytest.importorskip("h5py", reason="comes with Keras")
 

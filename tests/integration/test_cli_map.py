@@ -11,7 +11,7 @@ import pytest
 keras: Any = pytest.importorskip("keras")
 
 from tests.support.command_line import kmonitor  # noqa: E402 - after the skip
-from tests.support.waiting import LONG  # noqa: E402 - after the skip
+from tests.support.running_tests import LONG  # noqa: E402 - after the skip
 
 pytestmark = [pytest.mark.slow, LONG]
 

@@ -16,7 +16,8 @@ from kmonitor.connect.local_hub import request_local_hub, stop_hub
 from kmonitor.demo.reports import FoldDone
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.command_line import kmonitor
-from tests.support.waiting import DEADLINE_S, LONG
+from tests.support.running_tests import LONG
+from tests.support.waiting import DEADLINE_S
 
 pytestmark = LONG
 

@@ -40,8 +40,8 @@ from tests.support.process_state import (
     process_state,
 )
 from tests.support.reloading import KERAS, arrays, dense_model, seed_everything
+from tests.support.running_tests import LONG
 from tests.support.trainings import Ended, start_training
-from tests.support.waiting import LONG
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 

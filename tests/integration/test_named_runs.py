@@ -12,7 +12,8 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import FitStarted
 from tests.support.live_hub import LiveHub
-from tests.support.waiting import LONG, wait_until
+from tests.support.running_tests import LONG
+from tests.support.waiting import wait_until
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 

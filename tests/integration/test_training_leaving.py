@@ -15,9 +15,10 @@ from kmonitor_agent.wire.messages.events import (
     SessionEnded,
     SessionStarted,
 )
+from tests.support.running_tests import LONG
 from tests.support.spooled import spooled_events
 from tests.support.trainings import ROOT, start_training
-from tests.support.waiting import DEADLINE_S, LONG, wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 

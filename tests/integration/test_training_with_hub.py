@@ -20,8 +20,9 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.live_hub import LiveHub
+from tests.support.running_tests import LONG
 from tests.support.trainings import Ended, start_training
-from tests.support.waiting import DEADLINE_S, LONG, wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 

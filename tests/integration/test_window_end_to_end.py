@@ -11,9 +11,10 @@ import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.live_hub import LiveHub
+from tests.support.running_tests import LONG
 from tests.support.trainings import start_training
 from tests.support.virtual_screen import virtual_screen
-from tests.support.waiting import DEADLINE_S, LONG
+from tests.support.waiting import DEADLINE_S
 from tests.support.window_driver import Done, Errand
 
 pytestmark = LONG

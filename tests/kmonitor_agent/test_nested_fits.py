@@ -12,7 +12,8 @@ from kmonitor_agent import MonitorCallback
 from tests.support import callback_fits
 from tests.support.callback_fits import X, Y, fit, small_model
 from tests.support.reloading import KERAS, state_of
-from tests.support.waiting import DEADLINE_S, LONG, wait_until
+from tests.support.running_tests import LONG
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 

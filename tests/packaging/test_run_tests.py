@@ -3,10 +3,14 @@
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import run_tests as run_tests_module
+from typing_extensions import override
 
-from tests.support.waiting import DEADLINE_S
+from tests.support.running_tests import NOTES
+from tests.support.waiting import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -34,13 +38,19 @@ def test_passes():
 DIES = "import os\n\n\ndef test_dies():\n    os.abort()\n\n\ndef test_passes():\n    pass\n"
 
 
+PLAIN = [
+    *("-p", "no:cacheprovider", "-p", "tests.conftest", f"--rootdir={ROOT}"),
+    *("-c", str(ROOT / "pyproject.toml"), "--confcutdir", str(ROOT)),
+]
+"""Options with which tests in another folder run as ours do."""
+
+
 def run_tests(folder: Path, *options: str, **files: str) -> "subprocess.CompletedProcess[str]":
     for name, text in files.items():
         (folder / f"test_{name}.py").write_text(text)
-    words = ["-p", "no:cacheprovider", f"--rootdir={ROOT}", "-c", str(ROOT / "pyproject.toml")]
-    command = [sys.executable, str(ROOT / "packaging/run_tests.py"), *options, *words]
+    command = [sys.executable, str(ROOT / "packaging/run_tests.py"), *options, *PLAIN]
     return subprocess.run(
-        [*command, "--confcutdir", str(ROOT), "-p", "tests.conftest", str(folder)],
+        [*command, str(folder)],
         capture_output=True,
         text=True,
         check=False,
@@ -48,12 +58,31 @@ def run_tests(folder: Path, *options: str, **files: str) -> "subprocess.Complete
     )
 
 
-@pytest.mark.slow
-def test_a_run_beyond_its_limit_names_what_was_still_running(tmp_path: Path):
-    ran = run_tests(tmp_path, "--limit-s=8", hangs=HANGS)
+class OutOfTime(subprocess.Popen[bytes]):
+    """A run whose limit has passed as soon as a test runs, however slow the machine is."""
 
-    assert ran.returncode == 124
-    assert ran.stdout.rstrip().endswith("test_hangs.py::test_hangs"), ran.stdout
+    def __init__(self, *args: Any, **options: Any) -> None:
+        self._notes = Path(options["env"][NOTES])
+        super().__init__(*args, **options)
+
+    @override
+    def wait(self, timeout: float | None = None) -> int:
+        if timeout is None:
+            return super().wait()
+        wait_until(lambda: any(note.read_text() for note in self._notes.iterdir()))
+        raise subprocess.TimeoutExpired(self.args, timeout)
+
+
+@pytest.mark.slow
+def test_a_run_beyond_its_limit_names_what_was_still_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    (tmp_path / "test_hangs.py").write_text(HANGS)
+    monkeypatch.setattr(run_tests_module.subprocess, "Popen", OutOfTime)
+    command = [sys.executable, "-m", "pytest", "-q", *PLAIN, str(tmp_path)]
+
+    assert run_tests_module.run(command, 1.0) == 124
+    assert capsys.readouterr().out.rstrip().endswith("test_hangs.py::test_hangs")
 
 
 @pytest.mark.slow
@@ -65,7 +94,7 @@ def test_a_run_beyond_its_limit_names_what_was_still_running(tmp_path: Path):
 def test_what_hangs_or_dies_is_named_and_the_other_worker_goes_on(
     tmp_path: Path, text: str, name: str
 ):
-    ran = run_tests(tmp_path, "--timeout=3", odd=text, fine="def test_fine():\n    pass\n")
+    ran = run_tests(tmp_path, "--timeout=10", odd=text, fine="def test_fine():\n    pass\n")
 
     assert ran.returncode == 1
     assert f"::{name}" in ran.stdout

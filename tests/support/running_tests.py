@@ -8,10 +8,22 @@ hangs.
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Final
 
 import pytest
 
-from tests.support.waiting import FULL_LIMIT_S, LIMIT_S, set_test_limit
+from tests.support.waiting import set_test_limit
+
+LIMIT_S: Final = 120.0
+"""Longest time of a test with its fixtures (`timeout` in pyproject.toml)."""
+
+LONG_LIMIT_S: Final = 900.0
+
+LONG: Final = pytest.mark.timeout(LONG_LIMIT_S)
+"""Mark of tests that take more than seven seconds on a quiet machine."""
+
+FULL_LIMIT_S: Final = 7000.0
+"""Longest time of a test that only `make test-full` runs."""
 
 NOTES = "KMONITOR_RUNNING_TESTS"
 """Variable with the folder of one file for each process, which holds the name of its test."""

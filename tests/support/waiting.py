@@ -6,20 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-import pytest
-
 T = TypeVar("T")
-
-LIMIT_S: Final = 120.0
-"""Longest time of a test with its fixtures (`timeout` in pyproject.toml)."""
-
-LONG_LIMIT_S: Final = 900.0
-
-LONG: Final = pytest.mark.timeout(LONG_LIMIT_S)
-"""Mark of tests that take more than seven seconds on a quiet machine."""
-
-FULL_LIMIT_S: Final = 7000.0
-"""Longest time of a test that only `make test-full` runs."""
 
 _REPORTED_S: Final = 5.0
 """A wait ends so long before its test is ended from outside, so that it can say what failed."""
@@ -32,7 +19,7 @@ more than half a minute. A deadline that is met costs nothing, so none is chosen
 """
 
 DEADLINE_MS: Final = 100_000
-"""The same, for Qt, whose waits are for what this process does; shorter than `LIMIT_S`."""
+"""The same, for Qt, whose waits are for this process; shorter than the limit of a test."""
 
 _test_ends_s = math.inf
 

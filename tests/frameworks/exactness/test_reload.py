@@ -30,7 +30,7 @@ from tests.support.exactness import (
     run_with,
 )
 from tests.support.reloading import KERAS
-from tests.support.waiting import LONG
+from tests.support.running_tests import LONG
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 

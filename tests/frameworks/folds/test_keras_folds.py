@@ -12,8 +12,8 @@ from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import SessionDied, SessionStarted
 from tests.support.fold_scripts import environ
 from tests.support.fold_trainings import EPOCHS, train_alike, train_fold
+from tests.support.running_tests import LONG
 from tests.support.spooled import spooled_events
-from tests.support.waiting import LONG
 
 pytestmark = [pytest.mark.keras, pytest.mark.slow, LONG]
 

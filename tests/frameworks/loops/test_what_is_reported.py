@@ -15,7 +15,7 @@ from kmonitor_agent.recording.action_results import ActionResult
 from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.loops.loops import LOOPS, STEPS, Training, batches
 from tests.support.reloading import KERAS, clean_registry, seed_everything
-from tests.support.waiting import LONG
+from tests.support.running_tests import LONG
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 

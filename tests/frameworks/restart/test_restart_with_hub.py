@@ -11,9 +11,10 @@ from kmonitor_agent.wire.messages.events import ActionRecord
 from kmonitor_agent.wire.messages.unions import RunSummary
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub, idle_hub, live_hub
+from tests.support.running_tests import LONG
 from tests.support.source_tree import ROOT
 from tests.support.supervised import command, script
-from tests.support.waiting import DEADLINE_S, LONG, wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 __all__ = ["idle_hub", "live_hub"]
 
