@@ -225,7 +225,7 @@ def _report_to_runs(outcome: Collected) -> None:
     # Only where a callback has made a run: without one there is nobody to tell.
     runs: Any = sys.modules.get("kmonitor_agent.recording.runs")
     if runs is not None:
-        runs.RUNS.tell_collected(
+        runs.RUNS.report_collected(
             ReclaimOutcome(
                 ok=outcome.ok,
                 action="collect",

@@ -57,7 +57,7 @@ class FaultLog:
         """Count a fault; never raises.
 
         Args:
-            where: The part that failed: "session.epoch_end".
+            where: The part that failed: "run.epoch_end".
             exc: What it raised.
         """
         # No memory may be left to count it in, and its own text may fail to print: there is

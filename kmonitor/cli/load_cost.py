@@ -64,10 +64,10 @@ def load_cost(
     found = recommend(costs)
     if as_json:
         rows = [{name: getattr(each, name) for name in each.__struct_fields__} for each in costs]
-        print_json({"file": str(file), "ways": rows, "recommended": found})
+        print_json({"file": str(file), "methods": rows, "recommended": found})
         return DONE
     print_table(
-        ("way", "peak", "kept", "seconds", "optimizer", "training can go on"),
+        ("method", "peak", "kept", "seconds", "optimizer", "training can go on"),
         map(_row, costs),
         right=("peak", "kept", "seconds"),
         folds=("optimizer",),
@@ -107,7 +107,7 @@ def _row(cost: LoadCost) -> tuple[str, ...]:
     return (
         LOADING_METHODS[cost.loading_method],
         with_plain_spaces(bytes_text(cost.peak_bytes)),
-        with_plain_spaces(bytes_text(cost.kept_bytes)),
+        with_plain_spaces(bytes_text(cost.resident_bytes)),
         f"{cost.seconds:.2f}",
         cost.optimizer,
         "exactly" if cost.can_train_on else "no",

@@ -48,7 +48,7 @@ _SETTINGS: Final = re.compile(
     r"(window|hub|store)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
 )
 _SUPERVISED: Final = re.compile(r"(terms|runs)\.json(\.new)?|leaving(\.new)?|lock")
-_STUDY: Final = re.compile(r"study\.json(\.new)?|ledger\.(jsonl|txt)|lock")
+_STUDY: Final = re.compile(r"study\.json(\.new)?|attempts\.(jsonl|txt)|lock")
 _OF_STUDY: Final = {
     "values": re.compile(r"\d+\.value(\.\d+\.new)?"),
     "output": re.compile(r"\d+\.txt"),

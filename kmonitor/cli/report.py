@@ -23,7 +23,7 @@ def report(
 ) -> int:
     """Write a report of a run: charts, verdicts, reclaims, events, model and environment.
 
-    Of a study: its folds, their metrics and memory, and the ledger.
+    Of a study: its folds, their metrics and memory, and the attempts.
 
     It is one HTML file that loads nothing and runs nothing, light or dark as the reader's system
     is, and good to print.

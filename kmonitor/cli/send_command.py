@@ -146,7 +146,7 @@ def command(  # noqa: PLR0913 - the user's arguments
         chosen = choose_run(client.runs(), run)
         _require_available(client, chosen, action)
         requester = _requester_name()
-        status = client.command(chosen, action, arguments, asked_by=requester)
+        status = client.command(chosen, action, arguments, requested_by=requester)
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
         return _print_outcome(client, chosen, status, waited=wait)
@@ -204,8 +204,8 @@ def _require_available(client: HubClient, run: RunSummary, action: CommandName) 
 
 def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:
     """What the run's newest process said of it when it began; empty if nothing."""
-    boots = [decode_row(row) for row in client.all_rows(run.run, ("boot",))]
-    newest = next((each for each in reversed(boots) if isinstance(each, SessionStarted)), None)
+    sessions = [decode_row(row) for row in client.all_rows(run.run, ("session",))]
+    newest = next((each for each in reversed(sessions) if isinstance(each, SessionStarted)), None)
     return "" if newest is None else newest.unavailable.get(action, "")
 
 

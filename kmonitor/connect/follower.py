@@ -103,11 +103,11 @@ class PullCursors:
         if self._is_hub_changed() and self._is_open("hub", self._hub_request, now_s):
             self._requested_s["hub"] = now_s
             self._hub_request = self._next_number()
-            due.append(HubRequest(ask=self._hub_request))
+            due.append(HubRequest(request_id=self._hub_request))
         if self._is_open("runs", self._runs_request, now_s) and now_s >= self._runs_due_s:
             self._requested_s["runs"] = now_s
             self._runs_request = self._next_number()
-            due.append(RunsRequest(ask=self._runs_request, since_change=self._change))
+            due.append(RunsRequest(request_id=self._runs_request, since_change=self._change))
         cursor = self._cursor
         has_room = self._pages_unread < _MAX_PAGES_UNREAD
         if cursor is None or self._head <= cursor or not has_room:
@@ -115,7 +115,7 @@ class PullCursors:
         if self._is_open("rows", self._rows_request, now_s):
             self._requested_s["rows"] = now_s
             self._rows_request = self._next_number()
-            due.append(RowsRequest(ask=self._rows_request, cursor=cursor))
+            due.append(RowsRequest(request_id=self._rows_request, cursor=cursor))
         return due
 
     def apply_message(self, message: ToDesktop, now_s: float) -> bool:
@@ -127,14 +127,14 @@ class PullCursors:
                     self._runs_due_s = now_s
                 self._hint = message
                 return True
-            case HubReply(ask=ask) if ask == self._hub_request and ask:
+            case HubReply(request_id=ask) if ask == self._hub_request and ask:
                 self._hub_request = 0
                 self._hub_reply = message
                 return True
-            case RunsReply() if message.ask == self._runs_request and message.ask:
+            case RunsReply() if message.request_id == self._runs_request and message.request_id:
                 self._apply_runs(message, now_s)
                 return True
-            case RowsReply() if message.ask == self._rows_request and message.ask:
+            case RowsReply() if message.request_id == self._rows_request and message.request_id:
                 self._rows_request = 0
                 self._cursor = message.cursor
                 self._head = message.head
@@ -198,7 +198,7 @@ class OpenRequests:
     def add(self, message: msgspec.Struct) -> int:
         """Take a question; returns the number its answers will carry."""
         number = self.next_number()
-        self._new.append((number, msgspec.structs.replace(message, ask=number)))
+        self._new.append((number, msgspec.structs.replace(message, request_id=number)))
         return number
 
     def due(self, now_s: float) -> list[msgspec.Struct]:
@@ -211,7 +211,7 @@ class OpenRequests:
 
     def sent(self, message: msgspec.Struct, now_s: float) -> None:
         """Note that a question went out; it goes out again until its last answer came."""
-        number = int(getattr(message, "ask", 0))
+        number = int(getattr(message, "request_id", 0))
         again_s = _COMMAND_AGAIN_S if isinstance(message, CommandRequest) else _ANSWER_S
         self._due_s[number] = now_s + again_s
 
@@ -230,7 +230,7 @@ class OpenRequests:
 
     def accept_reply(self, message: ToDesktop, now_s: float) -> bool:
         """Whether an answer is news for who asked: not asked, repeated, or to be tried later."""
-        number = int(getattr(message, "ask", 0))
+        number = int(getattr(message, "request_id", 0))
         if number not in self._open:
             return False
         if isinstance(message, ErrorMessage) and message.retry_ms:
@@ -412,7 +412,7 @@ class HubFollower:
         Commands are asked again until their state is final, and told at each new state.
 
         Returns:
-            The number that its answers carry in `ask`; any number in `message` is replaced.
+            The number that its answers carry in `request_id`; any number in `message` is replaced.
         """
         number = self._open_requests.add(message)
         self._bell.ring()
@@ -484,12 +484,12 @@ class HubFollower:
 
     def _request_hub(self, socket: ViewSocket) -> bool:
         number = self._open_requests.next_number()
-        socket.send(HubRequest(ask=number))
+        socket.send(HubRequest(request_id=number))
         end_s = self._clock.monotonic_s() + _ATTEMPT_S
         while not self._is_cut_off() and self._clock.monotonic_s() < end_s:
             self._wait(socket, _POLL_S)
             while (message := socket.receive()) is not None:
-                if isinstance(message, HubReply) and message.ask == number:
+                if isinstance(message, HubReply) and message.request_id == number:
                     self._pull_cursors.connected(message)
                     self._open_requests.resend_all(self._clock.monotonic_s())
                     self._put(Connected(message))
@@ -528,7 +528,7 @@ class HubFollower:
             self._open_requests.sent(message, now_s)
         for number in self._open_requests.overflow():
             text = "too many questions are open"
-            self._put(ErrorMessage(code="busy", text=text, ask=number))
+            self._put(ErrorMessage(code="busy", text=text, request_id=number))
         for message in self._pull_cursors.due(now_s, is_full=len(self.inbox) >= self._inbox_limit):
             socket.send(message)
 

@@ -163,14 +163,14 @@ class HubClient:
 
     def hub(self, *, stop: bool = False) -> HubReply:
         """The hub's own condition; with `stop` it also ends. Raises: `HubUnreachable`."""
-        return self._request(HubRequest(ask=self._next(), stop=stop), HubReply)
+        return self._request(HubRequest(request_id=self._next(), stop=stop), HubReply)
 
     def runs(self, since_change: int = 0) -> list[RunSummary]:
         """Summaries that changed after `since_change`, oldest start first, all pages."""
         found: dict[str, RunSummary] = {}
         while True:
             reply = self._request(
-                RunsRequest(ask=self._next(), since_change=since_change), RunsReply
+                RunsRequest(request_id=self._next(), since_change=since_change), RunsReply
             )
             found.update((run.run, run) for run in reply.runs)
             if not reply.more:
@@ -187,7 +187,7 @@ class HubClient:
     ) -> RowsReply:
         """One page of rows behind `cursor`."""
         request = RowsRequest(
-            ask=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
+            request_id=self._next(), cursor=cursor, limit=limit, runs=list(runs), kinds=list(kinds)
         )
         return self._request(request, RowsReply)
 
@@ -212,7 +212,7 @@ class HubClient:
     ) -> SeriesReply:
         """Columns of a run, thinned. Raises: `HubRefused` when the run is not known."""
         request = SeriesRequest(
-            ask=self._next(),
+            request_id=self._next(),
             run=run,
             columns=list(columns),
             from_s=from_s,
@@ -223,7 +223,9 @@ class HubClient:
 
     def verdicts(self, run: str) -> list[Verdict]:
         """How a run stands now, one verdict a metric. Raises: `HubRefused`, not known there."""
-        return self._request(VerdictsRequest(ask=self._next(), run=run), VerdictsReply).verdicts
+        return self._request(
+            VerdictsRequest(request_id=self._next(), run=run), VerdictsReply
+        ).verdicts
 
     def command(
         self,
@@ -233,18 +235,18 @@ class HubClient:
         *,
         ttl_s: float = 3600.0,
         id: str | None = None,  # noqa: A002 - the wire's word
-        asked_by: str = "",
+        requested_by: str = "",
     ) -> CommandStatus:
         """Ask once for a command; the same `id` asked again only tells where it stands."""
         request = CommandRequest(
-            ask=self._next(),
+            request_id=self._next(),
             id=id or new_id(),
             run=run.run,
             name=name,
-            boot=run.boot,
+            session=run.session,
             args=args,
             ttl_s=ttl_s,
-            asked_by=asked_by,
+            requested_by=requested_by,
         )
         return self._request(request, CommandReply).status
 
@@ -256,7 +258,7 @@ class HubClient:
             self._view_socket.wait(_POLL_S)
             # The hub knows the command by its id and ignores the rest.
             again = CommandRequest(
-                ask=self._next(), id=sent.id, run=sent.run, name=sent.name, boot="known"
+                request_id=self._next(), id=sent.id, run=sent.run, name=sent.name, session="known"
             )
             status = self._request(again, CommandReply).status
         return status
@@ -272,7 +274,7 @@ class HubClient:
     ) -> None:
         """Rename, annotate, pin or delete a run. Raises: `HubRefused`."""
         request = EditRequest(
-            ask=self._next(), run=run, name=name, note=note, pin=pin, delete=delete
+            request_id=self._next(), run=run, name=name, note=note, pin=pin, delete=delete
         )
         self._request(request, EditReply)
 
@@ -286,13 +288,13 @@ class HubClient:
         Raises:
             HubRefused: It cannot be done, with the reason.
         """
-        request = KeysRequest(ask=self._next(), authorize=authorize, revoke=revoke)
+        request = KeysRequest(request_id=self._next(), authorize=authorize, revoke=revoke)
         return self._request(request, KeysReply)
 
     def audit(self, *, before: int = 0, limit: int = 200) -> AuditReply:
         """What was done through the hub, newest first: a page behind row `before` (0: all)."""
         return self._request(
-            AuditRequest(ask=self._next(), before=before, limit=limit), AuditReply
+            AuditRequest(request_id=self._next(), before=before, limit=limit), AuditReply
         )
 
     def _next(self) -> int:
@@ -337,20 +339,20 @@ class HubClient:
 
     def _answer(self, request_number: int, answer: type[T]) -> T | ReplyPending | None:
         while (message := self._view_socket.receive()) is not None:
-            if isinstance(message, ErrorMessage) and message.ask == request_number:
+            if isinstance(message, ErrorMessage) and message.request_id == request_number:
                 if not message.retry_ms:
                     raise HubRefused(message.code, message.text)
                 self._busy = message
-            if isinstance(message, ErrorMessage) and (message.code, message.ask) == (
+            if isinstance(message, ErrorMessage) and (message.code, message.request_id) == (
                 "unsupported",
                 0,
             ):
                 raise HubRefused(
                     message.code, message.text
-                )  # an older hub, which cannot read `ask`
+                )  # an older hub, which cannot read `request_id`
             if (
                 isinstance(message, (answer, ReplyPending))
-                and getattr(message, "ask", 0) == request_number
+                and getattr(message, "request_id", 0) == request_number
             ):
                 return message
         return None

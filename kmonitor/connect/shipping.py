@@ -211,21 +211,21 @@ class Shipper:
         """What the hub has of a run, or None if it does not want it from us."""
         hello = Hello(
             run=progress.run,
-            boot=facts.boot,
-            proto=MINOR_VERSIONS,
+            session=facts.session,
+            minor_versions=MINOR_VERSIONS,
             first=first,
             last=first,
             pid=facts.pid,
             host=facts.host,
-            start_wall=facts.started_wall_s,
-            mono=0.0,
+            started_wall_s=facts.started_wall_s,
+            monotonic_s=0.0,
             pid_namespace=facts.pid_namespace,
             ships=True,
         )
         busy = ""
         for reply in self._replies_to_hello(hello):
             match reply:
-                case Welcome(boot=facts.boot):
+                case Welcome(session=facts.session):
                     progress.mark_acked(reply.acked)
                     return reply.acked
                 case ErrorMessage(fatal=True):
@@ -249,7 +249,7 @@ class Shipper:
         last, acked = events[-1].seq, events[0].seq - 1
         for batch in _batches(events):
             message = Batch(
-                run=run, boot=facts.boot, first=batch[0].seq, events=[e.body for e in batch]
+                run=run, session=facts.session, first=batch[0].seq, events=[e.body for e in batch]
             )
             if not self._ingest_socket.send(message):
                 break
@@ -284,7 +284,7 @@ class Shipper:
 
 
 def newest_facts(reader: SpoolReader) -> SessionFacts | None:
-    """The boot that wrote the newest segment that can be read. Raises: OSError."""
+    """The session that wrote the newest segment that can be read. Raises: OSError."""
     for path in reversed(segments_in(reader.folder)):
         facts = read_session_facts(path)
         if facts is not None and facts.run == reader.run:

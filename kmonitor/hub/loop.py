@@ -409,13 +409,15 @@ class HubLoop:
             text = "only its own user, on its own host, can end this hub"
             if peer is not None:
                 self._doors.authorizer.refusals.of_peer(peer, "stop the hub", text)
-            error = ErrorMessage(code="unauthorised", text=text, fatal=True, ask=request.ask)
+            error = ErrorMessage(
+                code="unauthorised", text=text, fatal=True, request_id=request.request_id
+            )
             self._doors.to_desktop(identity, error)
             return
         if request.stop:
             self.stop()
         reply = HubReply(
-            ask=request.ask,
+            request_id=request.request_id,
             hub=self.hub,
             version=VERSION,
             pid=os.getpid(),
@@ -429,9 +431,9 @@ class HubLoop:
             faults=self._fault_counts(),
             is_shipping=self._spools.is_shipping() or self._is_reading(),
             folder=str(self._options.folder or ""),
-            keep_days=self._retention.keep.days,
-            keep_bytes=self._retention.keep.n_bytes,
-            keep_is_fixed=self._options.keep is not None,
+            retention_days=self._retention.keep.days,
+            retention_bytes=self._retention.keep.n_bytes,
+            retention_is_fixed=self._options.keep is not None,
             runs_removed=self._retention.removed,
             troubles=self._condition.troubles(),
             unwritten=self._condition.unwritten,

@@ -73,4 +73,6 @@ class PendingRequests:
     def _pending(self, request: PendingRequest) -> ReplyPending:
         of = request.n_events
         n_read = min(request.n_read, of)
-        return ReplyPending(ask=request.request.ask, done=n_read, of=of, beat=self.beat)
+        return ReplyPending(
+            request_id=request.request.request_id, done=n_read, of=of, beat=self.beat
+        )

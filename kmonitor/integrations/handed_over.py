@@ -56,7 +56,7 @@ class HandedOver:
                 tuples and dicts of them.
 
         Raises:
-            NotTold: It is, or holds, something else.
+            NotTransferable: It is, or holds, something else.
             OSError: An array cannot be written.
         """
         return self._encode(where, value, 0)

@@ -24,7 +24,7 @@ FAILED: Final = "failed"
 FATAL: Final = "fatal"
 RESULTS: Final = "results"
 HYPERPARAMETERS: Final = "hyperparameters"
-REQUEST: Final = "asked"
+REQUEST: Final = "facts"
 TOO_LARGE: Final = "too large: "
 
 _DATA: Final = ("x", "y", "validation_data", "sample_weight", "callbacks")
@@ -86,14 +86,14 @@ def trial_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict
     try:
         results = tuner.run_trial(trial, *_args(arguments), **_named(arguments))
     except ModelTooLarge as exc:
-        fold.came_to("too_large", exc.why)
+        fold.set_outcome("too_large", exc.why)
         return {FAILED: f"{TOO_LARGE}{exc.why}"}
     except kt.errors.FailedTrialError as exc:
-        fold.came_to("failed", str(exc))
+        fold.set_outcome("failed", str(exc))
         return {FAILED: str(exc)}
     except kt.errors.FatalError as exc:
         why = f"{type(exc).__name__}: {exc}"
-        fold.came_to("failed", why)
+        fold.set_outcome("failed", why)
         return {FATAL: why}
     config = trial.hyperparameters.get_config()
     return {RESULTS: _plain(results), HYPERPARAMETERS: config, REQUEST: request}

@@ -44,7 +44,7 @@ _DEFAULT: Final = "default_objective"
 """KerasTuner's name for what is returned as a single number."""
 
 _OURS: Final = "processes"
-"""Folder within the project's: data, what the trials print, the ledger."""
+"""Folder within the project's: data, what the trials print, the attempts."""
 
 
 class TrialsRefused(FoldsRefused, kt.errors.FatalError):
@@ -115,7 +115,7 @@ class InProcesses:
         super().__init__(*args, **kwargs)
 
     @property
-    def ledger(self) -> Attempts:
+    def attempts(self) -> Attempts:
         """Every attempt of every trial of the searches of this tuner; prints as a table."""
         return self._attempts if self._trial_runner is None else self._trial_runner.attempts
 

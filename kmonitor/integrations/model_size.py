@@ -87,7 +87,7 @@ def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
         bound_bytes: For this process, all in all.
 
     Raises:
-        TooLarge: It does not; nothing of its size was made.
+        ModelTooLarge: It does not; nothing of its size was made.
     """
     if size.refused:
         raise ModelTooLarge(size.refused)
@@ -113,7 +113,7 @@ def build_without_values(keras: Any, build: Callable[[], Any], bound_bytes: int)
         bound_bytes: For this process, all in all, where it has values.
 
     Raises:
-        TooLarge: The values do not fit.
+        ModelTooLarge: The values do not fit.
     """
     try:
         with weights_bounded(keras, None, are_made=False):
@@ -138,7 +138,7 @@ def weights_bounded(
         are_made: They get values; without, only their shapes are known.
 
     Raises:
-        TooLarge: They do not.
+        ModelTooLarge: They do not.
     """
     add_weight, held, made_bytes = keras.layers.Layer.add_weight, process_resident_bytes(), [0]
 
@@ -174,7 +174,7 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
         bound_bytes: For this process, all in all.
 
     Raises:
-        TooLarge: It does not.
+        ModelTooLarge: It does not.
     """
     held = process_resident_bytes()
     memory_map = _map_of(model, batch, bound_bytes - held)

@@ -47,7 +47,7 @@ def objective_in_a_process(fold: Fold, *, objective: Callable[[Any], Any]) -> di
     try:
         value = objective(RemoteTrial(fold))
     except optuna.TrialPruned as exc:
-        fold.came_to("pruned", str(exc))
+        fold.set_outcome("pruned", str(exc))
         return {PRUNED: str(exc)}
     return {VALUES: value if isinstance(value, Sequence) or value is None else float(value)}
 
@@ -222,7 +222,7 @@ class TrialError(RuntimeError):
     """A trial's objective raised, or its process ended; for Optuna's `catch=(TrialError,)`.
 
     Attributes:
-        cause: As in the ledger: "error", "out_of_memory", "timeout", "hang", "killed".
+        cause: As in the attempts: "error", "out_of_memory", "timeout", "hang", "killed".
         why: What is known of it, in words; of an error the exception's type and message.
         output: File with what it printed, the traceback too.
     """
@@ -274,11 +274,11 @@ class ObjectiveInProcesses:
 
     @property
     def directory(self) -> Path:
-        """Where what the trials print, and the ledger, are kept."""
+        """Where what the trials print, and the attempts, are kept."""
         return self._trial_runner.directory
 
     @property
-    def ledger(self) -> Attempts:
+    def attempts(self) -> Attempts:
         """Every attempt of every trial so far; prints as a table."""
         return self._trial_runner.attempts
 
@@ -342,7 +342,7 @@ def in_processes(
         memory: As for `run_folds`, for each trial.
         timeout_s: Likewise.
         retries: Likewise. A trial that is tried again gets the same suggestions.
-        study: Folder for what the trials print and the ledger; None: a new one below kmonitor's
+        study: Folder for what the trials print and the attempts; None: a new one below kmonitor's
             state folder.
         raises: Causes that raise `TrialError`, which ends the search unless it is in `catch=`.
 

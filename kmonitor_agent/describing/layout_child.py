@@ -57,7 +57,7 @@ class LayoutReply(msgspec.Struct, frozen=True):
 
 
 def main() -> None:
-    """Read `Asked` from standard input, write `Told` to standard output, nothing else there."""
+    """Read `LayoutRequest` from standard input, write `LayoutReply` to standard output."""
     answers = os.dup(1)
     os.dup2(2, 1)  # what the user's code prints is no answer
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=LayoutRequest)

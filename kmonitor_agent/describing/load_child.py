@@ -30,13 +30,13 @@ class LoadRequest(msgspec.Struct, frozen=True):
 
     Attributes:
         file: The model's.
-        way: "compiled", "uncompiled", "weights" (architecture, then weights), "recompiled" (the
+        mode: "compiled", "uncompiled", "weights" (architecture, then weights), "recompiled" (the
             same with the optimizer in between) or "built" (the architecture alone).
-        source: Of the architecture, for the last three; its module is run first in any way.
+        source: Of the architecture, for the last three; its module is run first in any mode.
     """
 
     file: str
-    way: str
+    mode: str
     source: ModelOrigin
 
 
@@ -45,7 +45,7 @@ class LoadReply(msgspec.Struct, frozen=True):
 
     Attributes:
         peak_bytes: Highest resident set above the one before; with a framework imported.
-        kept_bytes: What stays of that.
+        resident_bytes: What stays of that.
         seconds: It took.
         optimizer: "whole", "without state" or "lost".
         steps: That the optimizer has counted; None without one.
@@ -53,7 +53,7 @@ class LoadReply(msgspec.Struct, frozen=True):
     """
 
     peak_bytes: int = 0
-    kept_bytes: int = 0
+    resident_bytes: int = 0
     seconds: float = 0.0
     optimizer: str = "lost"
     steps: int | None = None
@@ -78,7 +78,7 @@ def main() -> None:
 def _measured(request: LoadRequest) -> LoadReply:
     import keras
 
-    if request.way in ("compiled", "uncompiled"):
+    if request.mode in ("compiled", "uncompiled"):
         load_custom_classes(request.source)
     if request.source.is_trusted:
         keras.config.enable_unsafe_deserialization()
@@ -93,7 +93,7 @@ def _measured(request: LoadRequest) -> LoadReply:
     state, steps = _optimizer(model, _stored_steps(Path(request.file)))
     return LoadReply(
         peak_bytes=max(0, max(highest, after) - before),
-        kept_bytes=max(0, after - before),
+        resident_bytes=max(0, after - before),
         seconds=seconds,
         optimizer=state,
         steps=steps,
@@ -101,16 +101,16 @@ def _measured(request: LoadRequest) -> LoadReply:
 
 
 def _load(keras: Any, request: LoadRequest) -> Any:
-    if request.way in ("compiled", "uncompiled"):
+    if request.mode in ("compiled", "uncompiled"):
         safe = not request.source.is_trusted
         return keras.saving.load_model(
-            request.file, compile=request.way == "compiled", safe_mode=safe
+            request.file, compile=request.mode == "compiled", safe_mode=safe
         )
     source = request.source
-    if request.way != "recompiled":
+    if request.mode != "recompiled":
         source = msgspec.structs.replace(source, compile_config="")
     model = construct_model(source)
-    if request.way != "built":
+    if request.mode != "built":
         model.load_weights(request.file)
     return model
 

@@ -1,4 +1,4 @@
-"""Decides which commands reach the session: each once, for this boot, at most 16 at a time."""
+"""Decides which commands reach the session: each once, for this session, at most 16 at a time."""
 
 import re
 from collections.abc import Callable
@@ -75,10 +75,10 @@ class CommandInbox:
     """On the agent's thread only.
 
     Args:
-        boot: This process's id.
+        session: This process's id.
         on_command: Told of each accepted command, when it is received.
         emit: Emits an event.
-        now_s: The boot's `t_s`.
+        now_s: The session's `t_s`.
         faults: Where our own faults go.
     """
 
@@ -104,7 +104,7 @@ class CommandInbox:
         if command.id in self.seen_commands:
             return
         self._remember(command.id)
-        if command.boot != self._session_id:
+        if command.session != self._session_id:
             self._report(command, "refused", "it was meant for another process of this run")
         elif len(self._held) >= HELD_LIMIT:
             self._report(command, "refused", f"{HELD_LIMIT} commands are waiting already")

@@ -138,11 +138,11 @@ class DeliveryContext:
 
     Attributes:
         run: Run id.
-        started: First event of the boot.
+        started: First event of the session.
         outbox: Numbered events.
         on_command: Takes commands.
         emit: Emits an event.
-        now_s: The boot's `t_s`.
+        now_s: The session's `t_s`.
         faults: Where our own faults go.
     """
 
@@ -278,15 +278,15 @@ class RunDelivery:
         channel.send(
             Hello(
                 run=self.run,
-                boot=started.boot,
-                proto=MINOR_VERSIONS,
+                session=started.session,
+                minor_versions=MINOR_VERSIONS,
                 first=outbox.first_seq,
                 last=outbox.last_seq,
                 pid=started.pid,
                 pid_namespace=started.pid_namespace,
                 host=started.host,
-                start_wall=started.started_wall_s,
-                mono=self._delivery_context.now_s(),
+                started_wall_s=started.started_wall_s,
+                monotonic_s=self._delivery_context.now_s(),
             )
         )
 
@@ -320,7 +320,10 @@ class RunDelivery:
             self._read_at_s = now_s + self._timing.retry_s
             return False
         batch = Batch(
-            run=self.run, boot=self._delivery_context.started.boot, first=first, events=bodies
+            run=self.run,
+            session=self._delivery_context.started.session,
+            first=first,
+            events=bodies,
         )
         if not channel.send(batch):
             return False
@@ -333,10 +336,10 @@ class RunDelivery:
         # A second one answers a hello from before the first: what was sent since holds.
         if (
             self.phase is not DeliveryPhase.GREETING
-            or welcome.boot != self._delivery_context.started.boot
+            or welcome.session != self._delivery_context.started.session
         ):
             return
-        if not MINOR_VERSIONS[0] <= welcome.proto <= MINOR_VERSIONS[1]:
+        if not MINOR_VERSIONS[0] <= welcome.minor_versions <= MINOR_VERSIONS[1]:
             self._reject(now_s, "hub_version", "The hub speaks another version; update it.")
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:

@@ -232,7 +232,7 @@ class HubConnection:
             self._notify_once("hub_not_private", text)
             if not self._was_not_private:
                 self._was_not_private = True
-                self._connection_context.on_fault("link.look", exc)
+                self._connection_context.on_fault("link.connect", exc)
         if self.hub_channel is not None:
             self._received_s = now_s
             self._live_since_s = 0.0
@@ -274,7 +274,7 @@ class HubConnection:
         run = known[self._pings % len(known)].run
         clock = self._connection_context.clock
         wall_s = max(0.0, clock.wall_s())
-        channel.send(Ping(n=self._pings, run=run, mono=clock.monotonic_s(), wall=wall_s))
+        channel.send(Ping(n=self._pings, run=run, monotonic_s=clock.monotonic_s(), wall=wall_s))
 
     def _answered(self) -> list[RunDelivery]:
         """Runs that the hub welcomed or refused: it is there, and pings keep it so."""

@@ -26,7 +26,7 @@ class LinkStatus:
         connected: Whether one does now.
         last_seq: Newest number given.
         acked: Up to where the hub has committed.
-        spooled_bytes: Written to disk by this boot and still there.
+        spooled_bytes: Written to disk by this session and still there.
         degraded: Why the disk is not used, in words; empty when it is.
         dropped: Events that found no room in memory.
         faults: Faults of our own, all parts together.
@@ -55,7 +55,7 @@ class Link:
 
     emit: Callable[[Event], None]
 
-    def __init__(  # noqa: PLR0913 - the parts of a boot; all by keyword
+    def __init__(  # noqa: PLR0913 - the parts of a session; all by keyword
         self,
         *,
         run: str,
@@ -73,7 +73,7 @@ class Link:
             run: Run id.
             session_id: Random id of this process start, the one in `started`.
             folders: Where spool and socket lie.
-            started: First event of the boot; its `t_s` is now.
+            started: First event of the session; its `t_s` is now.
             hub: Which hub to report to.
             on_command: Called on the agent's thread with each accepted command.
             faults: Where our own faults go.
@@ -82,9 +82,9 @@ class Link:
         Raises:
             ValueError: `session_id` is not the one in `started`.
         """
-        if session_id != started.boot:
+        if session_id != started.session:
             raise ValueError(
-                f"boot {session_id!r} is not that of its first event, {started.boot!r}"
+                f"session {session_id!r} is not that of its first event, {started.session!r}"
             )
         self._agent = agent
         self._clock = agent.clock
@@ -127,7 +127,7 @@ class Link:
         self._agent.wakeup.set()
 
     def now_s(self) -> float:
-        """Seconds since the boot started: `t_s` of an event that happens now."""
+        """Seconds since the session started: `t_s` of an event that happens now."""
         return self._clock.monotonic_s() - self._began_s
 
     def set_idle(self, *, is_idle: bool) -> None:

@@ -138,7 +138,7 @@ class Outbox:
         Args:
             writer: The run's spool.
             emit: Emits an event about the spool itself.
-            now_s: The boot's `t_s`.
+            now_s: The session's `t_s`.
             faults: Where our own faults go.
             clock: For retention.
             buffer: What holds events while the disk refuses.
@@ -191,7 +191,7 @@ class Outbox:
 
     @property
     def spooled_bytes(self) -> int:
-        """What this boot has on disk, bytes."""
+        """What this session has on disk, bytes."""
         return self._writer.n_bytes
 
     def open(self) -> bool:
@@ -497,7 +497,7 @@ class Outbox:
 def _least(event: SessionStarted) -> SessionStarted:
     return SessionStarted(
         t_s=event.t_s,
-        boot=event.boot,
+        session=event.session,
         name=event.name,
         host=event.host,
         pid=event.pid,

@@ -83,10 +83,10 @@ class StreamContext:
 
     Attributes:
         run: Run id.
-        started: First event of the boot.
+        started: First event of the session.
         folders: Where spool and launcher record lie.
         socket: The hub's socket, or its address on the network; None: no hub.
-        now_s: The boot's `t_s`.
+        now_s: The session's `t_s`.
     """
 
     run: str
@@ -143,7 +143,7 @@ class RunStream:
             writer, emit=queue.put, now_s=context.now_s, faults=faults, clock=clock
         )
         self._commands = CommandInbox(
-            context.started.boot, on_command, emit=queue.put, now_s=context.now_s, faults=faults
+            context.started.session, on_command, emit=queue.put, now_s=context.now_s, faults=faults
         )
         delivery_context = DeliveryContext(
             context.run,
@@ -247,7 +247,7 @@ class RunStream:
 
     @property
     def ended_why(self) -> str:
-        """How the boot ended, as its `SessionEnded` says."""
+        """How the session ended, as its `SessionEnded` says."""
         return self._ended_why
 
     def forget_in_child(self) -> None:
@@ -368,7 +368,7 @@ class RunStream:
 def _facts(context: StreamContext) -> SessionFacts:
     return SessionFacts(
         run=context.run,
-        boot=context.started.boot,
+        session=context.started.session,
         host=context.started.host,
         pid=context.started.pid,
         pid_namespace=context.started.pid_namespace,

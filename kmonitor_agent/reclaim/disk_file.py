@@ -34,7 +34,7 @@ class BackgroundTask(Generic[Result]):
         self._end = end
         self._results: list[Result] = []
         self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="kmonitor-beside", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="kmonitor-disk", daemon=True)
 
     def __enter__(self) -> Self:
         # Where no more threads can start the work is done after the block.

@@ -68,7 +68,7 @@ class ActionExecutor:
             queue: Where requests wait.
             limits: Told when a limit's action has run.
             emit: Takes events.
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
             privacy: What to leave out of records.
             open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
         """
@@ -138,7 +138,7 @@ class ActionExecutor:
 
     def _report_not_done(self, request: ActionRequest, why: str) -> None:
         # "reload follows" was said of a limit's; a script's would be lost without a word.
-        text = f"{request.asked_by}: the {request.action} was not done: {why}."
+        text = f"{request.requested_by}: the {request.action} was not done: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def report_progress(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
@@ -163,7 +163,7 @@ class ActionExecutor:
             t_s=self._now_s(),
             action="collect",
             ok=outcome.ok,
-            asked_by="script",
+            requested_by="script",
             fit=fit,
             epoch=epoch,
             seconds=outcome.seconds,
@@ -230,7 +230,7 @@ class ActionExecutor:
             lambda why: skipped_reload(fit.framework, model, why),
         )
         requests, agreement.requests = agreement.requests, []
-        for request in requests or [ActionRequest("reload", asked_by=called_by[:MAX_TEXT])]:
+        for request in requests or [ActionRequest("reload", requested_by=called_by[:MAX_TEXT])]:
             self._reloaded(fit, request, outcome)
         if outcome.ok:
             self.acted(fit, "reload")
@@ -397,7 +397,7 @@ class ActionExecutor:
             t_s=self._now_s(),
             action="collect" if request.action == "auto" else request.action,
             ok=not why,
-            asked_by=request.asked_by,
+            requested_by=request.requested_by,
             command=None if request.command is None else request.command.id,
             fit=fit.ordinal,
             epoch=fit.epoch,

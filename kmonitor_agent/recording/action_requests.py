@@ -26,9 +26,9 @@ class ActionRequest:
     Attributes:
         action: What.
         at: The safe point it waits for.
-        asked_by: "script", "limit ram 80%", or the desktop user's name.
+        requested_by: "script", "limit ram 80%", or the desktop user's name.
         command: The command that asked; None for limits and the script.
-        until_s: The boot's time after which it is not started any more; None: never expires.
+        until_s: The session's time after which it is not started any more; None: never expires.
         watch: The limit that asked.
         mode: How a reload restores; None: as is always safe.
         export: Whether a save also writes a `.keras` file.
@@ -39,7 +39,7 @@ class ActionRequest:
 
     action: Action
     at: SafePoint = "epoch"
-    asked_by: str = "script"
+    requested_by: str = "script"
     command: Command | None = None
     until_s: float | None = None
     watch: LimitWatch | None = None
@@ -97,7 +97,7 @@ class RequestQueue:
         """Remove and return what may not be started any more.
 
         Args:
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
         """
         with self._changed:
             late = [each for each in self._waiting if is_expired(each, now_s)]
@@ -129,6 +129,6 @@ def is_expired(request: ActionRequest, now_s: float) -> bool:
 
     Args:
         request: What waits.
-        now_s: The boot's time, seconds.
+        now_s: Seconds since the session started.
     """
     return request.until_s is not None and now_s > request.until_s

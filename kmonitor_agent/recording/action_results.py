@@ -53,7 +53,7 @@ class ActionResult:
         part = f", part of {event.part_of}" if event.part_of else ""
         head = (
             f"{_NAMES[event.action]}{_MODES.get(event.mode, '')} {state} in {event.seconds:.2f} s"
-            f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.asked_by}{part})"
+            f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.requested_by}{part})"
         )
         return "\n  ".join(
             [head, *_changes(event), *event.held, *filter(None, (event.unchanged, event.why))]

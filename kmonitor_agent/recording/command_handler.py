@@ -63,7 +63,7 @@ class CommandHandler:
             self._action_executor.report_progress(request, "refused", refusal)
         elif isinstance(command.args, SetLimits):
             self._action_executor.report_progress(request, "started")
-            self._limits.set_by_command(command.args, command.asked_by)
+            self._limits.set_by_command(command.args, command.requested_by)
             self._action_executor.report_progress(request, "done")
         elif not self._queue.put(self._request(command)):
             self._action_executor.report_progress(request, "refused", _TOO_MANY)
@@ -80,7 +80,7 @@ class CommandHandler:
         return ActionRequest(
             action=cast("Action", command.name),
             at="epoch" if isinstance(args, SetLimits) else args.at,
-            asked_by=command.asked_by or "app",
+            requested_by=command.requested_by or "app",
             command=command,
             until_s=self._process_session.now_s() + command.ttl_s,
             mode=args.mode if isinstance(args, ReloadArguments) else None,

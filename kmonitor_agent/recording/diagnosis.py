@@ -48,7 +48,7 @@ class Diagnoser:
 
         Args:
             emit: Takes events.
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
             privacy: What to leave out.
         """
         self._emit = emit
@@ -170,7 +170,7 @@ class Diagnoser:
         return msgspec.structs.replace(growth, kind=self._privacy.name(growth.kind))
 
     def _allocation(self, growth: AllocationGrowth) -> AllocationGrowth:
-        return msgspec.structs.replace(growth, place=self._privacy.name(growth.place))
+        return msgspec.structs.replace(growth, location=self._privacy.name(growth.location))
 
 
 def _dead_operations(function: FunctionTraces) -> float:

@@ -141,7 +141,7 @@ class Fit:
         epochs_done: Epochs that ended in this process.
         epochs_before: Epochs that had ended in the processes before.
         is_in_epoch: An epoch began and its end was not told.
-        epoch_began_s: The boot's time when the epoch began, seconds.
+        epoch_began_s: The session's time when the epoch began, seconds.
         last_step_s: Median step time of the last epoch, seconds.
         stopped_by_us: An action of ours asked it to stop.
         is_open: Its end has not been told.

@@ -66,7 +66,7 @@ class FitReporter:
 
         Args:
             emit: Takes events.
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
             privacy: What to leave out.
             counts: What Python and malloc have handed out.
         """
@@ -115,7 +115,7 @@ class FitReporter:
                     t_s=self._now_s(),
                     fit=fit.ordinal,
                     part=part + 1,
-                    parts=part_count,
+                    part_count=part_count,
                     name=self._privacy.name(description.name)[:LONGEST_LOG_NAME],
                     kind=self._privacy.name(description.kind)[:LONGEST_LOG_NAME],
                     n_layers=len(layers),
@@ -285,7 +285,7 @@ class ModelReporter:
             faults: Our own are counted there.
             device: Name of the GPU; empty if none is known.
             emit: Takes events.
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
             privacy: With `private`, no layout leaves the process.
         """
         self._fit_reporter = reporter
@@ -317,10 +317,10 @@ class ModelReporter:
         if facts is None or model is None:
             return
         fit.undescribed_facts = None
-        with self._faults.guarded("session.describe"):
+        with self._faults.guarded("run.describe"):
             self._fit_reporter.model_facts(fit, facts, fit.framework.describe(model))
         if not self._private:
-            with self._faults.guarded("session.layout"):
+            with self._faults.guarded("run.layout"):
                 self._report_layout(fit, model)
 
     def waits(self, fit: Fit) -> bool:
@@ -332,7 +332,7 @@ class ModelReporter:
         if steps < STEPS_LOOKED_AT:
             return True
         fit.peak = None
-        with self._faults.guarded("session.step_peak"):
+        with self._faults.guarded("run.step_peak"):
             self._report_peak(fit, watch, steps, fit.framework.allocator())
         return False
 

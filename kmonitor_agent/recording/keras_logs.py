@@ -47,7 +47,7 @@ class KerasLogWriter:
             sampler: Has what is read on the agent's thread only.
             current_target: What trains now.
             emit: Takes events.
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
         """
         self._sampler = sampler
         self._current_target = current_target

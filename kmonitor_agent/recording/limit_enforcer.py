@@ -34,7 +34,7 @@ _IN_VAIN: Final = (
 _RELIEVES: Final = frozenset({"collect", "reload", "restart", "auto"})
 
 _BEGAN_S: Final = 0.0
-"""The boot's time when it began."""
+"""The session's time when it began."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class LimitEnforcer:
         Args:
             emit: Takes events.
             request: Takes the actions that crossings ask for; False if it does not.
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
         """
         self._emit = emit
         self._request = request
@@ -92,9 +92,11 @@ class LimitEnforcer:
             self._replace(metrics, [spec for spec in specs if spec.metric in metrics])
         self.report_limits()
 
-    def set_by_command(self, wanted: SetLimits, asked_by: str) -> None:
+    def set_by_command(self, wanted: SetLimits, requested_by: str) -> None:
         """Replace the limits of the metrics that are named."""
-        specs = [msgspec.structs.replace(spec, set_by=asked_by or "app") for spec in wanted.limits]
+        specs = [
+            msgspec.structs.replace(spec, set_by=requested_by or "app") for spec in wanted.limits
+        ]
         with self._lock:
             self._commanded.update(wanted.metrics)
             self._limit_watches.replace(wanted.metrics, specs)
@@ -213,15 +215,15 @@ class LimitEnforcer:
                 for watch in self._limit_watches.all_watches():
                     watch.end_trial()
 
-    def note_restart(self, asked_by: str, in_vain: int = 0) -> None:
+    def note_restart(self, requested_by: str, in_vain: int = 0) -> None:
         """This process was started by a restart; to be called before limits are set.
 
         Args:
-            asked_by: Who asked for it; limits of that wording, of the script or taken over, do
+            requested_by: Who asked for it; limits of that wording, of the script or taken over, do
                 not ask for another at once. Empty when nobody did.
             in_vain: `restarts_in_vain` of the limit that asked.
         """
-        self._started_by, self._in_vain = asked_by, in_vain
+        self._started_by, self._in_vain = requested_by, in_vain
 
     def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
         known = self._limit_watches.all_watches()
@@ -237,9 +239,9 @@ class LimitEnforcer:
             self._notify_once(watch.spec, "restarts_in_vain", text)
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)
-            asked_by = limit_text(watch.spec)
+            requested_by = limit_text(watch.spec)
             is_accepted = self._request(
-                ActionRequest(action, asked_by=asked_by, watch=watch, of="run")
+                ActionRequest(action, requested_by=requested_by, watch=watch, of="run")
             )
             if not is_accepted:
                 # Another limit waits for the same action, which answers this one too.

@@ -1,4 +1,4 @@
-"""Who this process is: the run's default name, and the event that opens a boot."""
+"""Who this process is: the run's default name, and the event that opens a session."""
 
 import getpass
 import os
@@ -87,7 +87,7 @@ def session_started(
     identity = fold_identity(os.environ)
     return SessionStarted(
         t_s=0.0,
-        boot=session_id,
+        session=session_id,
         name=privacy.name(name),
         host=_host(session_id, privacy, state),
         pid=os.getpid(),

@@ -57,7 +57,7 @@ class ExceptionHooks:
         """Keep what to tell.
 
         Args:
-            exception: See `ExceptionMet`.
+            exception: See `UncaughtException`.
         """
         self._uncaught_exception = exception
         self._has_ipython = False
@@ -187,7 +187,7 @@ class ProcessSession:
                 link.start()  # no thread could be had before
 
     def now_s(self) -> float:
-        """The boot's time, seconds; 0 before it started."""
+        """Seconds since the session started; 0 before it started."""
         return 0.0 if self._link is None else self._link.now_s()
 
     def start(
@@ -239,7 +239,7 @@ class ProcessSession:
             self._link.set_idle(is_idle=is_idle)
 
     def release_spool(self) -> None:
-        """Let go of the spool now: the run goes on in another boot of this process."""
+        """Let go of the spool now: the run goes on in another session of this process."""
         if self._link is not None and self.is_ours:
             self._link.end(timeout_s=0.0)
 

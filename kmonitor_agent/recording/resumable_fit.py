@@ -334,7 +334,7 @@ class ResumableFit:
                 variables=variable_facts(variables),
                 state_bytes=sum(each.n_bytes for each in variables),
                 limits=limits,
-                asked=origin or RestartOrigin(),
+                origin=origin or RestartOrigin(),
             )
             checkpoint = self._state_store.save(state, variables, steps.read)
         except (SaveRefused, StateUnreadable, CannotResume) as exc:

@@ -70,7 +70,7 @@ class ClosedRun:
         last_epoch: Of its last fit.
         steps_done: In the epochs that ended.
         limits: What the app had set.
-        release_spool: Has its boot let go of the spool at once.
+        release_spool: Has its session let go of the spool at once.
     """
 
     run_id: str
@@ -82,7 +82,7 @@ class ClosedRun:
 
 
 class RunRecorder:
-    """A run in this process: its boot, limits, requests and fits.
+    """A run in this process: its session, limits, requests and fits.
 
     The hooks run on the threads that train and may raise: the callback guards them with `faults`.
     Nothing here starts a thread or touches a file before the first fit.
@@ -208,12 +208,12 @@ class RunRecorder:
         with self._begin_lock:
             # Counted whatever fails: saved states of fits go by this number.
             ordinal = self._fit_count = self._fit_count + 1
-            with guarded("session.start"):
+            with guarded("run.start"):
                 self._start(model)
-        with guarded("session.close_forgotten"):
+        with guarded("run.close_forgotten"):
             self._close_forgotten()
         self._left_by = None
-        with guarded("session.limits"):
+        with guarded("run.limits"):
             self._limits.set_by_script(settings.limits)
         framework = framework_for(model)
         facts = self._facts(framework, model)
@@ -252,27 +252,27 @@ class RunRecorder:
         guarded = self.faults.guarded
         if fit.fit_in_parts is not None:
             self._process_session.unavailable.pop("reload", None)
-        with guarded("session.supervised"):
+        with guarded("run.supervised"):
             self._supervised_fits.follow(fit, model)
         fit.clock.on_due = lambda: self._serve_due(fit)
-        fit.clock.on_fault = lambda exc: self.faults.record("session.step", exc)
+        fit.clock.on_fault = lambda exc: self.faults.record("run.step", exc)
         self._fits.append(fit)
         self._action_executor.fit_stopper.fit_started(fit)
         self._watch(fit)
-        with guarded("session.watch_end"):
+        with guarded("run.watch_end"):
             watch_end(fit, self._on_dropped)
 
     def _facts(self, framework: Framework, model: KerasModel) -> FitFacts:
-        with self.faults.guarded("session.facts"):
+        with self.faults.guarded("run.facts"):
             return framework.fit_facts(model)
         return FitFacts(model="")
 
     def _report_begin(self, fit: Fit, model: KerasModel, facts: FitFacts) -> None:
-        with self.faults.guarded("session.fit_started"):
+        with self.faults.guarded("run.fit_started"):
             self._fit_reporter.fit_started(fit, model, facts, fit.planned_epochs)
-        with self.faults.guarded("session.model"):
+        with self.faults.guarded("run.model"):
             self._model_reporter.begin_fit(fit, model if facts.is_built else None)
-        with self.faults.guarded("session.graph"):
+        with self.faults.guarded("run.graph"):
             self._count_graph(fit, model)
         fit.clock.due = True
 
@@ -319,28 +319,28 @@ class RunRecorder:
         fit.is_in_epoch = False
         # Each by itself: what fails costs neither the limits nor a stop that waits.
         guarded = self.faults.guarded
-        with guarded("session.step_time"):
+        with guarded("run.step_time"):
             fit.planned_steps = safe_count(safe_get(params, "steps")) or fit.planned_steps
             step_times = fit.clock.step_times()
             fit.last_step_s = None if step_times is None else step_times.p50_s
-        with guarded("session.epoch_told"):
+        with guarded("run.report_epoch"):
             self._fit_reporter.epoch_ended(fit, model, logs)
-        with guarded("session.model"):
+        with guarded("run.model"):
             self._model_reporter.describe(fit, model)
             self._model_reporter.end_epoch(fit)
         fit.is_traced = True
-        with guarded("session.graph"):
+        with guarded("run.graph"):
             self._count_graph(fit, model)
-        with guarded("session.log_figures"):
+        with guarded("run.log_metrics"):
             self.log_writer.epoch_ended(fit)
-        with guarded("session.foretell"):
+        with guarded("run.reload_effect"):
             self._report_reload_effect(fit, model)
-        with guarded("session.limits"):
+        with guarded("run.limits"):
             self._judge_step_time(fit)
         self._follow_up(fit)
-        with guarded("session.serve_epoch"):
+        with guarded("run.serve_epoch"):
             self._serve(fit, "epoch")
-        with guarded("session.meet"):
+        with guarded("run.agreed_reload"):
             self._action_executor.reload_with_workers(fit, model)
 
     def _judge_step_time(self, fit: Fit) -> None:
@@ -395,14 +395,14 @@ class RunRecorder:
         if not self._process_session.is_ours:
             return
         guarded = self.faults.guarded
-        with guarded("session.expire"):
+        with guarded("run.expire"):
             self._action_executor.expire_waiting("the process ended before a safe point")
         for fit in tuple(self._fits):
-            with guarded("session.close_fit"):
+            with guarded("run.close_fit"):
                 if self._left_by is None and is_running(fit) and self._close(fit):
                     self._fit_reporter.fit_ended(fit, "interrupted", None)
                 self.leave_fit(fit, self._left_by)
-        with guarded("session.end"):
+        with guarded("run.end"):
             self._process_session.end(
                 left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s
             )
@@ -442,7 +442,7 @@ class RunRecorder:
                 self.leave_fit(fit, None)
 
     def _on_dropped(self, fit: Fit) -> None:
-        with self.faults.guarded("session.dropped"):
+        with self.faults.guarded("run.dropped"):
             self.leave_fit(fit, None)
 
     def _close(self, fit: Fit) -> bool:
@@ -450,7 +450,7 @@ class RunRecorder:
         if not fit.is_open:
             return False
         fit.is_open = False
-        with self.faults.guarded("session.leave_meeting"):
+        with self.faults.guarded("run.leave_agreement"):
             self._action_executor.leave_agreement(fit)
         self._action_executor.fit_stopper.fit_ended(fit)
         self._follow_up(fit)
@@ -484,7 +484,7 @@ class RunRecorder:
             except Exception as exc:
                 if is_from_signal_handler(exc):
                     raise
-                self.faults.record("session.serve_due", exc)
+                self.faults.record("run.serve_due", exc)
             finally:
                 if is_open:
                     SIGNALS.close(self.faults)
@@ -498,19 +498,19 @@ class RunRecorder:
         # none has the step's graph, and the first epoch may take hours.
         is_early = fit.clock.steps == 0
         fit.clock.due = is_early and not fit.is_traced
-        with self.faults.guarded("session.look_at_model"):
+        with self.faults.guarded("run.describe_model"):
             fit.clock.due |= self._model_reporter.waits(fit)
             model = fit.model()
             if model is not None and not is_early:
                 self._model_reporter.describe(fit, model)
                 self._count_traced(fit, model)
-        with self.faults.guarded("session.serve_batch"):
+        with self.faults.guarded("run.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
 
     def _count_traced(self, fit: Fit, model: KerasModel) -> None:
         if not fit.is_traced:
             fit.is_traced = True
-            with self.faults.guarded("session.count_traced"):
+            with self.faults.guarded("run.count_traced"):
                 self._count_graph(fit, model)
                 self._report_reload_effect(fit, model)
 
@@ -533,7 +533,7 @@ class RunRecorder:
         try:
             others = [each.ordinal for each in self._fits if each is not fit]
             while (request := self._queue.take(at, others)) is not None:
-                with self.faults.guarded("session.perform"):
+                with self.faults.guarded("run.perform"):
                     self._perform(fit, request, step)
         finally:
             self._action_lock.release()
@@ -551,14 +551,14 @@ class RunRecorder:
 
     def _acted(self, fit: Fit, action: ReclaimAction) -> None:
         model = fit.model()
-        with self.faults.guarded("session.acted"):
+        with self.faults.guarded("run.acted"):
             if model is not None:
                 self._count_graph(fit, model, is_judged=False)
         if action == "reload":
             fit.is_traced, fit.clock.due = False, True
 
     def _follow_up(self, fit: Fit) -> None:
-        with self.faults.guarded("session.follow_up"):
+        with self.faults.guarded("run.follow_up"):
             self._action_executor.diagnoser.follow_up(fit)
 
     def _mark_batches_due(self) -> None:

@@ -81,7 +81,7 @@ class ProcessRuns:
         while len(self._closed) >= CLOSED_LIMIT:
             del self._closed[next(iter(self._closed))]
         self._closed[recorder.name] = recorder.closed()
-        with recorder.faults.guarded("session.close"):
+        with recorder.faults.guarded("run.close"):
             recorder.close(CLOSES_WITHIN_S)
 
     def _is_wanted(self, name: str) -> bool:
@@ -90,10 +90,10 @@ class ProcessRuns:
         self._callbacks[name] = living
         return bool(living)
 
-    def tell_collected(self, outcome: ReclaimOutcome) -> None:
+    def report_collected(self, outcome: ReclaimOutcome) -> None:
         """The script collected by itself: every run of this process shows it."""
         for recorder in tuple(self._recorders.values()):
-            with recorder.faults.guarded("session.tell_collected"):
+            with recorder.faults.guarded("run.report_collected"):
                 recorder.report_collected(outcome)
 
     def watch_exits(self) -> None:
@@ -115,10 +115,10 @@ class ProcessRuns:
                 recorders = self._recorders
                 self._drop_all()
             for recorder in recorders.values():
-                with recorder.faults.guarded("session.close"):
+                with recorder.faults.guarded("run.close"):
                     recorder.close(EXIT_NETWORK_S)
         except Exception as exc:  # noqa: BLE001 - at exit nobody could catch it
-            AGENT.record("session.close", exc)
+            AGENT.record("run.close", exc)
         AGENT.close()
 
     def forget(self) -> None:
@@ -135,7 +135,7 @@ class ProcessRuns:
 
     def _handle_uncaught(self, uncaught: UncaughtException) -> None:
         for recorder in tuple(self._recorders.values()):
-            with recorder.faults.guarded("session.met_exception"):
+            with recorder.faults.guarded("run.met_exception"):
                 recorder.handle_uncaught(uncaught)
 
 

@@ -81,7 +81,7 @@ class Sampler:
             current_target: What to look at now.
             emit: Takes events.
             limits: Judges RAM and VRAM.
-            now_s: The boot's time, seconds.
+            now_s: Seconds since the session started.
             privacy: What to leave out of sources.
         """
         self.heap_counts: Final = HeapCounts()

@@ -90,7 +90,7 @@ class SupervisorClient:
         self._state_store = FitStateStore(supervision.states(self.run_id))
         left = supervision.previous_request()
         if left is not None and left.run == self.run_id:
-            self.started_by, self.in_vain = left.asked_by, left.in_vain
+            self.started_by, self.in_vain = left.requested_by, left.in_vain
         terms = supervision.settings()
         if terms is not None:
             self.supervisor = terms.supervisor
@@ -110,18 +110,18 @@ class SupervisorClient:
         """
         return None if self._state_store is None else self._state_store.read(fit)
 
-    def announce(self, asked_by: str, in_vain: int = 0) -> None:
+    def announce(self, requested_by: str, in_vain: int = 0) -> None:
         """Tell the supervisor that this process leaves to be started again.
 
         Args:
-            asked_by: Who asked.
+            requested_by: Who asked.
             in_vain: Restarts in a row for the limit that asked which did not help it.
 
         Raises:
             OSError: It cannot be told.
         """
         if self._supervision is not None:
-            self._supervision.leave(RestartRequest(self.run_id, asked_by[:200], in_vain))
+            self._supervision.leave(RestartRequest(self.run_id, requested_by[:200], in_vain))
 
     def leave(self) -> None:
         """Leave the process with status 75; comes back only by the `SystemExit` that it raises.
@@ -168,10 +168,10 @@ def read_saved_fit(
     try:
         return client.saved(fit), None
     except CannotResume as exc:
-        faults.record("session.resume", exc)
+        faults.record("run.resume", exc)
         return None, exc
     except Exception as exc:  # noqa: BLE001 - as bad as a damaged one: nothing is known of it
-        faults.record("session.resume", exc)
+        faults.record("run.resume", exc)
         return None, CannotResume(describe_exception(exc))
 
 
@@ -261,7 +261,7 @@ class Tail:
         except Exception as exc:
             if is_from_signal_handler(exc):
                 raise
-            self._faults.record("session.tail", exc)
+            self._faults.record("run.tail", exc)
 
 
 _NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
@@ -392,13 +392,13 @@ class SupervisedFits:
     def _report_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
         """The restart that the process before began is over: tell of it, once."""
         states = self._supervisor_client.store
-        if saved is None or states is None or not saved.state.asked.record:
+        if saved is None or states is None or not saved.state.origin.record:
             return
-        with self._faults.guarded("session.resumed"):
+        with self._faults.guarded("run.resumed"):
             state = saved.state
             if not states.mark_as_resumed(fit.ordinal, saved.checksum):
                 return  # a crash later on had it taken up again
-            record = msgspec.json.decode(state.asked.record, type=ActionRecord)
+            record = msgspec.json.decode(state.origin.record, type=ActionRecord)
             left_out = "; ".join([record.why, *(f"not kept: {each}" for each in state.left_out)])
             record = msgspec.structs.replace(
                 record,
@@ -409,8 +409,8 @@ class SupervisedFits:
             )
             # What cannot be measured keeps nobody from hearing of it.
             seconds, after = 0.0, None
-            with self._faults.guarded("session.resumed"):
-                seconds = time.time() - state.asked.left_wall_s
+            with self._faults.guarded("run.resumed"):
+                seconds = time.time() - state.origin.left_wall_s
                 after = None if why else read_footprint(fit.framework, fit.model())
             record = msgspec.structs.replace(record, after=after)
             self._action_executor.report_restarted(record, seconds=seconds, why=why)
@@ -421,7 +421,7 @@ class SupervisedFits:
         request, fit.restart_request = fit.restart_request, None
         self._limits.epoch_ended()
         # The guard lets `SystemExit` pass.
-        with self._faults.guarded("session.tail"):
+        with self._faults.guarded("run.tail"):
             if request is not None:
                 self._leave_or_report(fit, resumable_fit, request, model, callbacks)
             elif self._supervisor_client.saves_each_epoch and resumable_fit.is_due(
@@ -471,16 +471,16 @@ class SupervisedFits:
         if result.checkpoint is not None:
             try:
                 in_vain = 0 if request.watch is None else request.watch.restarts_in_vain
-                self._supervisor_client.announce(request.asked_by, in_vain)
+                self._supervisor_client.announce(request.requested_by, in_vain)
             except OSError as exc:
                 result = SaveResult(result.seconds, why=f"kmonitor run could not be told: {exc}")
         if result.checkpoint is None:
             self._action_executor.restart_failed(fit, request, result)
             return
         # State is committed and the supervisor knows: whatever fails now, the process leaves.
-        with self._faults.guarded("session.leave"):
+        with self._faults.guarded("run.leave"):
             self._action_executor.expire_waiting("the process ended to start again")
-        with self._faults.guarded("session.leave"):
+        with self._faults.guarded("run.leave"):
             self._process_session.restart(self._supervisor_client.supervisor)
             self._faults.write_out()
         self._supervisor_client.leave()
@@ -491,7 +491,7 @@ class SupervisedFits:
         record = msgspec.structs.replace(record, why=inexact[:MAX_TEXT])
         return RestartOrigin(
             command="" if request.command is None else request.command.id,
-            asked_by=request.asked_by,
+            requested_by=request.requested_by,
             left_wall_s=time.time(),
             record=msgspec.json.encode(record).decode(),
         )

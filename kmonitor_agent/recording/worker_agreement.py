@@ -39,7 +39,7 @@ _COUNT: Final = itertools.count(1)
 
 
 class WorkerAgreement:
-    """The other workers of one fit; implements `Agreement`; on the training thread.
+    """The other workers of one fit; implements `ReloadAgreement`; on the training thread.
 
     Attributes:
         requests: Requests of this worker that wait for a meeting.
@@ -75,7 +75,7 @@ class WorkerAgreement:
         Returns:
             Why there will be none; empty when there will.
         """
-        text = f"{request.asked_by}, on {self._worker_group.name}"[:_MOST_TEXT]
+        text = f"{request.requested_by}, on {self._worker_group.name}"[:_MOST_TEXT]
         try:
             for at_epoch in (epoch, epoch + 1):
                 if self._coordination_store.put(f"{at_epoch}/called", text) or self._called(

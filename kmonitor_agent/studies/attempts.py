@@ -54,7 +54,7 @@ class Attempt(msgspec.Struct, frozen=True):
         vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.
         device: The GPU that it was pinned to, as CUDA_VISIBLE_DEVICES names it; empty without.
         resumed: It went on where the attempt before was killed.
-        began_wall_s: When it began, UTC epoch seconds.
+        started_wall_s: When it began, UTC epoch seconds.
         private: A MonitorCallback of it is private: its exception's text stays on this machine.
         node: Host that it ran on, of a cluster; empty for the study's own process's.
         noun: What its fold is for people.
@@ -73,7 +73,7 @@ class Attempt(msgspec.Struct, frozen=True):
     vram_bytes: Amount | None = None
     device: Name = ""
     resumed: bool = False
-    began_wall_s: Wall = 0.0
+    started_wall_s: Wall = 0.0
     private: bool = False
     node: Name = ""
     noun: Noun = "fold"
@@ -152,7 +152,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 2 * _LONGEST_REASON else f"{line[: 2 * _LONGEST_REASON]}…"
 
 
-# Ledger file.
+# Attempts file.
 
 
 _SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
@@ -163,12 +163,12 @@ class _StartLine(msgspec.Struct, frozen=True, rename={"fold": "began"}):
 
     fold: Count
     attempt: Count
-    began_wall_s: Wall
+    started_wall_s: Wall
     noun: Noun
 
 
 _MOST_BYTES: Final = 64 * 2**20
-"""No ledger is larger: that of hundreds of thousands of attempts."""
+"""No file of attempts is larger: that of hundreds of thousands of attempts."""
 
 _LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_StartLine))
 
@@ -254,7 +254,7 @@ def _cut(unfinished: _StartLine) -> Attempt:
         unfinished.attempt,
         "killed",
         _SCRIPT_ENDED,
-        began_wall_s=unfinished.began_wall_s,
+        started_wall_s=unfinished.started_wall_s,
         noun=unfinished.noun,
     )
 
@@ -348,11 +348,11 @@ class StudyListenerGroup:
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """See `Listener`."""
+        """See `StudyListener`."""
         for listener in self._listeners:
             listener.progressed(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """See `Listener`."""
+        """See `StudyListener`."""
         for listener in self._listeners:
             listener.ended(attempt, again=again)

@@ -78,7 +78,7 @@ class SilenceTracker:
         """Begin.
 
         Args:
-            started_s: When the fold began, on the clock of `Stepped.at_s`.
+            started_s: When the fold began, on the clock of `StepProgress.at_s`.
             others: Of the folds that finished.
         """
         self.own = StepGaps()

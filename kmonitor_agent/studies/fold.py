@@ -111,7 +111,7 @@ class Fold:
         """What `came_to` was told."""
         return self._outcome
 
-    def came_to(self, outcome: TrialOutcome, why: str) -> None:
+    def set_outcome(self, outcome: TrialOutcome, why: str) -> None:
         """A trial of a search will return, but no value.
 
         Args:

@@ -302,7 +302,7 @@ def _seed(seed: int) -> None:
 
 def _die_with(parent: int) -> None:
     """Be killed when the study's process dies, however it does."""
-    with suppress(OSError, AttributeError, TypeError):  # not Linux: the warden sees to it
+    with suppress(OSError, AttributeError, TypeError):  # not Linux: the watchdog sees to it
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     if os.getppid() != parent:
         os._exit(1)

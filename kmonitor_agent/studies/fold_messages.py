@@ -55,7 +55,7 @@ class FunctionNotFound(msgspec.Struct, frozen=True, tag="refused"):
     why: str
 
 
-class StepProgress(msgspec.Struct, frozen=True, tag="stepped"):
+class StepProgress(msgspec.Struct, frozen=True, tag="progress"):
     """How far the fold is; told when it changed.
 
     Attributes:
@@ -82,10 +82,10 @@ class FunctionReturned(msgspec.Struct, frozen=True, tag="returned"):
         how: "finished" with the value in its file, or what ended it.
         error: Type and message of the exception.
         trace: Its traceback.
-        steps: See `Stepped`.
+        steps: See `StepProgress`.
         peak_bytes: Highest resident set of the process; 0: not known.
-        vram_bytes: See `Stepped`.
-        private: See `Stepped`.
+        vram_bytes: See `StepProgress`.
+        private: See `StepProgress`.
         outcome: See `Attempt`; `error` says why.
     """
 
@@ -99,7 +99,7 @@ class FunctionReturned(msgspec.Struct, frozen=True, tag="returned"):
     outcome: TrialOutcome = ""
 
 
-class FoldQuestion(msgspec.Struct, frozen=True, tag="asked"):
+class FoldQuestion(msgspec.Struct, frozen=True, tag="question"):
     """The function asks the study, and waits for the answer.
 
     Attributes:
@@ -113,7 +113,7 @@ FoldMessage = FoldReady | FunctionNotFound | StepProgress | FunctionReturned | F
 
 
 class FoldAnswer(msgspec.Struct, frozen=True):
-    """What the study answers to `Asked`.
+    """What the study answers to `FoldQuestion`.
 
     Attributes:
         answer: Packed plain data.

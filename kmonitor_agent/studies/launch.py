@@ -104,7 +104,7 @@ class AttemptLauncher:
         folders: Folders,
         tried: Counter[int],
     ) -> None:
-        """Start the warden.
+        """Start the watchdog.
 
         Args:
             options: What is to be done.

@@ -113,7 +113,7 @@ class LocalAttempt:
         self.resumed = resumed
         self.began_s = 0.0
         self._on_start: Callable[[], None] | None = None
-        self._began_wall_s = time.time()
+        self._started_wall_s = time.time()
         self._bounds = bounds
         self._answers = answers
         self._memory_cgroup = cgroup
@@ -177,7 +177,7 @@ class LocalAttempt:
             now_s: `time.monotonic` now.
             on_start: Called just before; None: nothing is.
         """
-        self.began_s, self._began_wall_s = now_s, time.time()
+        self.began_s, self._started_wall_s = now_s, time.time()
         self._silence_tracker = SilenceTracker(now_s, self._bounds.others)
         self._on_start = on_start
         if self._seen.ready:
@@ -280,7 +280,7 @@ class LocalAttempt:
             vram_bytes=vram if returned is None else returned.vram_bytes,
             device=self.device,
             resumed=self.resumed,
-            began_wall_s=self._began_wall_s,
+            started_wall_s=self._started_wall_s,
             private=any(each is not None and each.private for each in (seen.step, returned)),
             outcome="" if returned is None or cause != "finished" else returned.outcome,
         )

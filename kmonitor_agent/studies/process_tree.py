@@ -1,6 +1,6 @@
 """The processes that a fold started: which they are, what they hold, and their end.
 
-Standard library only: the warden, a process that waits for most of a study, loads this alone.
+Standard library only: the watchdog, a process that waits for most of a study, loads this alone.
 """
 
 import os
@@ -197,10 +197,11 @@ class Watchdog:
         self._process.wait()
         if self._process.stdout is not None:
             with self._process.stdout as end:
-                end.read()  # nothing: it ends with the warden
+                end.read()  # nothing: it ends with the watchdog
 
     def _send(self, line: str) -> None:
-        # Without a warden the folds still die with us (`child`); only what they started does not.
+        # Without a watchdog the folds still die with us (`child`); what they
+        # started does not.
         with suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.write(line.encode())
@@ -208,7 +209,7 @@ class Watchdog:
 
 
 def watch() -> None:
-    """The warden's own life: until the pipe ends.
+    """The watchdog's own life: until the pipe ends.
 
     It leaves the process that started it, since a worker of Ray's, as it ends, kills its children.
     """

@@ -43,7 +43,7 @@ from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.local.supervision import make_studies_folder
 
-# study: What came of a study: a result for each fold, in order, and the ledger of all attempts.
+# study: What came of a study: a result for each fold, in order, and all attempts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,13 @@ class Study:
 
     Attributes:
         results: In the order of the folds.
-        ledger: Every attempt; prints as a table.
+        attempts: Every attempt; prints as a table.
         directory: Where the study is kept; `run_folds(..., study=directory)` goes on with it.
         folds: How many were asked for.
     """
 
     results: tuple[FoldResult, ...]
-    ledger: Attempts
+    attempts: Attempts
     directory: Path
     folds: int
 
@@ -113,7 +113,7 @@ class Study:
     @override
     def __repr__(self) -> str:
         finished = sum(each.ok for each in self.results)
-        return f"Study({finished} of {self.folds} folds finished)\n{self.ledger}"
+        return f"Study({finished} of {self.folds} folds finished)\n{self.attempts}"
 
 
 def study_result(folder: StudyFolder, folds: int) -> Study:
@@ -262,7 +262,7 @@ def study_options(  # noqa: PLR0913 - the user's arguments
         retries: Likewise.
         at_once: Likewise.
         usage: How the user handed the function over.
-        answers: See `Wanted`.
+        answers: See `StudyOptions`.
 
     Raises:
         TypeError: An argument is of the wrong type.

@@ -249,7 +249,7 @@ class LocalRunner:
         except OSError as exc:
             why = f"no process could be started: {exc}"
             noun = self._study_options.noun
-            failed = Attempt(fold, 1, "error", why, began_wall_s=time.time(), noun=noun)
+            failed = Attempt(fold, 1, "error", why, started_wall_s=time.time(), noun=noun)
             self._fold_queue.note(failed, again=False)
             return None
 

@@ -203,7 +203,7 @@ class _OneByOne:
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """See `Listener`."""
+        """See `StudyListener`."""
         with self._lock:
             if self._progress is not None:
                 self._progress.progressed(done, running, finished_s)
@@ -211,7 +211,7 @@ class _OneByOne:
                 self._study_reporter.progressed(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """See `Listener`."""
+        """See `StudyListener`."""
         with self._lock:
             if self._progress is not None:
                 self._progress.ended(attempt, again=again)

@@ -3,8 +3,8 @@
 | file | what |
 |---|---|
 | `study.json` | function and folds |
-| `ledger.jsonl` | one line for each attempt that began, one when it ended |
-| `ledger.txt` | the table, when the study ended |
+| `attempts.jsonl` | one line for each attempt that began, one when it ended |
+| `attempts.txt` | the table, when the study ended |
 | `lock` | held while the study runs |
 | `splits/N-train.npy`, `N-test.npy` | indices of the folds, where they were given |
 | `values/N.value` | what fold N returned |
@@ -134,7 +134,7 @@ class StudyFolder(StudyPaths):
         self.attempts: list[Attempt] = []
         self.print_line: Callable[[str], None] = _to_nobody
         self._id = ""
-        self._attempts_file = AttemptsFile(path / "ledger.jsonl")
+        self._attempts_file = AttemptsFile(path / "attempts.jsonl")
         self._held: dict[int, Any] = {}
         self._unread: dict[int, str] = {}
         self._why_unwritten = ""
@@ -246,7 +246,7 @@ class StudyFolder(StudyPaths):
         """Keep the table beside the lines."""
         table = f"{Attempts(self.attempts, self.trouble)}\n"
         with suppress(OSError):  # its lines are there, or that they are not was told
-            write_private(self.path / "ledger.txt", table.encode())
+            write_private(self.path / "attempts.txt", table.encode())
 
     def tried(self) -> Counter[int]:
         """How many attempts each fold had; those that were interrupted do not count."""

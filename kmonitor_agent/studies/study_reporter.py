@@ -153,19 +153,19 @@ class StudyReporter:
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """See `Listener`."""
+        """See `StudyListener`."""
         del done
         # A study whose function is not found is none: nothing is told before a fold can run.
         if self._link is None and not any(each.is_ready for each in running):
             return
-        with self._lock, self._faults.guarded("study.move"):
+        with self._lock, self._faults.guarded("study.progress"):
             self._open()
             now_s = time.monotonic()
             for each in running:
                 self._follow(each, now_s, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """See `Listener`."""
+        """See `StudyListener`."""
         with self._lock, self._faults.guarded("study.ended"):
             self._open()
             self._report_end(attempt, again=again)
@@ -284,7 +284,7 @@ class StudyReporter:
                 t_s=link.now_s(),
                 fold=started.fold,
                 attempt=started.attempt,
-                began_wall_s=max(0.0, wall_s),
+                started_wall_s=max(0.0, wall_s),
                 device=started.device[:200],
                 resumed=started.resumed,
                 tally=self._fold_counter.tally(),
@@ -299,7 +299,7 @@ class StudyReporter:
         if (
             reported is None or reported.attempt != attempt.attempt
         ):  # it died before it was looked at
-            self._report_start(link, attempt, attempt.began_wall_s)
+            self._report_start(link, attempt, attempt.started_wall_s)
         self._fold_counter.ended(attempt, again=again)
         link.emit(self._ending(link, attempt, again=again))
 
@@ -328,7 +328,7 @@ class StudyReporter:
             vram_bytes=attempt.vram_bytes,
             device=attempt.device[:200],
             resumed=attempt.resumed,
-            began_wall_s=max(0.0, attempt.began_wall_s),
+            started_wall_s=max(0.0, attempt.started_wall_s),
             noun=attempt.noun,
             outcome=attempt.outcome,
             tally=self._fold_counter.tally(),

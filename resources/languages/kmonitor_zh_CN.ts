@@ -2238,6 +2238,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Attempts</source>
+        <translation>尝试</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Copy</source>
         <translation>复制</translation>
     </message>
@@ -2250,11 +2255,6 @@
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Copy the table as text (Ctrl+C)</source>
         <translation>将表格复制为文本 (Ctrl+C)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Ledger</source>
-        <translation>账目</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
@@ -2700,6 +2700,11 @@
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Asking the hub…</source>
         <translation>正在询问 hub…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <source>Attempts</source>
+        <translation>尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -3705,11 +3710,6 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Leave it as it was</source>
         <translation>保持原样</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>Ledger</source>
-        <translation>账目</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>

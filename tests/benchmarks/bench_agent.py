@@ -65,7 +65,7 @@ model.fit(x, x[:, :10], epochs=9999, verbose=0, callbacks=[MonitorCallback(), Wa
 def new_link(folders: Folders) -> Link:
     """A started link of a run of its own."""
     started = SessionStarted(
-        t_s=0.0, boot="bench", name="bench", host="here", pid=1, started_wall_s=time.time()
+        t_s=0.0, session="bench", name="bench", host="here", pid=1, started_wall_s=time.time()
     )
     link = Link(
         run=f"bench{time.time_ns()}",

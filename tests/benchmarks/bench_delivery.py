@@ -89,7 +89,7 @@ for number in range(ROUNDS + 1):
 quarter = sorted(ratios)[len(ratios) // 4], sorted(ratios)[-1 - len(ratios) // 4]
 print(median(ratios), median(own), median(steps), *quarter)
 """
-"""Each fit with us is a process's boot anew, so that without us no thread of ours is there either.
+"""Each fit with us starts a session, so that without us no thread of ours is there either.
 
 What a fit takes to begin is not a step's: the clock runs from the step in which it is up.
 """
@@ -335,16 +335,16 @@ def million(folders: Folders) -> None:
 def store_samples(folders: Folders, run: str, n_samples: int) -> None:
     """Have a hub that is not running store so many samples of a run that it knows."""
     database = SqliteDatabase(folders.database / "hub.sqlite3")
-    ledger = HubEventLog(database, HubFaults(LOG), SystemClock())
-    record = ledger.registry.get_or_add(run)
+    log = HubEventLog(database, HubFaults(LOG), SystemClock())
+    record = log.registry.get_or_add(run)
     taken: list[TakenEvent] = []
     first = record.accepted + 1
     for n in range(n_samples):
         sample = Sample(t_s=float(n), fit=1, step=n, ram_bytes=1e9 + n % 1000, vram_bytes=1e8)
         taken.append(read_event_body(first + n, encode_event(sample)))
         if len(taken) == COMMIT_SAMPLES or n == n_samples - 1:
-            ledger.append(record, taken)
-            ledger.commit()
+            log.append(record, taken)
+            log.commit()
             taken.clear()
     database.close()
 

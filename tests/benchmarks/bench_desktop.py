@@ -334,7 +334,9 @@ def _tell(tried: Tried, runs: list[str], number: int) -> None:
     assert desk.link.hub is not None
     end = 2**41
     desk.apply_message(
-        RowsReply(ask=-1, hub=desk.link.hub.hub, cursor=end, rows=rows, more=False, head=end)
+        RowsReply(
+            request_id=-1, hub=desk.link.hub.hub, cursor=end, rows=rows, more=False, head=end
+        )
     )
 
 

@@ -139,7 +139,7 @@ def _print_loops(folder: Path) -> None:
         began_s = time.monotonic()
         study = run_folds(train_one, folds=MODELS, study=folder / str(at_once), at_once=at_once)
         took_s = time.monotonic() - began_s
-        peaks: list[Any] = [each.peak_bytes / 2**20 for each in study.ledger]
+        peaks: list[Any] = [each.peak_bytes / 2**20 for each in study.attempts]
         print(
             f"| run_folds, {at_once} at once | {took_s / MODELS:.2f} | {peaks[0]:.0f} MiB"
             f" | {peaks[-1]:.0f} MiB |"

@@ -134,7 +134,7 @@ def long_run(folders: Folders) -> list[Measured]:
     ensure_hub(folders)
     link = ViewSocket(ipc_endpoint(view_socket_path(folders)))
     begin_s = time.perf_counter()
-    link.send(SeriesRequest(ask=1, run=run, columns=COLUMNS, outline=True))
+    link.send(SeriesRequest(request_id=1, run=run, columns=COLUMNS, outline=True))
     took_s: dict[bool, float] = {}
     while True not in took_s and link.wait(60.0):
         told = link.receive()

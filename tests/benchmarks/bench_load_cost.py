@@ -58,8 +58,9 @@ def main(repeats: int) -> None:
     print("|---|---|---|---|---|---|---|---|---|")
     for load, first, second in zip(LOADS, *twice, strict=True):
         print(
-            f"| {load.words} | {first.kept_bytes / MIB:.0f}, {second.kept_bytes / MIB:.0f} |"
-            f" {load.kept_mib} | {_apart(first.kept_bytes, second.kept_bytes):.1%} |"
+            f"| {load.words} | {first.resident_bytes / MIB:.0f}, "
+            f"{second.resident_bytes / MIB:.0f} |"
+            f" {load.kept_mib} | {_apart(first.resident_bytes, second.resident_bytes):.1%} |"
             f" {first.peak_bytes / MIB:.0f}, {second.peak_bytes / MIB:.0f} | {load.peak_mib} |"
             f" {_apart(first.peak_bytes, second.peak_bytes):.1%} |"
             f" {first.seconds:.2f}, {second.seconds:.2f} |"

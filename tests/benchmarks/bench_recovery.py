@@ -196,7 +196,7 @@ def _beside_handshakes(hub: ListeningHub) -> Measured:
 def exporter(folders: Folders) -> list[Measured]:
     """The end of a hub whose collector is away."""
     parts, book = HubParts(folders.state), RunMetricsStore()
-    parts.ledger.listeners.append(book.on_event)
+    parts.event_log.listeners.append(book.on_event)
     record = parts.started_run(pid=1)
     parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))
     laid = shelf(book, [record])

@@ -88,7 +88,7 @@ def measure_live() -> tuple[float, float]:
             for i, run in enumerate(runs)
         ]
         head = rows[-1].row
-        page = RowsReply(ask=-1, hub=HUB, cursor=head, rows=rows, more=False, head=head)
+        page = RowsReply(request_id=-1, hub=HUB, cursor=head, rows=rows, more=False, head=head)
         window.desk.apply_message(page)
 
     timer = QTimer(interval=1000 // HZ)

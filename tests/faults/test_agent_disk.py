@@ -36,7 +36,7 @@ ACTED = ActionRecord(
     t_s=4.0,
     action="save",
     ok=False,
-    asked_by="script",
+    requested_by="script",
     fit=1,
     epoch=1,
     seconds=0.1,
@@ -188,7 +188,7 @@ def test_damage_in_a_spool_reaches_the_hub_as_a_gap(folders: Folders):
     flip_byte(path, path.read_bytes().index(body(5, 5.0)) + 4)
     with (
         FakeHub(ingest_socket_path(folders)) as hub,
-        LinkUnderTest(folders, boot="boot2"),
+        LinkUnderTest(folders, session="session2"),
     ):
         hub.serve_until(lambda: hub.acked == 12)
 

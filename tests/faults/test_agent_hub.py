@@ -141,7 +141,10 @@ NONSENSE = [
     [b"KM1"] * 50,
     [b""] * 5000,
     [MAGIC, msgspec.msgpack.encode({"type": "ack", "run": "run1", "acked": -5})],
-    [MAGIC, msgspec.msgpack.encode({"type": "cmd", "id": "c", "boot": "b", "name": "rm -rf"})],
+    [
+        MAGIC,
+        msgspec.msgpack.encode({"type": "command", "id": "c", "session": "b", "name": "rm -rf"}),
+    ],
     [MAGIC, msgspec.msgpack.encode({"type": "from_the_future"})],
 ]
 
@@ -200,7 +203,13 @@ def test_late_and_repeated_answers_do_no_harm(folders: Folders):
     ):
         hub.serve_until(lambda: hub.acked == 1)
         stale = Welcome(
-            run="run1", hub="hub1", boot="boot1", proto=1, acked=0, ping_ms=100, max_batch=1
+            run="run1",
+            hub="hub1",
+            session="session1",
+            minor_versions=1,
+            acked=0,
+            ping_ms=100,
+            max_batch=1,
         )
         hub.send(stale, Ack(run="run1", acked=0), Ack(run="other", acked=10**6), stale)
         for number in range(20):

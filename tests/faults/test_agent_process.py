@@ -55,7 +55,7 @@ def test_kill_9_loses_nothing_that_was_said_to_be_spooled(folders: Folders):
     kept = [e.epoch for e in spooled_events(folders) if isinstance(e, EpochEnded)]
 
     assert kept == list(range(len(kept)))
-    assert len(kept) >= spooled_then - 1  # the boot's own event is the first
+    assert len(kept) >= spooled_then - 1  # the session's own event is the first
 
 
 def test_a_torn_tail_is_cut_by_the_runs_next_process(folders: Folders):
@@ -180,7 +180,7 @@ def test_a_child_may_begin_a_run_of_its_own(folders: Folders):
 spooled(1)
 pid = os.fork()
 if pid == 0:
-    with LinkUnderTest(find_folders(), run="run2", boot="boot2") as own:
+    with LinkUnderTest(find_folders(), run="run2", session="session2") as own:
         own.link.emit(epoch(5))
     os._exit(0)
 assert os.waitpid(pid, 0)[1] == 0

@@ -148,10 +148,10 @@ def told(home: Path, hub: LiveHub) -> dict[str, SimulatedAgent]:
 
 def _here(plain: dict[str, Any], agent: SimulatedAgent) -> bytes:
     """A process of this host, which the hub looks for; and no part of a study."""
-    if plain["type"] == "boot":
+    if plain["type"] == "session":
         usual = msgspec.to_builtins(full(SessionStarted))
         mine = {
-            "boot": agent.boot,
+            "session": agent.session,
             "host": socket.gethostname(),
             "pid_namespace": own_pid_namespace(),
             "study": "",

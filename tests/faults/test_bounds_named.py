@@ -43,18 +43,18 @@ def plain(live_hub: LiveHub, folders: Folders) -> Iterator["zmq.Socket[bytes]"]:
     context.destroy(0)
 
 
-def hello(run: str, boot: str, first: int) -> dict[str, object]:
+def hello(run: str, session: str, first: int) -> dict[str, object]:
     return {
         "type": "hello",
         "run": run,
-        "boot": boot,
-        "proto": [1, 1],
+        "session": session,
+        "minor_versions": [1, 1],
         "first": first,
         "last": first,
         "pid": 1,
         "host": "h",
-        "start_wall": time.time(),
-        "mono": 0.0,
+        "started_wall_s": time.time(),
+        "monotonic_s": 0.0,
     }
 
 
@@ -70,11 +70,16 @@ def still_serves(live_hub: LiveHub, folders: Folders) -> None:
 
 def crafted_spool(root: Path, first: int, started_wall_s: float = 1.8e9) -> str:
     """A spool whose first event has this number."""
-    run, boot = new_id(), new_id()
-    facts = SessionFacts(run=run, boot=boot, host="h", pid=1, started_wall_s=started_wall_s)
+    run, session = new_id(), new_id()
+    facts = SessionFacts(run=run, session=session, host="h", pid=1, started_wall_s=started_wall_s)
     body = encode_event(
         SessionStarted(
-            t_s=0.0, boot=boot, name="crafted", host="h", pid=1, started_wall_s=started_wall_s
+            t_s=0.0,
+            session=session,
+            name="crafted",
+            host="h",
+            pid=1,
+            started_wall_s=started_wall_s,
         )
     )
     folder = root / run
@@ -91,9 +96,9 @@ def test_huge_sequence_numbers_do_not_end_the_hub(
     plain: "zmq.Socket[bytes]", live_hub: LiveHub, folders: Folders, first: int
 ):
     body = encode_event(Sample(t_s=1.0))
-    run, boot = new_id(), new_id()
-    plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, boot, first))])
-    batch = {"type": "batch", "run": run, "boot": boot, "first": first, "events": [body] * 2}
+    run, session = new_id(), new_id()
+    plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, session, first))])
+    batch = {"type": "batch", "run": run, "session": session, "first": first, "events": [body] * 2}
     plain.send_multipart([MAGIC, msgspec.msgpack.encode(batch)])
 
     still_serves(live_hub, folders)
@@ -122,13 +127,13 @@ def test_a_crafted_spool_does_not_keep_a_folder_from_being_shown(tmp_path: Path,
 def test_a_start_beyond_the_year_9999_breaks_no_list(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
-    run, boot = new_id(), new_id()
+    run, session = new_id(), new_id()
     started = SessionStarted(
-        t_s=0.0, boot=boot, name="far", host="h", pid=1, started_wall_s=YEAR_10000
+        t_s=0.0, session=session, name="far", host="h", pid=1, started_wall_s=YEAR_10000
     )
-    plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, boot, 1))])
+    plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, session, 1))])
     body = msgspec.msgpack.encode(started)
-    plain.send_multipart(pack(Batch(run=run, boot=boot, first=1, events=[body])))
+    plain.send_multipart(pack(Batch(run=run, session=session, first=1, events=[body])))
     with SimulatedAgent(folders) as agent:
         agent.start_fit()
         agent.sample()
@@ -143,11 +148,11 @@ def test_a_start_beyond_the_year_9999_breaks_no_list(
 def test_a_run_without_an_accepted_event_hides_no_other(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
-    run, boot = new_id(), new_id()
+    run, session = new_id(), new_id()
     with SimulatedAgent(folders) as agent:
         agent.wait_acked()
-        plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, boot, 1))])
-        plain.send_multipart(pack(Batch(run=run, boot=boot, first=1, events=[b"no event"])))
+        plain.send_multipart([MAGIC, msgspec.msgpack.encode(hello(run, session, 1))])
+        plain.send_multipart(pack(Batch(run=run, session=session, first=1, events=[b"no event"])))
         while not isinstance(unpack_to_agent(plain.recv_multipart()), Nack):
             pass
         runs = client.runs()

@@ -26,15 +26,15 @@ HELD = 16
 class Obedient:
     """One process after the other of the run `run1`, which obeys."""
 
-    def __init__(self, ledger: Path, takes_s: float) -> None:
-        self.ledger = ledger
+    def __init__(self, started_file: Path, takes_s: float) -> None:
+        self.started_file = started_file
         self._takes_s = takes_s
         self.start()
 
     def start(self) -> None:
         words = [sys.executable, "-m", "tests.support.obedient_agent", "run1"]
         self.process = subprocess.Popen(
-            [*words, str(self.ledger), str(self._takes_s)], stdin=subprocess.PIPE
+            [*words, str(self.started_file), str(self._takes_s)], stdin=subprocess.PIPE
         )
 
     def kill(self) -> None:
@@ -44,7 +44,7 @@ class Obedient:
 
     def ran(self) -> Counter[str]:
         """How often each command ran."""
-        return Counter(self.ledger.read_text(encoding="utf-8").split())
+        return Counter(self.started_file.read_text(encoding="utf-8").split())
 
     def ran_of(self, ids: list[str]) -> int:
         """How many of these ran."""

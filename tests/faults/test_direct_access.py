@@ -47,7 +47,7 @@ from tests.support.direct_hub import (
     listening,
     new_keys,
 )
-from tests.support.links import LinkUnderTest, boot_started, sample
+from tests.support.links import LinkUnderTest, sample, session_started
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -110,7 +110,7 @@ def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
 def test_a_peer_without_keys_gets_nothing(listening_hub: ListeningHub):
     before = listening_hub.client.hub().faults
     with RawPeer(listening_hub.address.endpoint) as peer:
-        peer.say(HubRequest(ask=1, stop=True))
+        peer.say(HubRequest(request_id=1, stop=True))
         wait_until(peer.is_refused, what="refused")
         assert peer.hear(0.0) is None
 
@@ -209,24 +209,24 @@ def test_a_key_taken_from_the_file_by_hand_is_out_too(listening_hub: ListeningHu
 @pytest.mark.promise(31)
 def test_a_routing_id_gives_nobody_the_place_of_another(listening_hub: ListeningHub):
     owner, thief = listening_hub.device("agent"), listening_hub.device("agent")
-    run, boot = new_id(), new_id()
-    body = encode_event(boot_started(boot))
+    run, session = new_id(), new_id()
+    body = encode_event(session_started(session))
     with RawPeer.of(owner, b"same-id") as first:
-        first.say(_hello(run, boot))
+        first.say(_hello(run, session))
         assert _type(first) == "welcome"
-        first.say(Batch(run=run, boot=boot, first=1, events=[body]))
+        first.say(Batch(run=run, session=session, first=1, events=[body]))
         assert _type(first) == "ack"
         with RawPeer.of(thief, b"same-id") as second:
-            second.say(Batch(run=run, boot=boot, first=2, events=[body]))
+            second.say(Batch(run=run, session=session, first=2, events=[body]))
             wait_until(second.is_connected, what="it is heard")
             for seq in (2, 3):
-                first.say(Batch(run=run, boot=boot, first=seq, events=[body]))
+                first.say(Batch(run=run, session=session, first=seq, events=[body]))
                 assert _type(first) == "ack"
             assert second.hear(0.0) is None, "its connection was not taken"
     with RawPeer.of(thief, b"same-id") as second:
-        second.say(Batch(run=run, boot=boot, first=4, events=[body]))
+        second.say(Batch(run=run, session=session, first=4, events=[body]))
         assert _type(second) == "again", "the session behind the id was the other key's"
-        second.say(_hello(run, boot))
+        second.say(_hello(run, session))
         told = _told(second)
 
     assert (told["type"], told["code"]) == ("error", "unauthorised")
@@ -245,7 +245,7 @@ def test_a_training_reports_over_the_network_and_takes_commands(
         wait_until(lambda: test.link.status().acked >= 100, what="all is confirmed")
         summary = next(each for each in listening_hub.client.runs() if each.run == run)
         with HubClient(listening_hub.device("operator")) as operator:
-            operator.command(summary, "save", asked_by="somebody else")
+            operator.command(summary, "save", requested_by="somebody else")
         newest = listening_hub.client.audit(limit=1).rows[0]
         assert (newest.what, newest.run) == ("command save", run)
         assert newest.who.startswith("operator "), "its key's name, whatever it called itself"
@@ -368,7 +368,7 @@ def test_with_its_doorkeeper_dead_nobody_is_let_in(doors: HubEndpoints):
     direct._zap.close()
 
     with RawPeer.of(NetworkHub(parse_direct_address(doors.address), keys)) as peer:
-        peer.say(RunsRequest(ask=1))
+        peer.say(RunsRequest(request_id=1))
         wait_until(peer.is_refused, what="refused")
         assert not direct._network_endpoint.socket.poll(0), "nothing came in"
 
@@ -396,7 +396,7 @@ def test_a_doorkeeper_that_fails_lets_nobody_in(
         return asked
 
     with RawPeer.of(NetworkHub(parse_direct_address(doors.address), keys)) as peer:
-        peer.say(RunsRequest(ask=1))
+        peer.say(RunsRequest(request_id=1))
         wait_until(turn, what="the doorkeeper is asked")
         for _ in range(30):
             turn()
@@ -502,7 +502,7 @@ def _heard_at(places: list[str]) -> list[str]:
     with ExitStack() as stack:
         peers = [stack.enter_context(RawPeer(place)) for place in places]
         for peer in peers:
-            peer.say(RunsRequest(ask=1))
+            peer.say(RunsRequest(request_id=1))
         for peer in peers:
             wait_until(lambda peer=peer: peer.socket.poll(0) or peer.is_refused(), what="an end")
         return [p for p, peer in zip(places, peers, strict=True) if peer.hear(0.0) is not None]
@@ -524,17 +524,17 @@ def _readable(files: list[Path]) -> list[str]:
     return [str(path) for path in files if os.access(path, os.R_OK)]
 
 
-def _hello(run: str, boot: str) -> Hello:
+def _hello(run: str, session: str) -> Hello:
     return Hello(
         run=run,
-        boot=boot,
-        proto=(1, 1),
+        session=session,
+        minor_versions=(1, 1),
         first=1,
         last=9,
         pid=1,
         host="h",
-        start_wall=1.0,
-        mono=0.0,
+        started_wall_s=1.0,
+        monotonic_s=0.0,
     )
 
 

@@ -79,5 +79,5 @@ def test_a_study_that_was_cut_goes_on_and_runs_no_finished_fold_again(tmp_path: 
     said = (cut / "said").read_text()
     assert ("goes on with the rest" in said) == (how == "Ctrl+C")
     assert "runner.py" not in said
-    ledger = (cut / "study" / "ledger.txt").read_text()
-    assert ("fold 1: the script that ran the study ended" in ledger) == (how == "kill")
+    attempts = (cut / "study" / "attempts.txt").read_text()
+    assert ("fold 1: the script that ran the study ended" in attempts) == (how == "kill")

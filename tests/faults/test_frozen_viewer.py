@@ -29,7 +29,7 @@ def test_a_frozen_viewer_neither_fills_the_hub_nor_loses_anything(
         assert len(list(client.all_rows(agent.run))) == len(agent.bodies)
         calm_bytes = rss_bytes(live_hub.process.pid)
         for number in range(ASKED):
-            frozen.say(RowsRequest(ask=number, cursor=0, limit=1000, runs=[agent.run]))
+            frozen.say(RowsRequest(request_id=number, cursor=0, limit=1000, runs=[agent.run]))
         for step in range(1000, 2000):
             agent.sample(step=step)
         agent.wait_acked()

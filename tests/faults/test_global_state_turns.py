@@ -144,7 +144,15 @@ class Story:
         self.turns.turn_until(lambda: hub.count(Hello) > seen, 0.3, hub.serve_waiting)
         hello = [each for each in hub.got if isinstance(each, Hello)][-1]
         hub.send(
-            Welcome(hello.run, "hub1", hello.boot, proto=99, acked=0, ping_ms=100, max_batch=8)
+            Welcome(
+                hello.run,
+                "hub1",
+                hello.session,
+                minor_versions=99,
+                acked=0,
+                ping_ms=100,
+                max_batch=8,
+            )
         )
         for _ in range(10):
             self.turns.turn(0.3, hub.serve_waiting)
@@ -242,7 +250,7 @@ class Story:
         self._until_live(hub)
         hello = next(each for each in reversed(hub.got) if isinstance(each, Hello))
         number = f"{name}-{self.turns.turns}"
-        hub.send(Command(number, hello.run, hello.boot, name, args, asked_by="ada"))
+        hub.send(Command(number, hello.run, hello.session, name, args, requested_by="ada"))
         for _ in range(5):
             self.turns.turn(beside=hub.serve_waiting)
 

@@ -28,14 +28,14 @@ from tests.support.waiting import DEADLINE_S
 
 def test_nothing_is_confirmed_that_could_not_be_written(parts: HubParts):
     record = parts.started_run(pid=1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     parts.limit_pages(10)
 
     parts.take(record, *(Sample(t_s=float(t), ram_bytes=1e9) for t in range(3000)))
 
-    assert not parts.ledger.commit()
-    assert parts.ledger.confirmed(record) == 1
-    assert parts.ledger.head == 1
+    assert not parts.event_log.commit()
+    assert parts.event_log.confirmed(record) == 1
+    assert parts.event_log.head == 1
     assert parts.faults.fault_counts() == {"store": 1}
 
 
@@ -79,24 +79,24 @@ def test_a_lock_that_is_no_plain_file_is_told_in_words(idle_hub: LiveHub, folder
 
 def test_all_is_written_once_there_is_room(parts: HubParts):
     record = parts.started_run(pid=1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     told: list[int] = []
     parts.limit_pages(10)
     parts.take(record, *(Sample(t_s=float(t), ram_bytes=1e9) for t in range(3000)))
-    parts.ledger.then(lambda: told.append(1))
-    parts.ledger.commit()
+    parts.event_log.then(lambda: told.append(1))
+    parts.event_log.commit()
     parts.take(record, Sample(t_s=3000.0))
     assert told == []
 
     parts.limit_pages(100_000)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     assert told == [1]
-    assert parts.ledger.confirmed(record) == 3002
+    assert parts.event_log.confirmed(record) == 3002
     parts.reopen()
-    stored = parts.ledger.database.bodies(record.key, 1, 5000)
+    stored = parts.event_log.database.bodies(record.key, 1, 5000)
     assert list(stored) == list(range(1, 3003))
-    again = parts.ledger.registry.get(record.run)
+    again = parts.event_log.registry.get(record.run)
     assert again is not None
     assert again.accepted == 3002
 
@@ -121,14 +121,14 @@ def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
     parts: HubParts, is_full: list[bool]
 ):
     record = parts.started_run(pid=1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     is_full[0] = True
-    desk = EditService(parts.ledger)
+    desk = EditService(parts.event_log)
     desk.is_abandoned = lambda _: True
     asked = [
-        EditRequest(ask=2, run=record.run, name="n" * 200, note="m" * 4000),
-        EditRequest(ask=3, run=record.run, pin=True),
-        EditRequest(ask=4, run=record.run, delete=True),
+        EditRequest(request_id=2, run=record.run, name="n" * 200, note="m" * 4000),
+        EditRequest(request_id=3, run=record.run, pin=True),
+        EditRequest(request_id=4, run=record.run, delete=True),
     ]
 
     for edit in asked * 2:
@@ -140,10 +140,10 @@ def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
 
     is_full[0] = False
     parts.clock.move(2.0)
-    assert parts.ledger.commit()
-    assert parts.ledger.trouble == ""
+    assert parts.event_log.commit()
+    assert parts.event_log.trouble == ""
     parts.reopen()
-    again = parts.ledger.registry.get(record.run)
+    again = parts.event_log.registry.get(record.run)
     assert again is not None
     assert (again.name, again.pinned, again.note) == ("net", False, "")
     rows = parts.database.audit_rows(0, 1000)[0]
@@ -156,10 +156,12 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
     parts: HubParts, is_full: list[bool]
 ):
     record = parts.started_run(pid=1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     is_full[0] = True
-    desk = CommandService(parts.ledger, parts.clock)
-    asked = CommandRequest(ask=5, id=new_id(), run=record.run, name="save", boot=record.boot)
+    desk = CommandService(parts.event_log, parts.clock)
+    asked = CommandRequest(
+        request_id=5, id=new_id(), run=record.run, name="save", session=record.session
+    )
 
     for _ in range(5):
         told = desk.submit(asked)()
@@ -168,8 +170,8 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
 
     is_full[0] = False
     parts.clock.move(2.0)
-    assert parts.ledger.commit()
-    assert list(parts.ledger.command_queue.due(0.0)) == []
+    assert parts.event_log.commit()
+    assert list(parts.event_log.command_queue.due(0.0)) == []
     taken = desk.submit(asked)()
     assert isinstance(taken, CommandReply)
     assert taken.status.state == "queued"
@@ -177,21 +179,21 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
 
 def test_retries_wait_so_that_a_full_disk_is_not_hammered(parts: HubParts):
     record = parts.started_run(pid=1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     parts.limit_pages(10)
     parts.take(record, *(Sample(t_s=float(t), ram_bytes=1e9) for t in range(3000)))
-    parts.ledger.commit()
+    parts.event_log.commit()
 
-    assert parts.ledger.wait_s(parts.clock.monotonic_s()) == pytest.approx(1.0)
+    assert parts.event_log.wait_s(parts.clock.monotonic_s()) == pytest.approx(1.0)
     parts.clock.move(1.5)
-    assert parts.ledger.wait_s(parts.clock.monotonic_s()) == 0.0
+    assert parts.event_log.wait_s(parts.clock.monotonic_s()) == 0.0
 
 
 def test_what_waits_in_memory_is_bounded(parts: HubParts):
     record = parts.started_run(pid=1)
-    assert not parts.ledger.is_full
+    assert not parts.event_log.is_full
 
-    parts.ledger._pending_bytes = 65 * 1024 * 1024
+    parts.event_log._pending_bytes = 65 * 1024 * 1024
 
-    assert parts.ledger.is_full
+    assert parts.event_log.is_full
     assert record.accepted == 1

@@ -40,10 +40,10 @@ HOSTILE = [
     [MAGIC, b"\x91" * 200_000],
     [MAGIC, NESTED],
     [MAGIC, b"\x82\xa4type\xa5hello\xa3run\xa1\xff"],
-    [MAGIC, msgspec.msgpack.encode({"type": "hello", "run": "../../etc", "boot": "b"})],
-    [MAGIC, msgspec.msgpack.encode({"type": "hub", "ask": -1})],
-    [MAGIC, msgspec.msgpack.encode({"type": "hub", "ask": float("nan")})],
-    [MAGIC, msgspec.msgpack.encode({"type": "sub", "ask": 1, "cursor": 2**63})],
+    [MAGIC, msgspec.msgpack.encode({"type": "hello", "run": "../../etc", "session": "b"})],
+    [MAGIC, msgspec.msgpack.encode({"type": "hub", "request_id": -1})],
+    [MAGIC, msgspec.msgpack.encode({"type": "hub", "request_id": float("nan")})],
+    [MAGIC, msgspec.msgpack.encode({"type": "rows", "request_id": 1, "cursor": 2**63})],
 ]
 
 
@@ -132,7 +132,7 @@ def test_a_batch_without_hello_is_asked_to_say_hello(
     plain: "zmq.Socket[bytes]", client: HubClient, folders: Folders
 ):
     plain.connect(ipc_endpoint(ingest_socket_path(folders)))
-    plain.send_multipart(pack(Batch(run="r", boot="b", first=1, events=[b"\x80"])))
+    plain.send_multipart(pack(Batch(run="r", session="b", first=1, events=[b"\x80"])))
     assert plain.poll(DEADLINE_MS)
 
     assert unpack_to_agent(plain.recv_multipart()) == HelloAgain(run="r", acked=0)
@@ -144,10 +144,18 @@ def test_a_batch_ahead_of_its_turn_is_not_taken(
 ):
     plain.connect(ipc_endpoint(ingest_socket_path(folders)))
     hello = Hello(
-        run="r", boot="b", proto=(1, 1), first=1, last=9, pid=1, host="h", start_wall=1.0, mono=0.0
+        run="r",
+        session="b",
+        minor_versions=(1, 1),
+        first=1,
+        last=9,
+        pid=1,
+        host="h",
+        started_wall_s=1.0,
+        monotonic_s=0.0,
     )
     plain.send_multipart(pack(hello))
-    plain.send_multipart(pack(Batch(run="r", boot="b", first=5, events=[b"\x80"])))
+    plain.send_multipart(pack(Batch(run="r", session="b", first=5, events=[b"\x80"])))
     answers = []
     for _ in range(2):
         assert plain.poll(DEADLINE_MS)
@@ -186,17 +194,17 @@ def test_the_same_number_with_other_content_keeps_the_first_and_counts(
     plain.connect(ipc_endpoint(ingest_socket_path(folders)))
     hello = Hello(
         run=agent.run,
-        boot=agent.boot,
-        proto=(1, 1),
+        session=agent.session,
+        minor_versions=(1, 1),
         first=1,
         last=2,
         pid=1,
         host="h",
-        start_wall=agent.started_wall_s,
-        mono=0.0,
+        started_wall_s=agent.started_wall_s,
+        monotonic_s=0.0,
     )
     plain.send_multipart(pack(hello))
-    forged = Batch(run=agent.run, boot=agent.boot, first=1, events=[agent.bodies[0]] * 2)
+    forged = Batch(run=agent.run, session=agent.session, first=1, events=[agent.bodies[0]] * 2)
     plain.send_multipart(pack(forged))
 
     wait_until(lambda: client.hub().faults.get("ingest: conflict"), what="conflict")

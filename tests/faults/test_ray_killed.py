@@ -47,7 +47,7 @@ FIRST_TRY_WAITS = """
 
     if __name__ == "__main__":
         study = run_folds(train_fold, folds=1, study="study", on="ray")
-        print([(each.cause, each.why.partition(":")[0]) for each in study.ledger], study.values)
+        print([(each.cause, each.why.partition(":")[0]) for each in study.attempts], study.values)
 """
 
 

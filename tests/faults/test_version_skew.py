@@ -56,7 +56,7 @@ def test_all_that_an_older_agent_ever_told_is_taken(client: HubClient, folders: 
     agent.bodies[0] = barest(
         SessionStarted(
             t_s=0.0,
-            boot=agent.boot,
+            session=agent.session,
             name="old",
             host=agent.host,
             pid=agent.pid,
@@ -82,7 +82,7 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
 ):
     hello = msgspec.msgpack.decode(path_of("from_agent", _kind("hello")).read_bytes())
     newest = MINOR_VERSIONS[1]
-    hello |= {"proto": [newest, newest + 5], "of_a_newer_version": {"x": [1]}, "first": 1}
+    hello |= {"minor_versions": [newest, newest + 5], "of_a_newer_version": {"x": [1]}, "first": 1}
     hello |= {"last": 0}
     with RawPeer(ipc_endpoint(ingest_socket_path(folders))) as peer:
         peer.say_body(msgspec.msgpack.encode(hello))
@@ -91,7 +91,7 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
     assert body is not None
     welcome = unpack_to_agent((MAGIC, body))
     assert isinstance(welcome, Welcome)
-    assert welcome.proto == newest
+    assert welcome.minor_versions == newest
 
 
 def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: HubClient):
@@ -103,7 +103,7 @@ def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: Hub
 
 
 def test_what_a_newer_window_adds_to_a_question_is_passed_over(client: HubClient):
-    asked = HubAskedLater(ask=client._next(), of_a_newer_version=8)
+    asked = HubAskedLater(request_id=client._next(), of_a_newer_version=8)
 
     assert client._request(asked, HubReply).pid > 0
 

@@ -75,7 +75,7 @@ def test_the_line_of_every_action_has_an_icon(action: str):
         t_s=1.0,
         action=action,  # type: ignore[arg-type]
         ok=True,
-        asked_by="user",
+        requested_by="user",
         fit=1,
         epoch=1,
         seconds=1.0,

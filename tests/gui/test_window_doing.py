@@ -49,7 +49,7 @@ def test_buttons_ask_the_run_and_say_that_it_waits(window: DeskWindow):
     window.settle()
 
     assert names(window) == ["save", "pause"]
-    assert window.commands()[0].asked_by == "tester"
+    assert window.commands()[0].requested_by == "tester"
     assert not button(window, "Save checkpoint").isEnabled()
 
 
@@ -167,7 +167,7 @@ def test_a_failed_limit_goes_back(window: DeskWindow):
     card.limit_dropped.emit("ram", 90 * GIB)
     asked = window.commands()[-1]
     status = CommandStatus(id=asked.id, run="run1", name="set_limits", state="failed", why="no")
-    window.desk.apply_message(CommandReply(ask=1, status=status))
+    window.desk.apply_message(CommandReply(request_id=1, status=status))
     window.settle()
 
     assert window.board is not None

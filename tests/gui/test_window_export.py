@@ -165,7 +165,7 @@ def test_a_full_disk_is_told(export: ExportController, shown: DeskWindow, qtbot:
 
 
 @pytest.mark.parametrize(
-    ("ask", "title", "ending"),
+    ("request_id", "title", "ending"),
     [
         ("choose_export_file", "Export", "csv"),
         ("choose_report_file", "Report of", "html"),

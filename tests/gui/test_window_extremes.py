@@ -39,8 +39,8 @@ def test_every_field_of_every_answer_at_its_bounds(window: DeskWindow, kind: typ
     n_taken = 0
     for extreme in extremes(kind):
         plain = extreme.plain
-        if "ask" in plain and extreme.path != "ask" and window.asked:
-            plain = {**plain, "ask": window.asked[-1][0]}
+        if "request_id" in plain and extreme.path != "request_id" and window.asked:
+            plain = {**plain, "request_id": window.asked[-1][0]}
         try:
             told = unpack_to_desktop((MAGIC, msgspec.msgpack.encode(plain)))
         except ProtocolError:

@@ -254,7 +254,9 @@ def test_a_living_run_is_pinned_but_not_deleted_and_a_refusal_is_told(window: De
     next(entry for entry in menu.actions() if entry.data() == "pin").trigger()
     menu.close()
     number = next(n for n, message in window.asked if isinstance(message, EditRequest))
-    window.desk.apply_message(ErrorMessage(code="busy", text="the disk is full", ask=number))
+    window.desk.apply_message(
+        ErrorMessage(code="busy", text="the disk is full", request_id=number)
+    )
     window.settle()
     labels = [
         label.accessibleName() for label in panel_of(window).selection_bar.findChildren(QWidget)

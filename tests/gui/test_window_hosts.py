@@ -65,7 +65,7 @@ def window() -> Iterator[DeskWindow]:
     window.connect()
     window.tell_runs(made_up_run("run1"))
     window.desk.add_host(FAR, "big one")
-    told = msgspec.structs.replace(told_hub(hub="far"), ask=0)
+    told = msgspec.structs.replace(told_hub(hub="far"), request_id=0)
     window.desk.connected(told, FAR)
     window.desk.apply_message(told_runs(made_up_run("run2", name="far run"), hub="far"), FAR)
     window.settle()

@@ -85,7 +85,7 @@ def test_a_button_that_was_pressed_keeps_the_focus_and_no_other_is_pressed_inste
     assert window.board.presenter.is_live
     (asked,) = window.commands()
     told = CommandStatus(id=asked.id, run="run1", name="pause", state="done")
-    window.desk.apply_message(CommandReply(ask=1, status=told))
+    window.desk.apply_message(CommandReply(request_id=1, status=told))
     window.settle()
     assert pause.isEnabled()
     assert pause.hasFocus()

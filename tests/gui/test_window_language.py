@@ -143,10 +143,12 @@ def open_settings(window: DeskWindow) -> None:
     hub.refresh()
     asked = sorted(hub._requests)
     hub.apply_reply(
-        msgspec.structs.replace(told_hub(), ask=asked[0], runs_removed=3, keep_is_fixed=True)
+        msgspec.structs.replace(
+            told_hub(), request_id=asked[0], runs_removed=3, retention_is_fixed=True
+        )
     )
     grants = [KeyGrant(key="ab" * 32, name="exp-0", role="viewer")]
-    hub.apply_reply(KeysReply(ask=asked[1], keys=grants, address="tcp://10.0.0.1:7"))
+    hub.apply_reply(KeysReply(request_id=asked[1], keys=grants, address="tcp://10.0.0.1:7"))
     window.controller.preferences._hub = hub
     window.desk.add_host("exp-1", "exp-2")
     window.controller.preferences.open()

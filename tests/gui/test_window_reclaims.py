@@ -294,7 +294,7 @@ def test_diagnose_is_asked_followed_and_read(window: DeskWindow):
 
     asked = window.commands()[-1]
     done = CommandStatus(id=asked.id, run="run1", name="diagnose", state="done")
-    window.desk.apply_message(CommandReply(ask=1, status=done))
+    window.desk.apply_message(CommandReply(request_id=1, status=done))
     window.tell_events(FOUND)
     read = sheet._reader.toPlainText()
     assert "<b>dict</b>" in read
@@ -313,7 +313,7 @@ def test_a_refused_diagnosis_says_why(window: DeskWindow):
     refused = CommandStatus(
         id=asked.id, run="run1", name="diagnose", state="refused", why="no fit"
     )
-    window.desk.apply_message(CommandReply(ask=1, status=refused))
+    window.desk.apply_message(CommandReply(request_id=1, status=refused))
     window.settle()
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
@@ -446,7 +446,9 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     window.tell_runs(
         made_up_run(state="failed", state_why=killed, cause="out of memory", actions=[], change=3)
     )
-    window.tell_events(events.SessionDied(t_s=3001.0, boot="boot1", how="memory", why=killed))
+    window.tell_events(
+        events.SessionDied(t_s=3001.0, session="session1", how="memory", why=killed)
+    )
     (row,) = window.window.run_tree._model._hosts[0].runs
     assert row.line.startswith("Failed: out of memory")
     chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())

@@ -100,7 +100,9 @@ def test_every_control_of_the_settings_has_a_name(window: DeskWindow) -> None:
     settings = opened(window)
     window.desk.add_host("gpu-01", "big")
     hub = hub_of(window)
-    hub.apply_reply(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    hub.apply_reply(
+        KeysReply(request_id=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")])
+    )
     window.controller.preferences.refresh()
     for kind in (QAbstractButton, QLineEdit):
         for control in settings.findChildren(kind):
@@ -189,7 +191,11 @@ def test_what_is_typed_wrongly_is_told_beside_the_field_and_nothing_is_written(
 def test_a_hub_with_bounds_of_its_own_is_told(window: DeskWindow) -> None:
     settings = opened(window, HISTORY)
     hub = hub_of(window)
-    hub.apply_reply(msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True))
+    hub.apply_reply(
+        msgspec.structs.replace(
+            told_hub(), request_id=1, retention_days=7.0, retention_is_fixed=True
+        )
+    )
     window.controller.preferences.refresh()
 
     assert "--keep-days" in words(settings.history)
@@ -208,7 +214,9 @@ def test_the_own_key_is_shown_when_it_is_asked_for_and_copied(window: DeskWindow
 def test_a_key_is_revoked_once_it_was_asked(window: DeskWindow) -> None:
     settings = opened(window, KEYS)
     hub = hub_of(window)
-    hub.apply_reply(KeysReply(ask=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")]))
+    hub.apply_reply(
+        KeysReply(request_id=2, keys=[KeyGrant(key="ab" * 32, name="anna", role="viewer")])
+    )
     window.controller.preferences.refresh()
     press(settings.keys, "Revoke anna")
     answer(window, yes=True)

@@ -81,7 +81,7 @@ def test_the_strip_is_walked_by_keys(stage: Stage):
     assert stage.desk.desk.run_store.selected == "fold3"
 
 
-def test_a_row_of_the_ledger_and_a_bar_open_the_run_too(stage: Stage):
+def test_a_row_of_the_attempts_and_a_bar_open_the_run_too(stage: Stage):
     page = show(stage, MadeUpStudy(["finished", "hang, finished"]))
     page.table_view.choose_row(2)
 

@@ -117,7 +117,7 @@ def test_a_window_that_looks_at_a_run_asks_how_it_stands(window: DeskWindow):
 
     asked = [(n, m) for n, m in window.asked if isinstance(m, VerdictsRequest)]
     assert [message.run for _, message in asked] == ["run1"]
-    window.desk.apply_message(VerdictsReply(ask=asked[0][0], run="run1", verdicts=[LEAK]))
+    window.desk.apply_message(VerdictsReply(request_id=asked[0][0], run="run1", verdicts=[LEAK]))
     window.settle()
     window.controller.refresh()
 
@@ -239,7 +239,7 @@ def test_the_line_of_a_death_and_the_state_open_the_last_minute_of_the_run(windo
     window.tell_runs(
         made_up_run(state="failed", state_why=why, cause="out of memory", checkpoint_bytes=None)
     )
-    died = SessionDied(t_s=3700.0, boot="b", how="memory", signal="SIGKILL", why=why)
+    died = SessionDied(t_s=3700.0, session="b", how="memory", signal="SIGKILL", why=why)
     window.tell_events(died)
     (row,) = (each for each in window.desk.log.rows() if each.is_end)
 

@@ -51,7 +51,7 @@ def test_a_command_that_is_waited_for_prints_its_record(training: SimulatedAgent
     assert "functions 700 → 28" in ran.out
     (command,) = {command.id: command for command in training.commands}.values()
     assert command.args == PlainArguments(at="batch")
-    assert command.asked_by
+    assert command.requested_by
 
 
 def test_a_command_that_is_not_waited_for_says_where_to_look(training: SimulatedAgent):

@@ -56,7 +56,7 @@ def test_a_device_is_let_in_looks_may_not_command_and_is_revoked(
         assert "resnet" in say("runs", "--hub", hub.address.url)[1]
         assert say("show", "resnet", "--hub", hub.address.url)[0] == 0
         export = ("export", "resnet", "--format", "json", "--hub", hub.address.url)
-        assert '"boot"' in say(*export)[1]
+        assert '"session"' in say(*export)[1]
         status, _, why = say("command", "resnet", "save", "--hub", hub.address.url)
     assert status == 1
     assert 'the key "anna laptop" has the role viewer and may not command trainings' in why

@@ -70,7 +70,7 @@ def test_a_folder_is_looked_at_without_any_hub_of_ones_own(
     assert ",sample," in table.read_text(encoding="utf-8")
     assert (run["run"], run["name"]) == (job.run, "job 7 \N{MIDDLE DOT} train")
     assert (run["is_shipped"], run["actions"], run["state"]) == (True, [], "starting")
-    assert "boot" in kinds(shown)
+    assert "session" in kinds(shown)
     assert sorted((p, p.stat().st_mtime_ns) for p in shared.rglob("*")) == before
     assert not folders.database.exists()
     assert hubs_below_this_process() <= others

@@ -115,7 +115,7 @@ def test_show_tells_one_truth_of_a_process_that_could_not_know_its_exit_status(
     told.emit(
         SessionDied(
             t_s=told.now_s(),
-            boot=told.boot,
+            session=told.session,
             how="status",
             status=3,
             why="it left with exit status 3",
@@ -217,7 +217,7 @@ def test_show_as_json_has_summary_and_events(told: SimulatedAgent):
 
     assert shown["summary"]["run"] == told.run
     assert shown["summary"]["ram"]["source"]
-    assert [event["type"] for event in shown["events"]][:2] == ["boot", "fit_start"]
+    assert [event["type"] for event in shown["events"]][:2] == ["session", "fit_start"]
 
 
 def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
@@ -261,7 +261,7 @@ def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(
     assert [event["type"] for event in shown if event["seq"]][-3:] == [
         "epoch_end",
         "fit_end",
-        "boot_end",
+        "session_end",
     ]
     assert "It is waited for" in waits
     assert "it goes on" in goes_on
@@ -274,8 +274,8 @@ def test_following_as_json_writes_one_event_a_line(told: SimulatedAgent):
 
     lines = kmonitor("show", "last", "--follow", "--json").lines
 
-    assert lines[0]["type"] == "boot"
-    assert lines[-1]["type"] == "boot_end"
+    assert lines[0]["type"] == "session"
+    assert lines[-1]["type"] == "session_end"
 
 
 def test_ctrl_c_ends_following_quietly(told: SimulatedAgent):

@@ -53,10 +53,10 @@ class Ask(keras.callbacks.Callback):
             self._ask()
 
 
-def assert_reloaded(monitor: Any, *, times: int, asked_by: str) -> None:
+def assert_reloaded(monitor: Any, *, times: int, requested_by: str) -> None:
     records = [record.event for record in monitor.records]
     assert [(r.action, r.ok, r.why) for r in records] == [("reload", True, "")] * times
-    assert all(asked_by in record.asked_by for record in records)
+    assert all(requested_by in record.requested_by for record in records)
     assert monitor._run_recorder.faults.counts() == {}
 
 
@@ -68,7 +68,7 @@ def test_reload_requested_by_the_script_changes_no_result(uninterrupted: Result,
 
     result = TRAINING.run(monitor, *asks)
 
-    assert_reloaded(monitor, times=2, asked_by="script")
+    assert_reloaded(monitor, times=2, requested_by="script")
     result.assert_same(uninterrupted)
 
 
@@ -79,7 +79,7 @@ def test_reload_by_a_limit_changes_no_result(uninterrupted: Result):
 
     result = TRAINING.run(monitor)
 
-    assert_reloaded(monitor, times=1, asked_by="limit graph")
+    assert_reloaded(monitor, times=1, requested_by="limit graph")
     result.assert_same(uninterrupted)
 
 
@@ -91,10 +91,10 @@ def test_reload_commanded_through_the_hub_changes_no_result(
 
     def command() -> None:
         runs = wait_until(client.runs, what="the run appears")
-        asked = client.command(runs[0], "reload", asked_by="ada")
+        asked = client.command(runs[0], "reload", requested_by="ada")
         wait_until(lambda: client.wait_for(asked, timeout_s=0.1).state == "received")
 
     result = TRAINING.run(monitor, Ask(1, 0, command))
 
-    assert_reloaded(monitor, times=1, asked_by="ada")
+    assert_reloaded(monitor, times=1, requested_by="ada")
     result.assert_same(uninterrupted)

@@ -254,7 +254,9 @@ def test_no_thread_of_ours_draws_or_sets_while_hubs_come_and_go(folders: Folders
         hub.serve_until(lambda: hub.count(Hello) and hub.acked > 0)
         hello = next(each for each in hub.got if isinstance(each, Hello))
         at = PlainArguments("batch")
-        hub.send(Command(f"save-{epoch}", hello.run, hello.boot, "save", at, asked_by="ada"))
+        hub.send(
+            Command(f"save-{epoch}", hello.run, hello.session, "save", at, requested_by="ada")
+        )
         hub.serve_until(lambda: "CommandProgress" in hub.kinds())
 
     with heard_on_our_threads() as heard:
@@ -263,7 +265,7 @@ def test_no_thread_of_ours_draws_or_sets_while_hubs_come_and_go(folders: Folders
         RUNS.close()
     hubs.pop().close()
 
-    assert {"kmonitor-agent", "kmonitor-beside"} <= heard.threads
+    assert {"kmonitor-agent", "kmonitor-disk"} <= heard.threads
     assert heard.calls > 0
     assert not heard.found
 

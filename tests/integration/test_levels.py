@@ -226,7 +226,7 @@ def test_line_that_allocates_is_named_and_hashed_where_private(told: Told):
 
     first, lines = of(Diagnosis, told(monitor))
     assert lines.allocations[0].grown_bytes >= 3_000_000
-    assert len(lines.allocations[0].place) == 12
+    assert len(lines.allocations[0].location) == 12
     assert not [line for line in first.holders if "train" in line or "step" in line]
 
 

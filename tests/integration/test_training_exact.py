@@ -63,7 +63,7 @@ def test_reload_by_a_limit_changes_no_result(uninterrupted: Result):
 
     result = TRAINING.run(monitor)
 
-    assert [(r.action, r.ok, r.event.asked_by) for r in monitor.records][:1] == [
+    assert [(r.action, r.ok, r.event.requested_by) for r in monitor.records][:1] == [
         ("reload", True, "limit graph 100")
     ]
     result.assert_same(uninterrupted)

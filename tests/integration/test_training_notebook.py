@@ -107,8 +107,8 @@ def test_fits_of_cells_belong_to_one_run_and_an_interrupted_one_is_told_at_once(
 
     events = spooled_events(folders, run)
     ends = [e for e in events if isinstance(e, FitEnded)]
-    [boot] = [e for e in events if isinstance(e, SessionStarted)]
-    assert boot.name == "study.ipynb"
+    [session] = [e for e in events if isinstance(e, SessionStarted)]
+    assert session.name == "study.ipynb"
     assert [(e.how, e.error_type) for e in ends] == [
         ("finished", ""),
         ("interrupted", "KeyboardInterrupt"),

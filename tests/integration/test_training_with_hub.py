@@ -94,12 +94,12 @@ def test_reload_commanded_by_the_hub_changes_no_result_and_opens_no_connection(
         for pid in (training.process.pid, live_hub.process.pid):
             assert psutil.Process(pid).net_connections("inet") == []
         run = the_run(client)
-        asked = client.command(run, "reload", asked_by="ada")
+        asked = client.command(run, "reload", requested_by="ada")
         limited = client.command(
             run,
             "set_limits",
             SetLimits(metrics=["graph"], limits=[LimitSpec(metric="graph", value=1e9)]),
-            asked_by="ada",
+            requested_by="ada",
         )
         assert client.wait_for(limited, timeout_s=DEADLINE_S).state == "done"
         wait_until_received(client, asked)
@@ -113,7 +113,9 @@ def test_reload_commanded_by_the_hub_changes_no_result_and_opens_no_connection(
     in_force = [event for event in told if isinstance(event, LimitsInForce)][-1]
     assert (answered.state, answered.why) == ("done", "")
     assert states == ["received", "started", "done"]
-    assert [(r.action, r.ok, r.asked_by, r.epoch) for r in records] == [("reload", True, "ada", 1)]
+    assert [(r.action, r.ok, r.requested_by, r.epoch) for r in records] == [
+        ("reload", True, "ada", 1)
+    ]
     assert in_force.limits[0].set_by == "ada"
     assert ended.digests == plain.digests
 

@@ -92,11 +92,11 @@ def test_fit_tells_its_model_epochs_graph_samples_and_end(monitor: Any, told: To
     history = fit(small_model(), monitor).history
 
     events = told(monitor)
-    boot, *_ = events
-    assert isinstance(boot, SessionStarted)
-    assert boot.name == "run"
-    assert boot.backend == "tensorflow"
-    assert "reload" in boot.actions
+    session, *_ = events
+    assert isinstance(session, SessionStarted)
+    assert session.name == "run"
+    assert session.backend == "tensorflow"
+    assert "reload" in session.actions
     assert isinstance(events[-1], SessionEnded)
     assert events[-1].why == "finished"
     [started] = of(FitStarted, events)
@@ -277,7 +277,7 @@ def test_request_is_carried_out_and_leaves_a_record(monitor: Any, told: Told, at
     assert (record.action, record.ok, record.why) == ("reload", True, "")
     assert "asked by script" in str(record)
     [event] = of(ActionRecord, told(monitor))
-    assert (event.fit, event.epoch, event.asked_by, event.mode) == (1, 1, "script", "assign")
+    assert (event.fit, event.epoch, event.requested_by, event.mode) == (1, 1, "script", "assign")
 
 
 def test_unknown_request_says_what_to_write(monitor: Any):
@@ -463,7 +463,7 @@ def test_fault_of_ours_never_reaches_fit_and_is_told(monitor: Any, folders: Fold
     fit(small_model(), monitor)
     RUNS.close()
 
-    assert monitor._run_recorder.faults.counts() == {"session.epoch_told": 2}
+    assert monitor._run_recorder.faults.counts() == {"run.report_epoch": 2}
     faults = [e for e in spooled_events(folders, monitor.run_id) if type(e).__name__ == "Fault"]
     assert len(faults) == 2
     assert "a bug" in (folders.logs / "agent.log").read_text()

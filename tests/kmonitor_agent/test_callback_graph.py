@@ -79,7 +79,7 @@ def test_loop_of_models_crosses_a_graph_limit_and_the_reload_brings_it_down(told
         assert record.ok
         assert record.after is not None
         assert (record.after.graph_operations or 0) < 1500 < (record.before.graph_operations or 0)
-        assert record.asked_by == "limit graph 1 500"
+        assert record.requested_by == "limit graph 1 500"
 
 
 def test_graph_is_counted_as_soon_as_a_step_was_traced(monitor: Any, told: Told):

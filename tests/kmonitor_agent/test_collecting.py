@@ -228,7 +228,7 @@ def test_inside_of_a_fit_it_is_safe_and_the_run_shows_it():
     model.fit(**arrays(), epochs=2, verbose=0, callbacks=[monitor, Between()])
     records = [record.event for record in monitor.records]
 
-    assert [(r.action, r.asked_by, r.fit, r.epoch) for r in records] == [
+    assert [(r.action, r.requested_by, r.fit, r.epoch) for r in records] == [
         ("collect", "script", 1, 0),
         ("collect", "script", 1, 1),
     ]

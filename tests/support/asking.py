@@ -28,7 +28,7 @@ def met(fold: Fold) -> Any:
 
 def came_to(fold: Fold) -> None:
     """Comes to what it is answered, and to no value."""
-    fold.came_to(*fold.ask("to what"))
+    fold.set_outcome(*fold.ask("to what"))
 
 
 def called(fold: Fold, function: Any) -> Any:

@@ -108,7 +108,9 @@ class DeskWindow:
         for event in events:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
-        told = RowsReply(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
+        told = RowsReply(
+            request_id=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row
+        )
         self.desk.apply_message(told)
         self.settle()
 

@@ -24,10 +24,10 @@ _TICK_S = 0.01
 def main() -> None:
     """Emit at an even rate, wait for the last confirmation, tell the figures."""
     count, per_s = int(sys.argv[1]), float(sys.argv[2])
-    run, boot = new_id(), new_id()
+    run, session = new_id(), new_id()
     started = SessionStarted(
         t_s=0.0,
-        boot=boot,
+        session=session,
         name="event source",
         host=os.uname().nodename,
         pid=os.getpid(),
@@ -36,7 +36,7 @@ def main() -> None:
     )
     link = Link(
         run=run,
-        session_id=boot,
+        session_id=session,
         folders=find_folders(),
         started=started,
         hub=HubChoice(),
@@ -77,11 +77,11 @@ def _emit(link: Link, count: int, per_s: float) -> tuple[list[float], list[float
             link.emit(Sample(t_s=link.now_s(), fit=1, step=number, ram_bytes=1e9 + number))
             emitted_s.append(time.monotonic())
         if len(emitted_s) == count and sys.argv[3:] == ["die"]:
-            while link.status().last_seq <= count:  # the boot's own event is the first
+            while link.status().last_seq <= count:  # the session's own event is the first
                 time.sleep(_TICK_S)
             break
         time.sleep(_TICK_S / 5)
-        confirmed = link.status().acked - 1  # the boot's own event is the first
+        confirmed = link.status().acked - 1  # the session's own event is the first
         now_s = time.monotonic()
         confirmed_s += [now_s] * (confirmed - len(confirmed_s))
     return emitted_s, confirmed_s

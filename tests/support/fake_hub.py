@@ -141,8 +141,8 @@ class FakeHub:
             Welcome(
                 run=hello.run,
                 hub=self.id,
-                boot=hello.boot,
-                proto=1,
+                session=hello.session,
+                minor_versions=1,
                 acked=self.acked,
                 ping_ms=self.ping_ms,
                 max_batch=1024,

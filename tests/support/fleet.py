@@ -56,10 +56,10 @@ class Training:
         self._limits: list[LimitSpec] = []
         self._step = 0
         self._is_paused = False
-        boot = new_id()
+        session = new_id()
         started = SessionStarted(
             t_s=0.0,
-            boot=boot,
+            session=session,
             name=name,
             host=os.uname().nodename,
             pid=os.getpid(),
@@ -70,7 +70,7 @@ class Training:
         )
         self._link = Link(
             run=new_id(),
-            session_id=boot,
+            session_id=session,
             folders=find_folders(),
             started=started,
             hub=HubChoice(),
@@ -160,7 +160,7 @@ class Training:
                 t_s=now_s,
                 action=command.name,
                 ok=True,
-                asked_by=command.asked_by or "desktop",
+                requested_by=command.requested_by or "desktop",
                 fit=1,
                 epoch=self._step // _EPOCH_SAMPLES,
                 seconds=0.4,

@@ -37,28 +37,28 @@ def main() -> None:
     """Send, wait for the confirmation, tell the figures."""
     address, count = parse_direct_address(sys.argv[1]), int(sys.argv[2])
     body = event_of(int(sys.argv[3]))
-    run, boot = new_id(), new_id()
+    run, session = new_id(), new_id()
     first = SessionStarted(
-        t_s=0.0, boot=boot, name="flood", host="far", pid=1, started_wall_s=time.time()
+        t_s=0.0, session=session, name="flood", host="far", pid=1, started_wall_s=time.time()
     )
     keys = own_keys(find_folders(), "agent")
     with RawPeer(address.endpoint, address.key, keys) as peer:
         peer.socket.setsockopt(zmq.SNDHWM, 64)
         hello = Hello(
-            run=run, boot=boot, proto=(1, 1), first=1, last=1, pid=1, host="far",
-            start_wall=time.time(), mono=0.0,
+            run=run, session=session, minor_versions=(1, 1), first=1, last=1, pid=1, host="far",
+            started_wall_s=time.time(), monotonic_s=0.0,
         )  # fmt: skip
         peer.say(hello)
         while not isinstance(_told(peer), Welcome):
             pass
-        peer.say(Batch(run=run, boot=boot, first=1, events=[encode_event(first)]))
+        peer.say(Batch(run=run, session=session, first=1, events=[encode_event(first)]))
         while not isinstance(_told(peer), Ack):
             pass
         sys.stdout.write("ready\n")
         sys.stdout.flush()
         sys.stdin.readline()
         begin_s, cpu_s = time.monotonic(), time.process_time()
-        _flood(peer, run, boot, count + 1, [body] * BATCH)
+        _flood(peer, run, session, count + 1, [body] * BATCH)
         figures = {
             "run": run,
             "seconds": time.monotonic() - begin_s,
@@ -72,14 +72,14 @@ def _told(peer: RawPeer) -> object:
     return unpack_to_agent(frames)
 
 
-def _flood(peer: RawPeer, run: str, boot: str, last: int, bodies: list[bytes]) -> None:
+def _flood(peer: RawPeer, run: str, session: str, last: int, bodies: list[bytes]) -> None:
     acked = sent = 1
     end_s = time.monotonic() + 2 * DEADLINE_S
     while acked < last:
         assert time.monotonic() < end_s, f"{acked} of {last} are confirmed"
         while sent < last and sent - acked <= WINDOW - BATCH:
             n = min(BATCH, last - sent)
-            peer.say(Batch(run=run, boot=boot, first=sent + 1, events=bodies[:n]))
+            peer.say(Batch(run=run, session=session, first=sent + 1, events=bodies[:n]))
             sent += n
         if not peer.socket.poll(500):
             peer.say(Ping(n=1, run=run, last=sent))

@@ -1,4 +1,4 @@
-"""A process with further boots of stored runs, each of which tells a sample at an even rate.
+"""A process with further sessions of stored runs, each of which tells a sample at an even rate.
 
 `python -m tests.support.going_on PER_S RUN=N_EVENTS...`, with KMONITOR_HOME set: N_EVENTS is how
 many the hub has of the run. Says "ready" once the hub knows all; ends with its input.

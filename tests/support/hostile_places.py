@@ -320,7 +320,7 @@ PLACES: Final = (
     ),
     *(_in_restarts(name, _supervision) for name in ("terms.json", "runs.json", "leaving")),
     *(_in_restarts(f"{FACTS.run}/{name}", _fit_state) for name in ("1.json", "1.taken")),
-    *(_in_study(name) for name in ("study.json", "ledger.jsonl", "ledger.txt", "lock")),
+    *(_in_study(name) for name in ("study.json", "attempts.jsonl", "attempts.txt", "lock")),
     *(_in_study(name) for name in ("values", "values/0.value", "values/1.value")),
 )
 """All places."""

@@ -24,7 +24,7 @@ from tests.support.clock import MovedClock
 
 
 class HubParts:
-    """A ledger on a database in `folder`; `reopen` is what a new hub process does."""
+    """An event log on a database in `folder`; `reopen` is what a new hub process does."""
 
     def __init__(self, folder: Path, store: str = "") -> None:
         """Args: `store`: URL of a team's database; empty: a file in `folder`."""
@@ -40,7 +40,7 @@ class HubParts:
         """Open the database."""
         self.faults = HubFaults(self.log)
         self.database = open_database(self.folders, self.store)
-        self.ledger = HubEventLog(self.database, self.faults, self.clock)
+        self.event_log = HubEventLog(self.database, self.faults, self.clock)
 
     def reopen(self) -> None:
         """Close without a commit, and open again."""
@@ -69,16 +69,16 @@ class HubParts:
             read_event_body(record.accepted + number, encode_event(event))
             for number, event in enumerate(events, 1)
         ]
-        self.ledger.append(record, taken)
+        self.event_log.append(record, taken)
 
     def started_run(
-        self, *, pid: int, host: str = "", boot: str = "", started_wall_s: float = 1.8e9
+        self, *, pid: int, host: str = "", session: str = "", started_wall_s: float = 1.8e9
     ) -> RunRecord:
-        """A run whose first boot has told who it is."""
-        record = self.ledger.registry.get_or_add(new_id())
+        """A run whose first session has told who it is."""
+        record = self.event_log.registry.get_or_add(new_id())
         started = SessionStarted(
             t_s=0.0,
-            boot=boot or new_id(),
+            session=session or new_id(),
             name="net",
             host=host or socket.gethostname(),
             pid=pid,
@@ -98,7 +98,7 @@ on_both_stores = pytest.mark.parametrize(
 
 @pytest.fixture
 def parts(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[HubParts]:
-    """Ledger and database in this process."""
+    """Event log and database in this process."""
     is_of_team = getattr(request, "param", "sqlite") == "team"
     parts = HubParts(tmp_path, request.getfixturevalue("team_url") if is_of_team else "")
     yield parts

@@ -44,13 +44,13 @@ A `FakeHub` serves on the test's own thread, which a busy machine may keep from 
 than a quick link waits: it would take the hub for dead and come back on another socket.
 """
 
-FACTS = SessionFacts(run="run1", boot="boot1", host="here", pid=1, started_wall_s=1.8e9)
+FACTS = SessionFacts(run="run1", session="session1", host="here", pid=1, started_wall_s=1.8e9)
 
 
-def boot_started(boot: str = "boot1") -> SessionStarted:
-    """First event of a boot in this process."""
+def session_started(session: str = "session1") -> SessionStarted:
+    """First event of a session in this process."""
     return SessionStarted(
-        t_s=0.0, boot=boot, name="a run", host="here", pid=os.getpid(), started_wall_s=1.8e9
+        t_s=0.0, session=session, name="a run", host="here", pid=os.getpid(), started_wall_s=1.8e9
     )
 
 
@@ -83,7 +83,7 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
         folders: Folders,
         *,
         run: str = "run1",
-        boot: str = "boot1",
+        session: str = "session1",
         hub: HubChoice | None = None,
         timing: Timing = QUICK,
         agent: AgentThread | None = None,
@@ -93,9 +93,9 @@ class LinkUnderTest(AbstractContextManager["LinkUnderTest"]):
         self.commands: list[Command] = []
         self.link = Link(
             run=run,
-            session_id=boot,
+            session_id=session,
             folders=folders,
-            started=boot_started(boot),
+            started=session_started(session),
             hub=HubChoice() if hub is None else hub,
             on_command=self.commands.append if on_command is None else on_command,
             faults=self.faults,

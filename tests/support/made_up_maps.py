@@ -117,7 +117,7 @@ def told_model(fit: int = 1) -> ModelFacts:
         t_s=1.0,
         fit=fit,
         part=1,
-        parts=1,
+        part_count=1,
         name="resnet50",
         kind="Functional",
         n_layers=len(layers),
@@ -139,6 +139,6 @@ def told_layout(fit: int = 1, batch: int = 32, scale: float = 1.2) -> list[Event
     peak = found.resident_bytes + scale * found.transient_bytes
     between = float(found.resident_bytes)
     return [
-        LayoutPart(t_s=1.0, fit=fit, part=1, parts=1, body=encode_layout(layout)),
+        LayoutPart(t_s=1.0, fit=fit, part=1, part_count=1, body=encode_layout(layout)),
         StepPeak(2.0, fit, batch, 5, peak, between, "NVIDIA A100-SXM4-80GB"),
     ]

@@ -33,7 +33,7 @@ def made_up_run(run: str = "run1", **changed: Any) -> RunSummary:
         "name": "resnet50-imagenet",
         "host": "gpu-01",
         "state": "training",
-        "boot": "boot1",
+        "session": "session1",
         "pid": 48213,
         "started_wall_s": NOW_WALL_S - 3720.0,
         "last_wall_s": NOW_WALL_S - 0.4,
@@ -62,7 +62,7 @@ def made_up_run(run: str = "run1", **changed: Any) -> RunSummary:
 def told_runs(*runs: RunSummary, hub: str = HUB, change: int = 1) -> RunsReply:
     """The hub's list."""
     return RunsReply(
-        ask=0,
+        request_id=0,
         hub=hub,
         change=change,
         head=100,
@@ -75,7 +75,7 @@ def told_runs(*runs: RunSummary, hub: str = HUB, change: int = 1) -> RunsReply:
 def told_hub(hub: str = HUB, rows: int = 1234) -> HubReply:
     """The hub on itself."""
     return HubReply(
-        ask=0,
+        request_id=0,
         hub=hub,
         version="0.1.0",
         pid=77,
@@ -100,7 +100,7 @@ def reload_record(t_s: float = 2200.0, *, ok: bool = True) -> ActionRecord:
         t_s=t_s,
         action="reload",
         ok=ok,
-        asked_by="limit ram 128 GiB",
+        requested_by="limit ram 128 GiB",
         fit=1,
         epoch=21,
         seconds=14.2,
@@ -128,7 +128,7 @@ def told_series(asked: SeriesRequest, run: RunSummary, ask: int) -> SeriesReply:
     starts = [i * per_epoch_s for i in range(epochs + 1)]
     ends = [*(s + per_epoch_s * 0.99 for s in starts[:-1]), math.nan]
     return SeriesReply(
-        ask=ask,
+        request_id=ask,
         run=run.run,
         row=50,
         columns=[

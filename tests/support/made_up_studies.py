@@ -127,12 +127,12 @@ class MadeUpStudy:
 
     def _tried(self, fold: int, attempt: int, end: str, *, again: bool) -> list[AnyEvent]:
         t_s = 300.0 * fold + 100.0 * attempt
-        began_wall_s = BEGAN_WALL_S + t_s
+        started_wall_s = BEGAN_WALL_S + t_s
         begun = FoldStarted(
             t_s=t_s,
             fold=fold,
             attempt=attempt,
-            began_wall_s=began_wall_s,
+            started_wall_s=started_wall_s,
             resumed=attempt > 1,
         )
         if end == "running":
@@ -167,7 +167,7 @@ class MadeUpStudy:
                 growth_bytes=0.31 * GIB,
                 vram_bytes=(2.4 + 0.2 * (fold % 3)) * GIB if self.has_vram else None,
                 resumed=attempt > 1,
-                began_wall_s=began_wall_s,
+                started_wall_s=started_wall_s,
             ),
         ]
         return over

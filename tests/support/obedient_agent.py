@@ -1,8 +1,8 @@
 """A process that carries out commands as a training does, and writes down each one that ran.
 
-`python -m tests.support.obedient_agent RUN LEDGER SECONDS`, with KMONITOR_HOME set: a boot of that
-run, which appends the id of every command that it starts to the file LEDGER and takes so long for
-each. It ends when its input is closed.
+`python -m tests.support.obedient_agent RUN STARTED SECONDS`, with KMONITOR_HOME set: a session of
+that run, which appends the id of every command that it starts to the file STARTED and takes so
+long for each. It ends when its input is closed.
 """
 
 import os
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 
 def main() -> None:
     """Obey until nobody is there to command."""
-    run, ledger, takes_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
+    run, started_file, takes_s = sys.argv[1], Path(sys.argv[2]), float(sys.argv[3])
     asked: queue.Queue[Command | None] = queue.Queue()
-    boot = new_id()
+    session = new_id()
     started = SessionStarted(
         t_s=0.0,
-        boot=boot,
+        session=session,
         name="obedient",
         host=os.uname().nodename,
         pid=os.getpid(),
@@ -41,7 +41,7 @@ def main() -> None:
     )
     link = Link(
         run=run,
-        session_id=boot,
+        session_id=session,
         folders=find_folders(),
         started=started,
         hub=HubChoice(),
@@ -52,7 +52,7 @@ def main() -> None:
     threading.Thread(target=lambda: (sys.stdin.read(), asked.put(None)), daemon=True).start()
     while (command := asked.get()) is not None:
         link.emit(CommandProgress(t_s=link.now_s(), id=command.id, name="save", state="started"))
-        with ledger.open("a", encoding="utf-8") as file:
+        with started_file.open("a", encoding="utf-8") as file:
             file.write(command.id + "\n")
         threading.Event().wait(takes_s)
         link.emit(CommandProgress(t_s=link.now_s(), id=command.id, name="save", state="done"))

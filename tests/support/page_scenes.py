@@ -103,7 +103,7 @@ def end_of_run(stage: Stage) -> QWidget:
         ThinnedColumn("ram_bytes", t_s.tobytes(), ram.tobytes(), len(t_s)),
         ThinnedColumn("ram_of_bytes", t_s[:1].tobytes(), np.array([192 * GIB]).tobytes(), 1),
     ]
-    desk.desk.apply_message(SeriesReply(ask=asked, run="run1", columns=columns, row=60))
+    desk.desk.apply_message(SeriesReply(request_id=asked, run="run1", columns=columns, row=60))
     return stage.only(RunEndWindow)
 
 
@@ -136,8 +136,8 @@ def _settings(stage: Stage, page: int) -> QWidget:
         KeyGrant(key="7f03" * 16, name="wall display", role="viewer", since_wall_s=_SINCE_WALL_S),
     ]
     # Its two questions are asked as the page opens.
-    hub.apply_reply(replace(told_hub(), ask=1, rows=48_213, database_bytes=int(0.3 * GIB)))
-    hub.apply_reply(KeysReply(ask=2, keys=keys, address="tcp://0.0.0.0:7400"))
+    hub.apply_reply(replace(told_hub(), request_id=1, rows=48_213, database_bytes=int(0.3 * GIB)))
+    hub.apply_reply(KeysReply(request_id=2, keys=keys, address="tcp://0.0.0.0:7400"))
     found = stage.only(SettingsWindow)
     assert isinstance(found, SettingsWindow)
     preferences.refresh()

@@ -8,7 +8,7 @@ T = TypeVar("T", bound=msgspec.Struct)
 
 
 class QuestionsAsked:
-    """Give `ask` to a presenter; look at `messages`.
+    """Give `request_id` to a presenter; look at `messages`.
 
     Attributes:
         messages: What was asked, by number.

@@ -127,7 +127,7 @@ def reloading(stage: Stage) -> QWidget:
     asked, command = next(pair for pair in desk.asked if isinstance(pair[1], CommandRequest))
     assert isinstance(command, CommandRequest)
     status = CommandStatus(id=command.id, run="run1", name="reload", state="started")
-    desk.desk.apply_message(CommandReply(ask=asked, status=status))
+    desk.desk.apply_message(CommandReply(request_id=asked, status=status))
     desk.settle()
     return stage.window
 
@@ -334,7 +334,7 @@ def audit(stage: Stage) -> QWidget:
             [("command save", "done"), ("command stop", "refused: viewer"), ("rename", "done")], 1
         )
     ]
-    book.apply_reply(AuditReply(ask=asked[-1], rows=rows))
+    book.apply_reply(AuditReply(request_id=asked[-1], rows=rows))
     listed.show_state(book.state(NOW_WALL_S))
     listed.show()
     return stage.only(AuditWindow)

@@ -71,10 +71,10 @@ _PING_EVERY_S = 0.3
 
 
 class SimulatedAgent:
-    """One boot of one run. `emit` from any thread; the socket belongs to its own thread.
+    """One session of one run. `emit` from any thread; the socket belongs to its own thread.
 
     Attributes:
-        run, boot: Ids.
+        run, session: Ids.
         bodies: Every event emitted, encoded; `bodies[0]` has seq 1.
         acked: Confirmed by the hub.
         commands: Every command received, repeats included.
@@ -94,9 +94,9 @@ class SimulatedAgent:
         unavailable: dict[str, str] | None = None,
         after: "SimulatedAgent | None" = None,
     ) -> None:
-        """Args: `after`: an ended boot of the same run, whose events it carries on from."""
+        """Args: `after`: an ended session of the same run, whose events it carries on from."""
         self.run = run or (after.run if after else new_id())
-        self.boot = new_id()
+        self.session = new_id()
         self.name = name
         self.pid = os.getpid() if pid is None else pid
         self.proto: tuple[int, int] = (1, 1)
@@ -124,7 +124,7 @@ class SimulatedAgent:
         self.emit(
             SessionStarted(
                 t_s=0.0,
-                boot=self.boot,
+                session=self.session,
                 name=name,
                 host=self.host,
                 pid=self.pid,
@@ -158,7 +158,7 @@ class SimulatedAgent:
     # --- what a training would tell ---
 
     def now_s(self) -> float:
-        """The boot's `t_s` now."""
+        """The session's `t_s` now."""
         return time.monotonic() - self._started_s
 
     def emit(self, event: Event) -> int:
@@ -334,7 +334,7 @@ class SimulatedAgent:
             batch = self.bodies[self._sent : self._sent + _BATCH]
             first = self._sent + 1
             if not self._send(
-                link, Batch(run=self.run, boot=self.boot, first=first, events=batch)
+                link, Batch(run=self.run, session=self.session, first=first, events=batch)
             ):
                 return
             self._sent += len(batch)
@@ -344,14 +344,14 @@ class SimulatedAgent:
     def _hello(self) -> Hello:
         return Hello(
             run=self.run,
-            boot=self.boot,
-            proto=self.proto,
+            session=self.session,
+            minor_versions=self.proto,
             first=self.first_kept,
             last=len(self.bodies),
             pid=self.pid,
             host=self.host,
-            start_wall=self.started_wall_s,
-            mono=self.now_s(),
+            started_wall_s=self.started_wall_s,
+            monotonic_s=self.now_s(),
         )
 
     def _send(self, link: "zmq.Socket[bytes]", message: object) -> bool:
@@ -436,7 +436,7 @@ class SimulatedAgent:
                 t_s=self.now_s(),
                 action=command.name,  # pyright: ignore[reportArgumentType]
                 ok=True,
-                asked_by=command.asked_by or "desktop",
+                requested_by=command.requested_by or "desktop",
                 fit=self.fit,
                 epoch=self.epoch,
                 seconds=0.4,

@@ -86,9 +86,9 @@ def spooling(environ: Mapping[str, str], *before: str) -> Iterator[SpoolingProce
 
 def main() -> None:
     """Do what the input says."""
-    run, boot, folders = new_id(), new_id(), find_folders()
+    run, session, folders = new_id(), new_id(), find_folders()
     started = session_started(
-        session_id=boot,
+        session_id=session,
         name=default_run_name(),
         wall_s=time.time(),
         interval_s=1.0,
@@ -97,7 +97,7 @@ def main() -> None:
     )
     link = Link(
         run=run,
-        session_id=boot,
+        session_id=session,
         folders=folders,
         started=started,
         hub=parse_hub(None, os.environ),
@@ -116,7 +116,7 @@ def main() -> None:
         for _ in range(int(order)):
             link.emit(Sample(t_s=link.now_s(), fit=1, step=emitted, ram_bytes=1e9))
             emitted += 1
-        while link.status().last_seq <= emitted:  # the boot's own event is the first
+        while link.status().last_seq <= emitted:  # the session's own event is the first
             threading.Event().wait(0.005)
         _say("spooled")
     link.emit(SessionEnded(t_s=link.now_s(), why="finished"))

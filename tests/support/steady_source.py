@@ -32,10 +32,10 @@ def new_link(
         faults: Where its faults go.
         agent: Whose thread serves it; None: one of its own, as in a process of its own.
     """
-    run, boot = new_id(), new_id()
+    run, session = new_id(), new_id()
     started = SessionStarted(
         t_s=0.0,
-        boot=boot,
+        session=session,
         name=name,
         host=os.uname().nodename,
         pid=os.getpid(),
@@ -44,7 +44,7 @@ def new_link(
     )
     link = Link(
         run=run,
-        session_id=boot,
+        session_id=session,
         folders=find_folders(),
         started=started,
         hub=parse_hub(hub or "local", {}),

@@ -32,7 +32,7 @@ EPOCHS = 90
 _GIB = 2.0**30
 _COMMIT = 10_000
 _FIRST_SEQ = 3
-"""After what tells of boot and fit."""
+"""After what tells of session and fit."""
 
 _NAMES = ("resnet50-imagenet", "vit-b16-finetune", "unet-seg-3d", "bert-中文-分类", "gan-faces")
 
@@ -60,19 +60,19 @@ def store_runs(
     folders.database.mkdir(parents=True, exist_ok=True)
     path = folders.database / "hub.sqlite3"
     database = SqliteDatabase(path)
-    ledger = HubEventLog(database, HubFaults(LOG), SystemClock())
+    log = HubEventLog(database, HubFaults(LOG), SystemClock())
     # Read once: what it takes to decode them is not what is measured.
     samples = list(_samples(n_samples))
     bare = _renumbered(event for event in samples if not isinstance(event[2], Sample))
     found: list[RunRecord] = []
     for number in range(n_runs):
         events = bare if are_copies and number else samples
-        found.append(_store(ledger, number, n_runs, events, is_ended=are_ended))
-    ledger.commit()
+        found.append(_store(log, number, n_runs, events, is_ended=are_ended))
+    log.commit()
     if are_packed and n_samples >= BLOCK_SAMPLES:
-        _pack(ledger)
+        _pack(log)
     if are_copies:
-        _copy_blocks(ledger, found)
+        _copy_blocks(log, found)
     database.close()
     return {record.run: record.accepted for record in found}
 
@@ -128,14 +128,14 @@ def _epoch_ended(t_s: float, epoch: int, steps: int, step_s: float) -> EpochEnde
 
 
 def _store(
-    ledger: HubEventLog, number: int, n_runs: int, samples: list[TakenEvent], *, is_ended: bool
+    log: HubEventLog, number: int, n_runs: int, samples: list[TakenEvent], *, is_ended: bool
 ) -> RunRecord:
-    record = ledger.registry.get_or_add(new_id())
+    record = log.registry.get_or_add(new_id())
     # The newest first in every list; they began one after the other.
     started_wall_s = time.time() - (n_runs - number) * 3600.0
     begun = SessionStarted(
         t_s=0.0,
-        boot=new_id(),
+        session=new_id(),
         name=f"{_NAMES[number % len(_NAMES)]}-{number}",
         host=socket.gethostname(),
         pid=os.getpid(),
@@ -144,13 +144,13 @@ def _store(
         actions=["save", "collect", "reload", "set_limits", "stop"],
     )
     fit = FitStarted(t_s=0.5, fit=1, model="net", epochs=EPOCHS, steps=1000)
-    ledger.append(record, [_taken(1, begun), _taken(2, fit)])
+    log.append(record, [_taken(1, begun), _taken(2, fit)])
     for first in range(0, len(samples), _COMMIT):
-        ledger.append(record, samples[first : first + _COMMIT])
-        ledger.commit()
+        log.append(record, samples[first : first + _COMMIT])
+        log.commit()
     if is_ended:
         over = SessionEnded(t_s=record.last_t_s + 1.0, why="finished")
-        ledger.append(record, [_taken(record.accepted + 1, over)])
+        log.append(record, [_taken(record.accepted + 1, over)])
     return record
 
 
@@ -158,18 +158,18 @@ def _taken(seq: int, event: Event) -> TakenEvent:
     return read_event_body(seq, encode_event(event))
 
 
-def _pack(ledger: HubEventLog) -> None:
-    reader = ledger.database.open_reader()
-    for record in list(ledger.registry.all()):
+def _pack(log: HubEventLog) -> None:
+    reader = log.database.open_reader()
+    for record in list(log.registry.all()):
         while (block := next_block(reader, record.key)) is not None:
-            ledger.add_block(block)
-            ledger.commit()
+            log.add_block(block)
+            log.commit()
     reader.close()
 
 
-def _copy_blocks(ledger: HubEventLog, runs: list[RunRecord]) -> None:
+def _copy_blocks(log: HubEventLog, runs: list[RunRecord]) -> None:
     first, *others = runs
-    reader = ledger.database.open_reader()
+    reader = log.database.open_reader()
     query = (
         "SELECT last_row, n_samples, name, body FROM sample_blocks"
         " WHERE run_key = ? ORDER BY last_row"
@@ -183,5 +183,5 @@ def _copy_blocks(ledger: HubEventLog, runs: list[RunRecord]) -> None:
     reader.close()
     for record in others:
         for block in blocks.values():
-            ledger.add_block(replace(block, run_key=record.key))
-        ledger.commit()
+            log.add_block(replace(block, run_key=record.key))
+        log.commit()

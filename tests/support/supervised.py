@@ -26,9 +26,9 @@ ASKS = """
         states.mkdir(exist_ok=True)
         (states / "1.json").write_text("{}")
 
-    def leave(asked_by="script"):
+    def leave(requested_by="script"):
         commit()
-        shared.leave(Leaving(shared.run_id("made up"), asked_by))
+        shared.leave(Leaving(shared.run_id("made up"), requested_by))
 """
 """Begin of a script that counts its starts in the file it is given, and can `leave`."""
 

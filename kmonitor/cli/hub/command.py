@@ -252,7 +252,7 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
         found = chosen_keep(_current_keep(folders, reply), days, size)
         if days is not None or size is not None:
             save_keep(folders, found)
-            if reply is not None and reply.keep_is_fixed:
+            if reply is not None and reply.retention_is_fixed:
                 print_stderr("The hub that runs was started with --keep-days or --keep-size:")
                 print_stderr("those count until it is started without them.")
     try:
@@ -268,7 +268,7 @@ def _current_keep(folders: Folders, reply: HubReply | None) -> Keep:
     try:
         return load_keep(folders)
     except KeepUnreadable:
-        return Keep() if reply is None else Keep(reply.keep_days, reply.keep_bytes)
+        return Keep() if reply is None else Keep(reply.retention_days, reply.retention_bytes)
 
 
 @app.command(name="install-unit")
@@ -346,8 +346,8 @@ def hub_status_text(reply: HubReply) -> str:
         f"{pluralized(reply.viewers, 'viewer')} connected, "
         f"{pluralized(reply.rows, 'event')} in {bytes_text(reply.database_bytes)}"
     )
-    if reply.keep_days or reply.keep_bytes:
-        text += f". {keep_text(reply.keep_days, reply.keep_bytes)}"
+    if reply.retention_days or reply.retention_bytes:
+        text += f". {keep_text(reply.retention_days, reply.retention_bytes)}"
         text += f" {pluralized(reply.runs_removed, 'run')} removed for that since it started"
     return with_plain_spaces(text)
 

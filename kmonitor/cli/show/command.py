@@ -230,9 +230,18 @@ def _hub_stopped_error() -> UserError:
 
 
 _METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
-_MAIN_KINDS = ("boot", "boot_end", "model", "fit_start", "fit_end", "epoch_end", "graph")
+_MAIN_KINDS = ("session", "session_end", "model", "fit_start", "fit_end", "epoch_end", "graph")
 _DONE = ("action", "diagnosis")
-_OTHER_KINDS = ("boot_died", "command", "limits", "crossing", "paused", "fault", "notice", "lost")
+_OTHER_KINDS = (
+    "session_died",
+    "command",
+    "limits",
+    "crossing",
+    "paused",
+    "fault",
+    "notice",
+    "lost",
+)
 _JUDGED = ("verdict",)
 _KINDS = (*_MAIN_KINDS, *_DONE, *_OTHER_KINDS, *_JUDGED, *STUDY_KINDS)
 """All but samples, which are for charts and `kmonitor export`."""

@@ -129,7 +129,7 @@ _NUMBERS = ("STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
 
 
 def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[RunSummary]) -> None:
-    """Print how far a study is and its ledger.
+    """Print how far a study is and its attempts.
 
     Args:
         study: Its own run.

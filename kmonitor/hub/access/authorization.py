@@ -125,7 +125,7 @@ def _audited_action(who: str, tag: str, body: bytes) -> _AuditedAction:
         request = _refused_decoder.decode(body)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         request = _RefusedRequest()
-    if tag == "cmdreq":
+    if tag == "command_request":
         return who, f"command {request.name or ''}".rstrip(), request.run, request.id
     if tag == "edit":
         return who, "delete" if request.delete else "edit", request.run, request.name or ""
@@ -252,7 +252,7 @@ def why_not(role: Role, tag: str, name: str) -> str:
 
 
 _ACTS: Final[Mapping[str, str]] = {
-    "cmdreq": "command trainings",
+    "command_request": "command trainings",
     "edit": "rename, annotate or delete runs",
     "keys": "see or change who may connect",
     "audit": "see what was done",
@@ -266,7 +266,7 @@ _FRAMES: Final = 3
 
 
 class _RequestHead(msgspec.Struct):
-    ask: Count = 0
+    request_id: Count = 0
 
 
 _head_decoder: Final = msgspec.msgpack.Decoder(_RequestHead)
@@ -317,7 +317,7 @@ class Authorizer:
             self.refusals.of_peer(peer, "send", "it sends more than the hub takes from one key")
             text = "this key sends more than the hub takes from one"
             error = ErrorMessage(
-                code="quota", text=text, retry_ms=RETRY_MS, ask=_request_number(frames)
+                code="quota", text=text, retry_ms=RETRY_MS, request_id=_request_number(frames)
             )
             send(frames[0], error)
             return False
@@ -328,7 +328,7 @@ class Authorizer:
         self.refusals.of_role(peer, tag, frames[2])
         text = why_not(peer.role, tag, peer.name)
         error = ErrorMessage(
-            code="unauthorised", text=text, fatal=True, ask=_request_number(frames)
+            code="unauthorised", text=text, fatal=True, request_id=_request_number(frames)
         )
         send(frames[0], error)
         return False
@@ -349,6 +349,6 @@ def _tag(frames: list[bytes]) -> str:
 
 def _request_number(frames: list[bytes]) -> int:
     try:
-        return _head_decoder.decode(frames[2]).ask
+        return _head_decoder.decode(frames[2]).request_id
     except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return 0

@@ -99,7 +99,7 @@ class AgentService:
         now_s = self._clock.monotonic_s()
         for entry, left_s in self._event_log.command_queue.due(now_s):
             session = self.agent_connections.of_run(entry.run)
-            if session is not None and session.boot == entry.boot:
+            if session is not None and session.session == entry.session:
                 self._send_command(session, entry, left_s)
         for entry, state, why in self._event_log.command_queue.overdue(now_s):
             self._event_log.advance_command(entry, state, why)
@@ -117,12 +117,12 @@ class AgentService:
 
     def _on_hello(self, identity: bytes, hello: Hello) -> None:
         oldest, newest = MINOR_VERSIONS
-        minor = min(newest, hello.proto[1])
-        if minor < max(oldest, hello.proto[0]):
-            self._faults.record("ingest: version", hello.proto)
+        minor = min(newest, hello.minor_versions[1])
+        if minor < max(oldest, hello.minor_versions[0]):
+            self._faults.record("ingest: version", hello.minor_versions)
             text = (
                 f"this hub speaks KM1 minor versions {oldest} to {newest}, the agent "
-                f"{hello.proto[0]} to {hello.proto[1]}: update the older one"
+                f"{hello.minor_versions[0]} to {hello.minor_versions[1]}: update the older one"
             )
             error = ErrorMessage(code="unsupported", text=text, fatal=True, run=hello.run)
             self._send(identity, error)
@@ -134,7 +134,7 @@ class AgentService:
         if hello.first > 1 + (0 if record is None else record.accepted):
             record = self._record(identity, hello.run)
             origin = Origin(
-                hello.boot, hello.host, hello.pid, hello.pid_namespace, hello.start_wall
+                hello.session, hello.host, hello.pid, hello.pid_namespace, hello.started_wall_s
             )
             self._event_log.append_gap(record, hello.first - 1, origin)
         session = self.agent_connections.of_run(hello.run)
@@ -181,15 +181,17 @@ class AgentService:
             error = ErrorMessage(code="quota", text=text, retry_ms=30_000, run=hello.run)
             self._send(identity, error)
             return False
-        if current is not None and current.boot != hello.boot:
+        if current is not None and current.session != hello.session:
             text = "a newer process of this run is connected"
             error = ErrorMessage(code="superseded", text=text, fatal=True, run=hello.run)
             lives = now_s - current.last_heard_s < _ALIVE_S
-            if lives and hello.start_wall < current.start_wall_s:
+            if lives and hello.started_wall_s < current.start_wall_s:
                 self._send(identity, error)
                 return False
             self._send(current.identity, error)
-        connection = AgentConnection(identity, hello.run, hello.boot, hello.start_wall, now_s)
+        connection = AgentConnection(
+            identity, hello.run, hello.session, hello.started_wall_s, now_s
+        )
         connection.ships = hello.ships
         self.agent_connections.add(connection)
         self._behind.discard(hello.run)
@@ -218,8 +220,8 @@ class AgentService:
         welcome = Welcome(
             run=connection.run,
             hub=self._event_log.database.hub,
-            boot=connection.boot,
-            proto=minor,
+            session=connection.session,
+            minor_versions=minor,
             acked=connection.acked,
             ping_ms=PING_MS,
             max_batch=MAX_BATCH_EVENTS,
@@ -228,7 +230,7 @@ class AgentService:
 
     def _batch(self, identity: bytes, batch: Batch) -> None:
         session = self.agent_connections.on_socket(identity, batch.run)
-        if session is None or session.boot != batch.boot:
+        if session is None or session.session != batch.session:
             record = self._event_log.registry.get(batch.run)
             self._send(identity, HelloAgain(run=batch.run, acked=self._confirmed(record)))
             return
@@ -285,7 +287,7 @@ class AgentService:
             n=ping.n,
             run=ping.run,
             last=0 if session is None else session.acked,
-            mono=self._clock.monotonic_s(),
+            monotonic_s=self._clock.monotonic_s(),
             wall=self._clock.wall_s(),
         )
         self._send(identity, pong)

@@ -1,4 +1,4 @@
-"""Who is connected: a session for each run of each agent's socket; a run's newest boot wins."""
+"""Who is connected: a session for each run of each agent's socket; a run's newest session wins."""
 
 from dataclasses import dataclass
 
@@ -18,8 +18,8 @@ class AgentConnection:
     Attributes:
         identity: ZeroMQ routing id; proves nothing.
         run: Run id.
-        boot: Process start id.
-        start_wall_s: When that boot started.
+        session: Process start id.
+        start_wall_s: When that session started.
         last_heard_s: When anything last came from it, monotonic.
         acked: Largest sequence number confirmed to it.
         ships: It is no process of the run; it ships what one left in a folder.
@@ -27,7 +27,7 @@ class AgentConnection:
 
     identity: bytes
     run: str
-    boot: str
+    session: str
     start_wall_s: float
     last_heard_s: float
     acked: int = 0

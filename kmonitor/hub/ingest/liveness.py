@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _START_SLACK_S = 30.0
-"""A process that was created so much later than its boot said took over a free pid."""
+"""A process that was created so much later than its session said took over a free pid."""
 
 
 def own_pid_namespace() -> int:
@@ -57,21 +57,21 @@ class ProcessWatch:
         self._namespace = own_pid_namespace()
         self._state = state
 
-    def can_see(self, host: str, boot: str, pid_namespace: int) -> bool:
-        """Whether a pid told from there by that boot means the same process here."""
-        return self._is_this_host(host, boot) and pid_namespace in {0, self._namespace}
+    def can_see(self, host: str, session: str, pid_namespace: int) -> bool:
+        """Whether a pid told from there by that session means the same process here."""
+        return self._is_this_host(host, session) and pid_namespace in {0, self._namespace}
 
     def is_far(self, facts: SessionFacts) -> bool:
         """Whether another host wrote this."""
-        return not self._is_this_host(facts.host, facts.boot)
+        return not self._is_this_host(facts.host, facts.session)
 
-    def _is_this_host(self, host: str, boot: str) -> bool:
-        return host == self.host or self._is_our_mark(host, boot)
+    def _is_this_host(self, host: str, session: str) -> bool:
+        return host == self.host or self._is_our_mark(host, session)
 
-    def _is_our_mark(self, host: str, boot: str) -> bool:
+    def _is_our_mark(self, host: str, session: str) -> bool:
         # Read anew: a private training may have made the salt since, or a purge removed it.
         salt = read_salt(self._state)
-        return salt is not None and host_pseudonym(salt, boot) == host
+        return salt is not None and host_pseudonym(salt, session) == host
 
     def is_alive(self, pid: int, started_wall_s: float) -> bool:
         """Whether process `pid` lives and is the one that started then; zombies are dead."""
@@ -239,12 +239,12 @@ class Liveness:
     def is_gone(self, record: RunRecord) -> bool:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
         session = self._agent_connections.of_run(record.run)
-        if session is not None and session.boot != record.boot:
+        if session is not None and session.session != record.session:
             return False  # the next process said hello, and has yet to tell its pid
-        is_local = self._processes.can_see(record.host, record.boot, record.pid_namespace)
+        is_local = self._processes.can_see(record.host, record.session, record.pid_namespace)
         # Between two processes of a run, its supervisor is what lives.
         pid = record.supervisor or record.pid
-        return is_local and not self._processes.is_alive(pid, record.boot_wall_s)
+        return is_local and not self._processes.is_alive(pid, record.session_started_wall_s)
 
     def is_far(self, facts: SessionFacts) -> bool:
         """Whether this was written on another host, whose processes cannot be seen from here."""
@@ -280,8 +280,8 @@ class Liveness:
     def _count_kills(self, record: RunRecord) -> None:
         if (
             self._deaths.is_due(record)
-            and self._processes.can_see(record.host, record.boot, record.pid_namespace)
-            and self._processes.is_alive(record.pid, record.boot_wall_s)
+            and self._processes.can_see(record.host, record.session, record.pid_namespace)
+            and self._processes.is_alive(record.pid, record.session_started_wall_s)
         ):
             self._deaths.count(record)
 
@@ -301,7 +301,7 @@ class Liveness:
         """Whether a silent run's process cannot be seen, and told nothing for an hour."""
         if record.seen != "silent" or self._agent_connections.of_run(record.run) is not None:
             return False
-        if self._processes.can_see(record.host, record.boot, record.pid_namespace):
+        if self._processes.can_see(record.host, record.session, record.pid_namespace):
             return False
         return self._clock.wall_s() - record.last_wall_s > _ABANDONED_S
 
@@ -336,7 +336,7 @@ class Liveness:
         text = f"no data for {_duration(step_s)}"
         if is_gone:
             return f"{text}; its process is gone, what it left on disk is being read"
-        if self._processes.can_see(record.host, record.boot, record.pid_namespace):
+        if self._processes.can_see(record.host, record.session, record.pid_namespace):
             return f"{text}; its process lives"
         text += f"; {_unseen_reason(record, self._processes)}"
         ends_s = record.job_ends_wall_s

@@ -289,15 +289,17 @@ class JudgeThread:
     def _answer(
         self, connection: StoreConnection, request: PendingRequest, run_key: int
     ) -> JudgeResult:
-        run, request_number = request.request.run, request.request.ask
+        run, request_number = request.request.run, request.request.request_id
         found = self._judge_run(connection, run, run_key, request)
         if found.fault is not None:
             retry_ms = _RETRY_MS if isinstance(found.fault, RETRYABLE_ERRORS) else 0
             text = f"the run could not be judged: {found.fault}"
-            reply = ErrorMessage(code="busy", text=text, retry_ms=retry_ms, ask=request_number)
+            reply = ErrorMessage(
+                code="busy", text=text, retry_ms=retry_ms, request_id=request_number
+            )
             return JudgeResult(run, pending_request=request, reply=reply, fault=found.fault)
         answer = VerdictsReply(
-            ask=request_number, run=run, verdicts=self._judges[run_key].newest_verdicts()
+            request_id=request_number, run=run, verdicts=self._judges[run_key].newest_verdicts()
         )
         return JudgeResult(run, found.verdicts, request, answer)
 

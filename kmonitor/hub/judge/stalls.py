@@ -36,7 +36,7 @@ class _Followed:
 
 
 class StallMonitor:
-    """Owned by the hub's main thread; hears what the ledger takes.
+    """Owned by the hub's main thread; hears what the event log takes.
 
     What it learned of a run is not stored: after a start of the hub it is learned anew, and a
     silence that was told stands until a step is made.
@@ -51,7 +51,7 @@ class StallMonitor:
         """The hub took an event of a run; None: one that it does not know."""
         if record.study:
             return  # who runs its folds has bounds of its own, and ends them
-        t_s = 0.0 if event is None else record.boot_offset_s + event.t_s
+        t_s = 0.0 if event is None else record.session_offset_s + event.t_s
         match event:
             case Sample():
                 self._check_sample(record, event, t_s)

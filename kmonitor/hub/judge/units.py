@@ -39,8 +39,8 @@ if TYPE_CHECKING:
 
 JUDGED_EVENT_KINDS: Final = (
     *(
-        "boot",
-        "boot_end",
+        "session",
+        "session_end",
         "fit_start",
         "fit_end",
         "epoch_start",
@@ -252,7 +252,7 @@ class RunUnits:
                 self._sources(event)
             case Diagnosis() if event.allocations:
                 grown = sum(max(0, each.grown_bytes) for each in event.allocations)
-                self.allocated = (float(grown), event.allocations[0].place)
+                self.allocated = (float(grown), event.allocations[0].location)
             case _:
                 pass
 

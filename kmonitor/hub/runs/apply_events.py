@@ -63,22 +63,22 @@ def apply_event(record: RunRecord, event: AnyEvent) -> float:
     if apply is not None:
         apply(record, event)
         record.clamp()
-    run_t_s = clamp_seconds(record.boot_offset_s + event.t_s)
+    run_t_s = clamp_seconds(record.session_offset_s + event.t_s)
     record.last_t_s = max(record.last_t_s, run_t_s)
     return run_t_s
 
 
 def _session_started(record: RunRecord, event: SessionStarted) -> None:
-    is_again = record.is_known and event.boot == record.boot and not record.supervisor
+    is_again = record.is_known and event.session == record.session and not record.supervisor
     if is_again and record.has_first_event:
         return  # told again, for a hub that had forgotten
     if not record.is_known:
         record.started_wall_s = event.started_wall_s
-    elif event.boot != record.boot:
+    elif event.session != record.session:
         # The wall clock places a later process of the run; where it jumped back, run time
         # still goes on.
         after_first_s = event.started_wall_s - record.started_wall_s
-        record.boot_offset_s = max(after_first_s, record.last_t_s)
+        record.session_offset_s = max(after_first_s, record.last_t_s)
     _set_identity(record, event)
     record.supervisor = 0
     if is_again:
@@ -92,8 +92,8 @@ def _session_started(record: RunRecord, event: SessionStarted) -> None:
 def _set_identity(record: RunRecord, event: SessionStarted) -> None:
     if not record.renamed:
         record.name = event.name
-    record.boot = event.boot
-    record.boot_wall_s = event.started_wall_s
+    record.session = event.session
+    record.session_started_wall_s = event.started_wall_s
     record.host = event.host
     record.pid = event.pid
     record.pid_namespace = event.pid_namespace
@@ -126,7 +126,7 @@ def _session_ended(record: RunRecord, event: SessionEnded) -> None:
 def _session_died(record: RunRecord, event: SessionDied) -> None:
     record.supervisor = event.supervisor
     record.cause = _cause(event)
-    record.last_t_s = max(record.last_t_s, record.boot_offset_s + event.t_s)
+    record.last_t_s = max(record.last_t_s, record.session_offset_s + event.t_s)
     is_at_limit = event.how == "signal" and record.ends_at_limit
     if event.supervisor:
         record.phase = "starting"
@@ -134,7 +134,7 @@ def _session_died(record: RunRecord, event: SessionDied) -> None:
         return
     if record.phase == "failed" and event.how == "status":
         return  # the exception that the process told of says more
-    is_users = event.asked or event.signal == "SIGINT"
+    is_users = event.is_requested or event.signal == "SIGINT"
     record.phase = "interrupted" if is_users and event.how == "signal" else "failed"
     if event.how == "status" and not event.status:
         record.phase = "finished"  # it was to be started again, and then never came to a fit
@@ -239,7 +239,7 @@ def _action(record: RunRecord, event: ActionRecord) -> None:
     if event.ok and event.checkpoint:
         record.checkpoint_epoch = event.epoch
         record.checkpoint_bytes = event.state_bytes
-        record.checkpoint_wall_s = record.boot_wall_s + event.t_s
+        record.checkpoint_wall_s = record.session_started_wall_s + event.t_s
     _end_reclaim(record)
 
 

@@ -32,7 +32,7 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
     """One command; owned by the hub's main thread.
 
     Attributes:
-        asked_wall_s: When it was asked, UTC.
+        requested_wall_s: When it was asked, UTC.
         was_sent: Whether it ever went to the agent.
 
     All others are fields of `Command` or `CommandStatus`.
@@ -40,12 +40,12 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
 
     id: Id
     run: Id
-    boot: Id
+    session: Id
     name: CommandName
     args: Arguments
     ttl_s: Seconds
-    asked_by: Name
-    asked_wall_s: Wall
+    requested_by: Name
+    requested_wall_s: Wall
     state: CommandState = "queued"
     why: Text = ""
     row: Count | None = None
@@ -108,12 +108,12 @@ class CommandQueue:
         entry = CommandEntry(
             id=request.id,
             run=request.run,
-            boot=request.boot,
+            session=request.session,
             name=request.name,
             args=request.args,
             ttl_s=request.ttl_s,
-            asked_by=request.asked_by,
-            asked_wall_s=wall_s,
+            requested_by=request.requested_by,
+            requested_wall_s=wall_s,
         )
         self._open[entry.id] = entry
         self._dirty[entry.id] = entry
@@ -203,11 +203,11 @@ def as_command(entry: CommandEntry, ttl_s: float) -> Command:
     return Command(
         id=entry.id,
         run=entry.run,
-        boot=entry.boot,
+        session=entry.session,
         name=entry.name,
         args=entry.args,
         ttl_s=ttl_s,
-        asked_by=entry.asked_by,
+        requested_by=entry.requested_by,
     )
 
 

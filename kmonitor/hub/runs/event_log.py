@@ -152,7 +152,7 @@ class Origin:
     Attributes: as in `RunRecord`.
     """
 
-    boot: str
+    session: str
     host: str
     pid: int
     pid_namespace: int
@@ -161,7 +161,7 @@ class Origin:
     @classmethod
     def of(cls, facts: SessionFacts) -> "Origin":
         """That of a spool's segment."""
-        return cls(facts.boot, facts.host, facts.pid, facts.pid_namespace, facts.started_wall_s)
+        return cls(facts.session, facts.host, facts.pid, facts.pid_namespace, facts.started_wall_s)
 
 
 def _ends_run(event: AnyEvent | None) -> bool:
@@ -237,7 +237,11 @@ class HubEventLog:
         wall_s = self._clock.wall_s()
         self._unconfirmed.setdefault(record.run, record.accepted)
         for seq, kind, event, body in events:
-            if isinstance(event, SessionStarted) and record.is_known and event.boot != record.boot:
+            if (
+                isinstance(event, SessionStarted)
+                and record.is_known
+                and event.session != record.session
+            ):
                 self._end_session(record, "the process was restarted before it answered")
             t_s = self._applied(record, event)
             row = self._next_row
@@ -287,14 +291,14 @@ class HubEventLog:
     def append_gap(self, record: RunRecord, last: int, origin: Origin | None) -> None:
         """Write down that events up to number `last` are lost for good."""
         if not record.is_known and origin is not None:
-            record.boot = origin.boot
+            record.session = origin.session
             record.host = origin.host
             record.pid = origin.pid
             record.pid_namespace = origin.pid_namespace
-            record.started_wall_s = record.boot_wall_s = origin.started_wall_s
+            record.started_wall_s = record.session_started_wall_s = origin.started_wall_s
         gap = LostEvents(
             # Its own time is not known: it stands where the run had got to.
-            t_s=max(0.0, record.last_t_s - record.boot_offset_s),
+            t_s=max(0.0, record.last_t_s - record.session_offset_s),
             first=record.accepted + 1,
             last=last,
             why="neither the training's machine nor the hub has these any more",
@@ -329,14 +333,14 @@ class HubEventLog:
             code: For programs.
             text: For people.
         """
-        t_s = max(0.0, run_t_s - record.boot_offset_s)
+        t_s = max(0.0, run_t_s - record.session_offset_s)
         notice = Notice(t_s=t_s, level=level, code=code, text=text)
         self._append_own(record, run_t_s, "notice", encode_event(notice))
 
     def append_verdict(self, record: RunRecord, verdict: Verdict) -> None:
         """Write down what the hub itself makes of a run; `verdict.t_s` is a run time."""
         run_t_s = verdict.t_s
-        session_verdict = replace(verdict, t_s=max(0.0, run_t_s - record.boot_offset_s))
+        session_verdict = replace(verdict, t_s=max(0.0, run_t_s - record.session_offset_s))
         record.verdicts.pop(verdict.metric, None)
         if verdict.state in ALARMED_STATES:
             record.verdicts[verdict.metric] = verdict.state
@@ -527,7 +531,7 @@ class HubEventLog:
 
     def _end_session(self, record: RunRecord, why: str) -> None:
         for entry in self.command_queue.open_of(record.run):
-            if entry.boot != record.boot or entry.name == "restart":
+            if entry.session != record.session or entry.name == "restart":
                 continue  # a restart is reported by the process that follows
             if entry.state == "queued" and not entry.was_sent:
                 self.advance_command(entry, "expired", why)
@@ -536,7 +540,7 @@ class HubEventLog:
 
     def _audit_end(self, entry: CommandEntry) -> None:
         result = f"{entry.state}: {entry.why}" if entry.why else entry.state
-        self.audit(entry.asked_by, f"command {entry.name}", entry.run, entry.id, result)
+        self.audit(entry.requested_by, f"command {entry.name}", entry.run, entry.id, result)
 
 
 def _named(batch: WriteBatch) -> str:

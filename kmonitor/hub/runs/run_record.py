@@ -66,12 +66,12 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         key: The run's number in the database.
         run: Run id.
         name: Name to show.
-        renamed: The name was given from a desktop; a new boot keeps it.
+        renamed: The name was given from a desktop; a new session keeps it.
         note: Note from a desktop.
-        host, pid, pid_namespace, boot: Of the newest process.
-        started_wall_s: When the first boot started.
-        boot_wall_s: When the newest boot started.
-        boot_offset_s: Run time at which the newest boot started, seconds.
+        host, pid, pid_namespace, session: Of the newest process.
+        started_wall_s: When the first session started.
+        session_started_wall_s: When the newest session started.
+        session_offset_s: Run time at which the newest session started, seconds.
         last_t_s: Run time of the newest event, seconds.
         last_wall_s: When the hub took the newest event.
         accepted: Sequence number of the newest event taken.
@@ -106,10 +106,10 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     host: Name = ""
     pid: Count = 0
     pid_namespace: Count = 0
-    boot: OptionalRunId = ""
+    session: OptionalRunId = ""
     started_wall_s: Wall = 0.0
-    boot_wall_s: Wall = 0.0
-    boot_offset_s: Seconds = 0.0
+    session_started_wall_s: Wall = 0.0
+    session_offset_s: Seconds = 0.0
     last_t_s: Seconds = 0.0
     last_wall_s: Wall = 0.0
     accepted: Count = 0
@@ -194,7 +194,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     @property
     def last_event_wall_s(self) -> float:
         """When the newest event happened, by the clock of its process; UTC epoch seconds."""
-        return clamp_wall(self.boot_wall_s + self.last_t_s - self.boot_offset_s)
+        return clamp_wall(self.session_started_wall_s + self.last_t_s - self.session_offset_s)
 
     @property
     def ends_at_limit(self) -> bool:
@@ -205,7 +205,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     @property
     def is_known(self) -> bool:
         """Whether it ever told who it is."""
-        return bool(self.boot)
+        return bool(self.session)
 
     @property
     def has_first_event(self) -> bool:
@@ -214,7 +214,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     def clamp(self) -> None:
         """Cut what is summed up or put together of several values, each of them within bounds."""
-        self.boot_offset_s = clamp_seconds(self.boot_offset_s)
+        self.session_offset_s = clamp_seconds(self.session_offset_s)
         self.last_t_s = clamp_seconds(self.last_t_s)
         self.gaps = clamp_count(self.gaps)
         self.phase_why = self.phase_why[:MAX_TEXT]
@@ -242,7 +242,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             host=self.host,
             state=self.state,
             state_why=self._state_why[:4096],
-            boot=self.boot or "unknown",
+            session=self.session or "unknown",
             pid=self.pid,
             started_wall_s=self.started_wall_s,
             last_wall_s=self.last_wall_s,

@@ -50,7 +50,7 @@ class EventVerifier:
     def __init__(self, log: HubEventLog, spools: Path, faults: HubFaults, clock: Clock) -> None:
         self.restored = self.marked = 0
         self.is_broken = False
-        self._ledger, self._database = log, log.database
+        self._log, self._database = log, log.database
         self._spools, self._faults, self._clock = spools, faults, clock
         self._begin()
         self._rows = -1
@@ -81,7 +81,7 @@ class EventVerifier:
 
     def step(self) -> None:
         """Verify one piece if it is time."""
-        now_s, rows = self._clock.monotonic_s(), self._ledger.registry.rows
+        now_s, rows = self._clock.monotonic_s(), self._log.registry.rows
         is_busy, self._rows = rows != self._rows, rows
         if self.is_broken or self._database.is_disconnected or now_s < self._not_before_s:
             return
@@ -117,8 +117,8 @@ class EventVerifier:
             self._not_before_s = now_s + _AGAIN_S
 
     def _verify(self, row: tuple[Any, ...]) -> None:
-        run = self._ledger.registry.id_of(row[1])
-        record = None if run is None else self._ledger.registry.get(run)
+        run = self._log.registry.id_of(row[1])
+        record = None if run is None else self._log.registry.get(run)
         if record is None:
             return  # deleted, and not yet swept
         event = row[:7] if is_sound(row) else self._repaired_event(record, row)
@@ -132,10 +132,10 @@ class EventVerifier:
 
     def _verify_ends(self) -> None:
         """See that no run lacks its newest events; of one that goes on the next round does."""
-        for record in self._ledger.registry.all():
+        for record in self._log.registry.all():
             before = self._before.get(record.key)
             seen = 0 if before is None else before[2]
-            newest = self._ledger.confirmed(record)
+            newest = self._log.confirmed(record)
             if seen < newest and seen == self._database.newest_seq(record.key):
                 self._fill(record, seen + 1, newest, self._head + 1)
 

@@ -38,7 +38,7 @@ class AccessService:
         match request:
             case AuditRequest():
                 rows, more = self._event_log.database.audit_rows(request.before, request.limit)
-                reply(AuditReply(ask=request.ask, rows=rows, more=more))
+                reply(AuditReply(request_id=request.request_id, rows=rows, more=more))
             case KeysRequest():
                 answer = self._change(peer, request)
                 # The list is a file of its own: a full database delays only the audit.
@@ -61,7 +61,7 @@ class AccessService:
             return _error(request, "invalid", f"the list of keys cannot be written: {exc}")
         fault = "" if self._keys.fault is None else str(self._keys.fault)
         return KeysReply(
-            ask=request.ask,
+            request_id=request.request_id,
             keys=self._keys.all(),
             address=self._hub_endpoints.address,
             fault=fault,
@@ -89,4 +89,4 @@ class AccessService:
 
 
 def _error(request: KeysRequest, code: Literal["invalid", "not_found"], text: str) -> ErrorMessage:
-    return ErrorMessage(code=code, text=text, ask=request.ask)
+    return ErrorMessage(code=code, text=text, request_id=request.request_id)

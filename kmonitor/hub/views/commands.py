@@ -39,7 +39,7 @@ class CommandService:
                 )
         elif (entry.run, entry.name) != (request.run, request.name):
             return lambda: _command_error(request, "invalid", "this id belongs to another command")
-        return lambda: CommandReply(ask=request.ask, status=entry.status())
+        return lambda: CommandReply(request_id=request.request_id, status=entry.status())
 
     def _add(self, request: CommandRequest) -> CommandEntry | None:
         """The command in the book; None if it cannot be written: it is not done later either."""
@@ -48,7 +48,7 @@ class CommandService:
         is_added = self._event_log.attempt(
             lambda: queue.add(request, self._clock.wall_s(), refusal),
             lambda: queue.forget(request.id),
-            [(request.asked_by, f"command {request.name}", request.run, request.id, result)],
+            [(request.requested_by, f"command {request.name}", request.run, request.id, result)],
         )
         return queue.get(request.id) if is_added else None
 
@@ -63,7 +63,7 @@ class CommandService:
         record = self._event_log.registry.get(request.run)
         if record is None or record.is_over:
             return "the training has ended"
-        if request.boot != record.boot:
+        if request.session != record.session:
             return "the training was restarted in a new process since this was asked"
         if self.is_gone(record):
             return "the training's process is gone"
@@ -85,7 +85,7 @@ def _cannot(record: RunRecord, name: str) -> str:
 def _command_error(
     request: CommandRequest, code: Literal["not_found", "invalid"], text: str
 ) -> ErrorMessage:
-    return ErrorMessage(code=code, text=text, ask=request.ask)
+    return ErrorMessage(code=code, text=text, request_id=request.request_id)
 
 
 def _no(_record: RunRecord) -> bool:

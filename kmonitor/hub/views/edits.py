@@ -49,7 +49,7 @@ class EditService:
             return _edit_error(
                 request, "invalid", f"{self._event_log.trouble}; nothing was changed"
             )
-        return EditReply(ask=request.ask, run=request.run)
+        return EditReply(request_id=request.request_id, run=request.run)
 
     def _write_edit(self, who: str, record: RunRecord, request: EditRequest) -> bool:
         """Whether it is written; where it is not, it is not done later either."""
@@ -94,7 +94,7 @@ def _audit_entries(request: EditRequest) -> list[tuple[str, str]]:
 def _edit_error(
     request: EditRequest, code: Literal["not_found", "invalid"], text: str
 ) -> ErrorMessage:
-    return ErrorMessage(code=code, text=text, ask=request.ask)
+    return ErrorMessage(code=code, text=text, request_id=request.request_id)
 
 
 def _never_kept(_record: RunRecord) -> bool:

@@ -124,7 +124,7 @@ class RunColumns:
         self._t_s = GrowingArray()
         self._columns: dict[str, GrowingArray] = {}
         self._counted: dict[str, list[tuple[float, float]]] = {}
-        self._n_boots = 0
+        self._session_count = 0
 
     @property
     def n_bytes(self) -> int:
@@ -214,9 +214,9 @@ class RunColumns:
         self._read_counts(connection, head)
         self._read_epochs(connection, head)
         self.gaps_t_s += [t_s for t_s, _ in self._rows(connection, "lost", head)]
-        for t_s, _ in self._rows(connection, "boot", head):
-            self._n_boots += 1
-            if self._n_boots > 1:
+        for t_s, _ in self._rows(connection, "session", head):
+            self._session_count += 1
+            if self._session_count > 1:
                 self.gaps_t_s.append(t_s)
 
     def points(self, column: str) -> tuple[Floats, Floats]:

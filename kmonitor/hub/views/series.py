@@ -223,7 +223,7 @@ class SeriesThread:
             text = f"the series could not be read: {exc}"[:MAX_TEXT]
             retry_ms = _RETRY_MS if isinstance(exc, RETRYABLE_ERRORS) else 0
             return ErrorMessage(
-                code="busy", text=text, retry_ms=retry_ms, ask=job.series_request.ask
+                code="busy", text=text, retry_ms=retry_ms, request_id=job.series_request.request_id
             )
 
     def _outline(self, connection: StoreConnection, job: _Job) -> None:
@@ -313,7 +313,7 @@ def _next_block(
 def _series_reply(columns: RunColumns, job: _Job, one_of: int = 1) -> SeriesReply:
     epochs = columns.epochs
     return SeriesReply(
-        ask=job.series_request.ask,
+        request_id=job.series_request.request_id,
         run=job.series_request.run,
         row=columns.row,
         columns=[

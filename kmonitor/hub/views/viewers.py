@@ -145,9 +145,10 @@ class ViewerService:
         except READ_ERRORS as exc:
             self._faults.record("view: store", exc)
             text = f"the database could not be read: {exc}"
-            request_number = getattr(message, "ask", 0)
+            request_number = getattr(message, "request_id", 0)
             self._send(
-                identity, ErrorMessage(code="busy", text=text, retry_ms=1000, ask=request_number)
+                identity,
+                ErrorMessage(code="busy", text=text, retry_ms=1000, request_id=request_number),
             )
 
     def hint(self) -> None:
@@ -226,7 +227,7 @@ class ViewerService:
         if isinstance(message, Ping):
             self._pinging.add(identity)
             mono, wall = self._clock.monotonic_s(), self._clock.wall_s()
-            self._send(identity, Pong(n=message.n, mono=mono, wall=wall))
+            self._send(identity, Pong(n=message.n, monotonic_s=mono, wall=wall))
 
     def _runs(self, request: RunsRequest) -> RunsReply:
         registry = self._event_log.registry
@@ -236,7 +237,7 @@ class ViewerService:
         more = more or n_sent < len(records)
         change = records[n_sent - 1].change if more else registry.change
         return RunsReply(
-            ask=request.ask,
+            request_id=request.request_id,
             hub=self._event_log.database.hub,
             change=change,
             head=self._event_log.head,
@@ -267,7 +268,7 @@ class ViewerService:
         records = [registry.find(run) for run in request.runs]
         keys = tuple(record.key for record in records if record is not None)
         reply = RowsReply(
-            ask=request.ask,
+            request_id=request.request_id,
             hub=self._event_log.database.hub,
             cursor=max(request.cursor, head) if request.runs else request.cursor,
             rows=[],
@@ -296,7 +297,7 @@ class ViewerService:
     def _request_series(self, identity: bytes, request: SeriesRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(identity, request.ask, "not_found", "this hub knows no such run")
+            self._refuse(identity, request.request_id, "not_found", "this hub knows no such run")
             return
         wanted = {_source_field(column) for column in request.columns}
         # A column of whole epochs has the source of the field that it is of.
@@ -305,26 +306,28 @@ class ViewerService:
         if not self._series.add_request(identity, request, record.key, sources, record.rows):
             text = "too many charts are being drawn at once"
             self._send(
-                identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=request.ask)
+                identity,
+                ErrorMessage(code="busy", text=text, retry_ms=200, request_id=request.request_id),
             )
 
     def _request_verdicts(self, identity: bytes, request: VerdictsRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(identity, request.ask, "not_found", "this hub knows no such run")
+            self._refuse(identity, request.request_id, "not_found", "this hub knows no such run")
         elif self.judges is None or not self.judges.add_request(
             identity, request, record.key, record.rows
         ):
             text = "too many runs are being judged at once"
             self._send(
-                identity, ErrorMessage(code="busy", text=text, retry_ms=200, ask=request.ask)
+                identity,
+                ErrorMessage(code="busy", text=text, retry_ms=200, request_id=request.request_id),
             )
 
     def _command(self, identity: bytes, request: CommandRequest) -> None:
         peer = self._peer(identity)
         # From this host it is this user's own word; from the network only the key is proven.
-        asked_by = peer.who if peer.is_far else request.asked_by or peer.who
-        answer = self.commands.submit(msgspec.structs.replace(request, asked_by=asked_by))
+        requested_by = peer.who if peer.is_far else request.requested_by or peer.who
+        answer = self.commands.submit(msgspec.structs.replace(request, requested_by=requested_by))
         if self._event_log.flush():
             # A state that a desktop has seen must outlive this process.
             self._send(identity, answer())
@@ -332,7 +335,9 @@ class ViewerService:
         status = answer()
         if not isinstance(status, ErrorMessage):
             text = f"{self._event_log.trouble}; where the command stands is told afterwards"
-            status = ErrorMessage(code="busy", text=text, retry_ms=1000, ask=request.ask)
+            status = ErrorMessage(
+                code="busy", text=text, retry_ms=1000, request_id=request.request_id
+            )
         self._send(identity, status)
 
     def _edit(self, identity: bytes, request: EditRequest) -> None:
@@ -350,7 +355,7 @@ class ViewerService:
         code: Literal["not_found", "invalid"],
         text: str,
     ) -> None:
-        self._send(identity, ErrorMessage(code=code, text=text, ask=request_number))
+        self._send(identity, ErrorMessage(code=code, text=text, request_id=request_number))
 
 
 def _source_field(column: str) -> str:

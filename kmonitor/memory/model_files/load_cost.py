@@ -38,7 +38,7 @@ class LoadCost(msgspec.Struct, frozen=True):
     Attributes:
         loading_method: See `WAYS`.
         peak_bytes: Highest resident set, above that with the framework imported; the median.
-        kept_bytes: What stays of it; the median.
+        resident_bytes: What stays of it; the median.
         seconds: Of the load alone; the least: what else runs only ever adds to it.
         optimizer: "whole": its state is back; "without state": it is there as if new; "lost".
         can_train_on: Whether training can go on exactly where weights and optimizer were.
@@ -48,7 +48,7 @@ class LoadCost(msgspec.Struct, frozen=True):
 
     loading_method: LoadingMethod
     peak_bytes: int = 0
-    kept_bytes: int = 0
+    resident_bytes: int = 0
     seconds: float = 0.0
     optimizer: Optimizer = "lost"
     can_train_on: bool = False
@@ -70,7 +70,7 @@ class Recommendation(msgspec.Struct, frozen=True):
 
 class _LoadReply(msgspec.Struct, frozen=True):
     peak_bytes: int = 0
-    kept_bytes: int = 0
+    resident_bytes: int = 0
     seconds: float = 0.0
     optimizer: Optimizer = "lost"
     error: str = ""
@@ -168,7 +168,7 @@ def _warm(path: Path) -> None:
 def _measure_once(
     path: Path, source: ModelSource, method: LoadingMethod, is_cancelled: Callable[[], bool]
 ) -> _LoadReply:
-    request = {"file": str(path.absolute()), "way": method, "source": source}
+    request = {"file": str(path.absolute()), "mode": method, "source": source}
     try:
         return answer_of(_CHILD, request, _LoadReply, "loads the model", is_cancelled)
     except UserError as exc:
@@ -183,7 +183,7 @@ def _medians(method: LoadingMethod, replies: Sequence[_LoadReply]) -> LoadCost:
     return LoadCost(
         loading_method=method,
         peak_bytes=int(statistics.median(each.peak_bytes for each in replies)),
-        kept_bytes=int(statistics.median(each.kept_bytes for each in replies)),
+        resident_bytes=int(statistics.median(each.resident_bytes for each in replies)),
         seconds=min(each.seconds for each in replies),
         optimizer=optimizer,
         can_train_on=optimizer == "whole",
@@ -192,5 +192,5 @@ def _medians(method: LoadingMethod, replies: Sequence[_LoadReply]) -> LoadCost:
 
 
 def _least(costs: Sequence[LoadCost]) -> LoadingMethod | None:
-    found = min(costs, key=lambda each: (each.peak_bytes, each.kept_bytes), default=None)
+    found = min(costs, key=lambda each: (each.peak_bytes, each.resident_bytes), default=None)
     return None if found is None else found.loading_method

@@ -517,7 +517,7 @@ def expected_highest(peaks: list[int]) -> int:
 def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
     """Make the variables as Keras does: what is drawn is scaled and moved on the way."""
     buffers = [NOTHING] * len(program.variables)
-    order = dict(program.made)
+    order = dict(program.created_variables)
     order |= {index: False for index in range(len(buffers)) if index not in order}
     for index, is_drawn in order.items():
         size = program.variables[index]

@@ -242,7 +242,7 @@ class ChartFeed:
         """Take columns that were asked here, then the rows that came meanwhile."""
         if reply.one_of > 1:
             self._apply_outline(reply)
-        elif (question := self._questions.pop(reply.ask, None)) is not None:
+        elif (question := self._questions.pop(reply.request_id, None)) is not None:
             self._apply_whole(question, reply)
 
     def _apply_whole(self, question: _Question, reply: SeriesReply) -> None:
@@ -266,7 +266,7 @@ class ChartFeed:
         self._request_missing(run)
 
     def _apply_outline(self, reply: SeriesReply) -> None:
-        question = self._questions.get(reply.ask)
+        question = self._questions.get(reply.request_id)
         if question is None or question.run in self._outlines or self.is_loaded(question.run):
             return
         self._outlines[question.run] = reply.one_of
@@ -282,7 +282,7 @@ class ChartFeed:
 
     def note_pending(self, pending: ReplyPending) -> None:
         """The hub is at work on an answer."""
-        question = self._questions.get(pending.ask)
+        question = self._questions.get(pending.request_id)
         if question is not None:
             self._working[question.run] = pending
 
@@ -341,7 +341,7 @@ class ChartFeed:
     def _send_question(self, question: _Question) -> None:
         self._held.setdefault(question.run, set()).update(question.columns)
         request = SeriesRequest(
-            ask=0,
+            request_id=0,
             run=question.run,
             columns=list(question.columns),
             buckets=_BUCKETS,
@@ -354,7 +354,7 @@ class ChartFeed:
             return  # While one zooms on, the answer to the last question comes first.
         columns = dict.fromkeys((column, *self.store.thinned(run)))
         request = SeriesRequest(
-            ask=0,
+            request_id=0,
             run=run,
             columns=list(columns)[:_MOST_COLUMNS],
             from_s=span_s[0],

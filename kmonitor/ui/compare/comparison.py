@@ -93,7 +93,7 @@ class Comparison:
         self._shown = _Shown({run: at for at, run in enumerate(runs[:MAX_COMPARED])})
         for run in self._shown.hues:
             # The answer is kept with all other verdicts.
-            self._send_request(VerdictsRequest(ask=0, run=run))
+            self._send_request(VerdictsRequest(request_id=0, run=run))
 
     def leave_out(self, run: str) -> None:
         """Compare this one no more; the others keep their hues."""

@@ -54,8 +54,8 @@ def record_summary(record: ActionRecord) -> str:
     parts += [
         translated_text(line) for line in (*record.not_saved, record.unchanged, record.why) if line
     ]
-    if record.asked_by:
-        parts.append(tr("asked by {who}").format(who=requester_text(record.asked_by)))
+    if record.requested_by:
+        parts.append(tr("asked by {who}").format(who=requester_text(record.requested_by)))
     if record.part_of:
         parts.append(tr("a step of Reclaim (auto)"))
     return " · ".join(parts)
@@ -135,7 +135,7 @@ def position_text(record: ActionRecord) -> str:
 
 def death_text(event: SessionDied) -> str:
     """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
-    if event.why and event.asked:
+    if event.why and event.is_requested:
         return tr("Process was ended by {why}").format(why=translated_text(event.why))
     if event.why and event.how != "status":
         return tr("Process died: {why}").format(why=translated_text(event.why))
@@ -285,7 +285,7 @@ def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
 
 def record_origin_text(record: ActionRecord) -> str:
     """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
-    who = requester_text(record.asked_by)
+    who = requester_text(record.requested_by)
     parts = [tr("asked by {who}").format(who=who)] if who else []
     if record.part_of:
         parts.append(tr("as a step of Reclaim"))
@@ -319,7 +319,7 @@ def _facts(record: ActionRecord) -> list[RecordFact]:
     ):
         if text:
             facts.append(RecordFact(title, text))
-    who = requester_text(record.asked_by) or tr("not known")
+    who = requester_text(record.requested_by) or tr("not known")
     step = tr("{who}, as a step of Reclaim").format(who=who)
     facts.append(RecordFact(tr("Asked by"), step if record.part_of else who))
     return facts

@@ -255,7 +255,7 @@ def _growth_texts(found: Diagnosis) -> list[str]:
     if most is not None and most.grown_bytes > 0:
         parts.append(
             tr("most new memory: {place} ({size})").format(
-                place=_end_of(most.place, "/"), size=_signed_bytes(most.grown_bytes)
+                place=_end_of(most.location, "/"), size=_signed_bytes(most.grown_bytes)
             )
         )
     return parts
@@ -300,7 +300,7 @@ def _allocations(allocations: Sequence[AllocationGrowth]) -> DiagnosisSection:
         (tr("growth"), tr("blocks")),
         tuple(
             DiagnosisRow(
-                each.place,
+                each.location,
                 (_signed_bytes(each.grown_bytes), _signed_count(each.grown_blocks)),
                 each.grown_bytes > 0,
             )

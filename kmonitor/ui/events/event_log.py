@@ -30,9 +30,9 @@ __all__ = [
 LogFilter = Literal["all", "warnings", "actions"]
 
 LOG_KINDS = (
-    "boot",
-    "boot_end",
-    "boot_died",
+    "session",
+    "session_end",
+    "session_died",
     "model",
     "fit_start",
     "fit_end",

@@ -109,8 +109,8 @@ def _session_died(event: events.SessionDied, name: str) -> EventLine:
     text = death_text(event)
     if event.supervisor:
         text += "; " + tr("a new process follows")
-    level: Level = "warning" if event.asked else "error"
-    return EventLine("bolt" if event.asked else "error", level, text)
+    level: Level = "warning" if event.is_requested else "error"
+    return EventLine("bolt" if event.is_requested else "error", level, text)
 
 
 @describe_event.register

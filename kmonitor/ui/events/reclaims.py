@@ -238,7 +238,7 @@ def _row(row: int, record: ActionRecord, wall_s: float) -> ReclaimRow:
             if change is None
             else ReclaimCell(change.text, float(change.gained))
         )
-    who = requester_text(record.asked_by)
+    who = requester_text(record.requested_by)
     cells = (
         _when(row, record, moment),
         _level(record),

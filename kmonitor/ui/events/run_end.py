@@ -214,7 +214,7 @@ class RunEndStore:
         known = run.run in self._minutes or run.run in self._open.values()
         if has_ended(run) and not known:
             question = SeriesRequest(
-                ask=0,
+                request_id=0,
                 run=run.run,
                 columns=list(LAST_MINUTE_COLUMNS),
                 from_s=last_minute_start_s(run),
@@ -228,7 +228,7 @@ class RunEndStore:
 
     def apply_series(self, reply: SeriesReply) -> bool:
         """Take an answer; False: it is to a question of others."""
-        run = self._open.pop(reply.ask, None)
+        run = self._open.pop(reply.request_id, None)
         if run is None:
             return False
         self._minutes[run] = read_last_minute(reply)

@@ -156,10 +156,10 @@ class _HubAuditList:
         if hub is None or hub.why_not:
             self._request_number = None
         elif self._request_number is None:
-            self._request_number = hub.send_request(AuditRequest(ask=0, limit=_MOST_ROWS))
+            self._request_number = hub.send_request(AuditRequest(request_id=0, limit=_MOST_ROWS))
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
-        if self._request_number is None or getattr(reply, "ask", 0) != self._request_number:
+        if self._request_number is None or getattr(reply, "request_id", 0) != self._request_number:
             return False
         match reply:
             case AuditReply():

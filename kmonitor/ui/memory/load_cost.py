@@ -165,7 +165,7 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
     if cost.error:
         text = tr("does not work: {why}").format(why=cost.error)
         return CostRow(title, (), "", text, "crit", "")
-    kept_bytes, peak = cost.kept_bytes, cost.peak_bytes
+    kept_bytes, peak = cost.resident_bytes, cost.peak_bytes
     more = max(0, peak - kept_bytes)
     bar = (
         BarPart(

@@ -55,7 +55,7 @@ class ModelStore:
             return fits[-1].layout
         known = self._facts_by_run.get(run, {})
         parts = [known[number] for number in sorted(known)]
-        if not parts or len(parts) < parts[0].parts:
+        if not parts or len(parts) < parts[0].part_count:
             return None
         return layout_from_facts(parts)
 

@@ -97,7 +97,7 @@ class ReportLoader:
     def _fill(self) -> None:
         hub = self._client.hub()
         reply = RunsReply(
-            ask=0,
+            request_id=0,
             hub=hub.hub,
             change=self._run.change,
             head=hub.rows,
@@ -115,7 +115,7 @@ class ReportLoader:
             number, question = self._requests.popleft()
             answer = self._answer(question)
             if answer is not None:
-                self.workspace.apply_message(msgspec.structs.replace(answer, ask=number))
+                self.workspace.apply_message(msgspec.structs.replace(answer, request_id=number))
 
     def _send_request(self, message: Message) -> int:
         self._number += 1
@@ -133,7 +133,7 @@ class ReportLoader:
                 case RowsRequest(cursor=cursor, runs=runs, kinds=kinds):
                     return client.rows(cursor=cursor, runs=runs, kinds=kinds)
                 case VerdictsRequest(run=run):
-                    return VerdictsReply(ask=0, run=run, verdicts=client.verdicts(run))
+                    return VerdictsReply(request_id=0, run=run, verdicts=client.verdicts(run))
                 case _:
                     return None
         except HubRefused as refused:
@@ -156,7 +156,7 @@ class StudyContents:
     """A study as it stood when the report was made.
 
     Attributes:
-        page: How far it is, each fold, and the ledger.
+        page: How far it is, each fold, and the attempts.
         memory: Of each fold.
         metrics: Of the folds' epochs, the usual one first; empty: no fold told of an epoch.
         is_search: Its folds are the trials of a search.
@@ -238,7 +238,7 @@ class ReportContents:
         readings: The last memory readings by group, and why others are missing.
         model: The parts of the last fit's model, in order; empty when none was told.
         fit: How the last fit was called; None before the first.
-        boots: The run's processes, oldest first.
+        sessions: The run's processes, oldest first.
         sources: Of each measured field, as told last.
     """
 
@@ -254,7 +254,7 @@ class ReportContents:
     readings: Sequence[ReadingGroup]
     model: Sequence[ModelFacts]
     fit: FitStarted | None
-    boots: Sequence[SessionStarted]
+    sessions: Sequence[SessionStarted]
     sources: Sequence[FieldSource]
 
 
@@ -264,7 +264,7 @@ class _Facts:
 
     model: Sequence[ModelFacts]
     fit: FitStarted | None
-    boots: Sequence[SessionStarted]
+    sessions: Sequence[SessionStarted]
     sources: Sequence[FieldSource]
 
 
@@ -296,7 +296,7 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         readings=workspace.readings(run.run).groups(),
         model=facts.model,
         fit=facts.fit,
-        boots=facts.boots,
+        sessions=facts.sessions,
         sources=facts.sources,
     )
 
@@ -333,12 +333,16 @@ def _verdicts(loader: ReportLoader, run: RunSummary) -> list[EvidenceState]:
 
 
 def _facts(client: HubClient, run: str) -> _Facts:
-    models, boots, sources = list[ModelFacts](), list[SessionStarted](), dict[str, FieldSource]()
+    models, sessions, sources = (
+        list[ModelFacts](),
+        list[SessionStarted](),
+        dict[str, FieldSource](),
+    )
     fit: FitStarted | None = None
-    for row in client.all_rows(run, ("boot", "fit_start", "model", "sources")):
+    for row in client.all_rows(run, ("session", "fit_start", "model", "sources")):
         match decode_row(row):
-            case SessionStarted() as boot:
-                boots.append(boot)
+            case SessionStarted() as session:
+                sessions.append(session)
             case FitStarted() as started:
                 fit = started
             case ModelFacts() as part:
@@ -349,4 +353,4 @@ def _facts(client: HubClient, run: str) -> _Facts:
                 sources |= {source.field: source for source in told}
             case _:
                 pass
-    return _Facts(models, fit, boots, list(sources.values()))
+    return _Facts(models, fit, sessions, list(sources.values()))

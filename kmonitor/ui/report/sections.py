@@ -32,13 +32,13 @@ from kmonitor_agent.wire.messages.events import (
 
 def environment_section(contents: ReportContents) -> Markup:
     """Host, versions, processes; readings and sources, which a study's own process has none of."""
-    boots, readings, sources = contents.boots, contents.readings, contents.sources
+    sessions, readings, sources = contents.sessions, contents.readings, contents.sources
     return tag(
         "section",
         tag("h2", tr("Environment")),
         facts_markup(_facts(contents)),
-        tag("h2", tr("Processes")) if len(boots) > 1 else "",
-        _sessions(boots) if len(boots) > 1 else "",
+        tag("h2", tr("Processes")) if len(sessions) > 1 else "",
+        _sessions(sessions) if len(sessions) > 1 else "",
         tag("h2", tr("Last readings")) if readings else "",
         _readings(readings) if readings else "",
         tag("h2", tr("Where each figure comes from")) if sources else "",
@@ -48,7 +48,7 @@ def environment_section(contents: ReportContents) -> Markup:
 
 def _facts(contents: ReportContents) -> list[tuple[str, str]]:
     run = contents.run
-    session = contents.boots[-1] if contents.boots else None
+    session = contents.sessions[-1] if contents.sessions else None
     state = run_state_label(run, now_wall_s=contents.created_wall_s)
     versions = "\n".join(f"{name} {version}" for name, version in sorted(run.versions.items()))
     unavailable = (
@@ -71,7 +71,7 @@ def _facts(contents: ReportContents) -> list[tuple[str, str]]:
     ]
 
 
-def _sessions(boots: Iterable[SessionStarted]) -> Markup:
+def _sessions(sessions: Iterable[SessionStarted]) -> Markup:
     heads = [
         TableHead(tr("Started"), "still"),
         TableHead(tr("Host")),
@@ -79,7 +79,7 @@ def _sessions(boots: Iterable[SessionStarted]) -> Markup:
     ]
     rows: list[list[Part]] = [
         [day_clock_text(session.started_wall_s), session.host, str(session.pid)]
-        for session in boots
+        for session in sessions
     ]
     return table_markup(heads, rows)
 

@@ -1,4 +1,4 @@
-"""A study's part of a report: how far it is, each fold, what they came to, and the ledger."""
+"""A study's part of a report: how far it is, each fold, what they came to, and the attempts."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
@@ -119,7 +119,7 @@ _STILL: Final = ("attempt", "state", "time")
 
 
 def study_section(study: StudyContents) -> Markup:
-    """How far a study is, one cell a fold, its charts as far as there is something, its ledger."""
+    """How far a study is, one cell a fold, its charts, its attempts."""
     return joined((_folds(study), _charts(study), _attempts_table(study)))
 
 
@@ -209,7 +209,7 @@ def _attempts_table(study: StudyContents) -> Markup:
         for key in shown
     ]
     cells = [[_cell(row, key) for key in shown] for row in rows]
-    return tag("section", tag("h2", tr("Ledger")), table_markup(heads, cells))
+    return tag("section", tag("h2", tr("Attempts")), table_markup(heads, cells))
 
 
 def _cell(row: AttemptRow, key: str) -> Part:

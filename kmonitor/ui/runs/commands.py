@@ -64,13 +64,13 @@ class CommandStore:
     ) -> str:
         """Ask a run's process to do something; returns the command's id."""
         message = CommandRequest(
-            ask=0,
+            request_id=0,
             id=new_id(),
             run=run.run,
             name=name,
-            boot=run.boot,
+            session=run.session,
             args=PlainArguments() if args is None else args,
-            asked_by=self._requester,
+            requested_by=self._requester,
         )
         number = self._send_request(message)
         self._commands[message.id] = SentCommand(message, "queued", "", number)
@@ -90,7 +90,7 @@ class CommandStore:
         if error.code == "busy":
             return None
         for key, command in self._commands.items():
-            if command.request_number == error.ask and command.is_open:
+            if command.request_number == error.request_id and command.is_open:
                 self._commands[key] = replace(command, state="refused", why=error.text)
                 return self._commands[key]
         return None

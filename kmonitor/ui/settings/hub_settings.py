@@ -78,12 +78,12 @@ class HubSettingsStore:
     def refresh(self) -> None:
         """Ask again, unless an answer is awaited."""
         if not self._requests:
-            self._requests[self._send_request(HubRequest(ask=0))] = "hub"
-            self._requests[self._send_request(KeysRequest(ask=0))] = "keys"
+            self._requests[self._send_request(HubRequest(request_id=0))] = "hub"
+            self._requests[self._send_request(KeysRequest(request_id=0))] = "keys"
 
     def revoke(self, key: str) -> None:
         """Let this key connect no more."""
-        self._requests[self._send_request(KeysRequest(ask=0, revoke=key))] = "revoke"
+        self._requests[self._send_request(KeysRequest(request_id=0, revoke=key))] = "revoke"
 
     def lost(self) -> None:
         """No answer comes any more: the connection ended."""
@@ -92,7 +92,7 @@ class HubSettingsStore:
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
         """Whether an answer was to this desk's question."""
-        what = self._requests.pop(getattr(reply, "ask", -1), "")
+        what = self._requests.pop(getattr(reply, "request_id", -1), "")
         if not what:
             return False
         match reply:
@@ -120,7 +120,7 @@ class HubSettingsStore:
             gone = tr("{n} runs were removed to keep to it since the hub started.")
             text = f"{text} {gone.format(n=count_text(hub.runs_removed))}"
         fixed = ""
-        if hub.keep_is_fixed:
+        if hub.retention_is_fixed:
             fixed = tr(
                 "This hub was started with --keep-days or --keep-size on its command line: those "
                 "count until it is started without them."

@@ -94,7 +94,7 @@ class FoldMetricStore:
 
     def apply_rows(self, reply: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
-        request = self._requests.pop(reply.ask, None)
+        request = self._requests.pop(reply.request_id, None)
         if request is None:
             return False
         runs, page = request
@@ -140,7 +140,7 @@ class FoldMetricStore:
 
     def _request_page(self, runs: list[str], cursor: int, page: int) -> None:
         number = self._send_request(
-            RowsRequest(ask=0, cursor=cursor, runs=runs, kinds=["epoch_end"])
+            RowsRequest(request_id=0, cursor=cursor, runs=runs, kinds=["epoch_end"])
         )
         self._requests[number] = (runs, page)
 

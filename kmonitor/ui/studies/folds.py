@@ -188,7 +188,7 @@ def _running(
     seconds = seen.fold_progress.seconds if seen is not None else None
     if state == "running":
         reported_wall_s = (
-            study.started_wall_s + seen.t_s if seen is not None else started.began_wall_s
+            study.started_wall_s + seen.t_s if seen is not None else started.started_wall_s
         )
         since_s = min(_STALE_S, max(0.0, now_wall_s - reported_wall_s))
         seconds = (seconds or 0.0) + since_s

@@ -1,4 +1,4 @@
-"""What the page of a study shows: how far it is, each fold, its memory, and its ledger."""
+"""What the page of a study shows: how far it is, each fold, its memory, and its attempts."""
 
 import heapq
 from collections.abc import Sequence
@@ -177,7 +177,7 @@ class StudyState:
         forecast: When it ends; empty when it has.
         facts: Function, bounds, how many at once.
         cells: One cell a fold.
-        rows: The ledger.
+        rows: The attempts.
         empty: Why there are no folds; empty when there are.
     """
 

@@ -12,7 +12,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
-STUDY_KINDS = ("study", "fold_begin", "fold_now", "fold_end")
+STUDY_KINDS = ("study", "fold_start", "fold_progress", "fold_end")
 """Event types that a study's page is made of."""
 
 
@@ -61,8 +61,8 @@ class StudyRecord:
             case FoldProgress(fold=fold):
                 if row.row >= self._newest_progress.get(fold, (0, None))[0]:
                     self._newest_progress[fold] = (row.row, TimedFoldProgress(event, row.t_s))
-            case FoldEnded(fold=fold, attempt=attempt, began_wall_s=began_wall_s):
-                self._tries.setdefault(fold, {})[attempt, round(began_wall_s)] = event
+            case FoldEnded(fold=fold, attempt=attempt, started_wall_s=started_wall_s):
+                self._tries.setdefault(fold, {})[attempt, round(started_wall_s)] = event
             case _:
                 return False
         return True
@@ -87,7 +87,7 @@ class StudyRecord:
         if started is None or row < self._started_at:
             return None  # of a start of the study that was cut off
         # Both tell when it began; they differ by what it took to write that down.
-        near = [(started.attempt, round(started.began_wall_s) + by) for by in (-1, 0, 1)]
+        near = [(started.attempt, round(started.started_wall_s) + by) for by in (-1, 0, 1)]
         return None if any(each in self._tries.get(fold, {}) for each in near) else started
 
     def progress(self, fold: int, attempt: int) -> TimedFoldProgress | None:

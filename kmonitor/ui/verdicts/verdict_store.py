@@ -48,7 +48,7 @@ class VerdictStore:
 
     def apply_reply(self, reply: VerdictsReply) -> bool:
         """Take an answer; whether a verdict is now another one."""
-        if self._open.pop(reply.ask, None) is not None and self._is_stale:
+        if self._open.pop(reply.request_id, None) is not None and self._is_stale:
             self._request_now()
         changed = [self._store(reply.run, verdict) for verdict in reply.verdicts]
         return any(changed)
@@ -71,7 +71,7 @@ class VerdictStore:
         # One question at a time: epochs may be shorter than a hub's answer takes.
         self._is_stale = self._watched_run in self._open.values()
         if self._watched_run and not self._is_stale:
-            question = VerdictsRequest(ask=0, run=self._watched_run)
+            question = VerdictsRequest(request_id=0, run=self._watched_run)
             self._open[self._send_request(question)] = self._watched_run
 
     def _store(self, run: str, verdict: Verdict) -> bool:

@@ -141,7 +141,7 @@ class RowBackfill:
         self._wanted.add(run.run)
         self._request_page(run.run, 0, 0)
         columns = SeriesRequest(
-            ask=0,
+            request_id=0,
             run=run.run,
             columns=list(READING_COLUMNS),
             from_s=max(0.0, run.duration_s - _RECENT_S),
@@ -151,7 +151,7 @@ class RowBackfill:
 
     def apply_rows(self, reply: RowsReply) -> bool:
         """Follow a page that was asked here; False if it was not."""
-        pending_page = self._pages.pop(reply.ask, None)
+        pending_page = self._pages.pop(reply.request_id, None)
         if pending_page is None:
             return False
         run, page = pending_page
@@ -161,9 +161,9 @@ class RowBackfill:
 
     def apply_series(self, reply: SeriesReply, readings: RunReadings) -> bool:
         """Take the last readings that were asked here; False if they were not."""
-        if reply.ask not in self._readings:
+        if reply.request_id not in self._readings:
             return False
-        del self._readings[reply.ask]
+        del self._readings[reply.request_id]
         for column in reply.columns:
             last = _last(column)
             if last is not None:
@@ -172,7 +172,9 @@ class RowBackfill:
 
     def _request_page(self, run: str, cursor: int, page: int) -> None:
         kinds = [*dict.fromkeys((*LOG_KINDS, "sources", *MEMORY_KINDS, *STUDY_KINDS))]
-        number = self._send_request(RowsRequest(ask=0, cursor=cursor, runs=[run], kinds=kinds))
+        number = self._send_request(
+            RowsRequest(request_id=0, cursor=cursor, runs=[run], kinds=kinds)
+        )
         self._pages[number] = (run, page)
 
 

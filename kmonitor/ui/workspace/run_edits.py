@@ -50,28 +50,28 @@ class RunEdits:
         """Call a run otherwise; what is empty or the same changes nothing."""
         wanted = " ".join(name.split())[:MAX_NAME]
         if wanted and wanted != run.name:
-            self._send(run, EditRequest(ask=0, run=run.run, name=wanted))
+            self._send(run, EditRequest(request_id=0, run=run.run, name=wanted))
 
     def annotate(self, run: RunSummary, note: str) -> None:
         """Give a run this note; empty: none."""
         wanted = note.strip()[:MAX_NOTE]
         if wanted != run.note:
-            self._send(run, EditRequest(ask=0, run=run.run, note=wanted))
+            self._send(run, EditRequest(request_id=0, run=run.run, note=wanted))
 
     def pin(self, runs: Sequence[RunSummary], *, is_pinned: bool) -> None:
         """Keep runs when old ones are removed to save room, or do not."""
         for run in runs:
             if run.pinned != is_pinned:
-                self._send(run, EditRequest(ask=0, run=run.run, pin=is_pinned))
+                self._send(run, EditRequest(request_id=0, run=run.run, pin=is_pinned))
 
     def delete(self, runs: Sequence[RunSummary]) -> None:
         """Remove runs and all that was recorded of them."""
         for run in runs:
-            self._send(run, EditRequest(ask=0, run=run.run, delete=True))
+            self._send(run, EditRequest(request_id=0, run=run.run, delete=True))
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
         """Whether a message answers an edit that was asked here."""
-        request = self._open.pop(getattr(reply, "ask", 0), None)
+        request = self._open.pop(getattr(reply, "request_id", 0), None)
         if request is None:
             return False
         edit, name = request

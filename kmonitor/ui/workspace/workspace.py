@@ -398,10 +398,10 @@ class Workspace:
             self.limits.ended(command)
             self.changed |= {"commands", "series"}
         if self._charts is not None:
-            self._charts.refuse(error.ask)
-        self.verdicts.refuse(error.ask)
-        self.ends.refuse(error.ask)
-        self.fold_metrics.refuse(error.ask)
+            self._charts.refuse(error.request_id)
+        self.verdicts.refuse(error.request_id)
+        self.ends.refuse(error.request_id)
+        self.fold_metrics.refuse(error.request_id)
 
     def _judged(self, is_another: bool) -> None:
         if is_another:

@@ -105,7 +105,7 @@ def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
         extents=tuple(builder.size_formulas.found),
         layers=tuple(builder.layers),
         variables=tuple(first.variables.values()),
-        made=tuple(
+        created_variables=tuple(
             (list(first.variables).index(name), drawn) for name, drawn in first.created_variables
         ),
         unknown=builder.unknown,

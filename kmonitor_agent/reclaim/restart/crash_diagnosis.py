@@ -143,12 +143,12 @@ def record_death(
             return False
         event = SessionDied(
             t_s=max(last.t_s, time.time() - last.facts.started_wall_s),
-            boot=last.facts.boot,
+            session=last.facts.session,
             how=death.how,
             signal=death.signal,
             status=death.status,
             why=death.why,
-            asked=is_requested,
+            is_requested=is_requested,
             supervisor=supervisor,
         )
         return _retried(lambda: _append(folders, last, event)) is not None

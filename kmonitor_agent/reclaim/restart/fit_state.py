@@ -131,10 +131,10 @@ def _read_dict(inner: Any, store: ArrayStore) -> Any:
 _READERS: Final[dict[str, Callable[[Any, ArrayStore], Any]]] = {
     "int": lambda inner, _: int(inner),
     "float": lambda inner, _: float.fromhex(inner),
-    "array": lambda inner, shelf: shelf.arrays[inner],
-    "scalar": lambda inner, shelf: shelf.arrays[inner][()],
-    "list": lambda inner, shelf: [from_json(each, shelf) for each in inner],
-    "tuple": lambda inner, shelf: tuple(from_json(each, shelf) for each in inner),
+    "array": lambda inner, store: store.arrays[inner],
+    "scalar": lambda inner, store: store.arrays[inner][()],
+    "list": lambda inner, store: [from_json(each, store) for each in inner],
+    "tuple": lambda inner, store: tuple(from_json(each, store) for each in inner),
     "dict": _read_dict,
     "comparison": lambda inner, _: _comparison(str(inner)),
 }
@@ -216,13 +216,13 @@ class RestartOrigin:
 
     Attributes:
         command: Id of the command, or empty.
-        asked_by: "script", "limit ram 80%", a user's name; empty when nobody asked.
+        requested_by: "script", "limit ram 80%", a user's name; empty when nobody asked.
         left_wall_s: When the process began to leave, seconds since 1970.
         record: What is known of the restart by then, encoded; the next process completes it.
     """
 
     command: str = ""
-    asked_by: str = ""
+    requested_by: str = ""
     left_wall_s: float = 0.0
     record: str = ""
 
@@ -249,7 +249,7 @@ class FitState:
         generators: Those of the data's own, in order.
         iterator: Where the iterator began that the next epoch goes on with, if it drew.
         limits: Limits that were set from outside, encoded; empty if none were.
-        asked: Who asked.
+        origin: Who asked.
         left_out: What could not be kept, in words.
     """
 
@@ -270,7 +270,7 @@ class FitState:
     generators: list[Any] = field(default_factory=list[Any])
     iterator: IteratorStart | None = None
     limits: str = ""
-    asked: RestartOrigin = RestartOrigin()
+    origin: RestartOrigin = RestartOrigin()
     left_out: tuple[str, ...] = ()
 
 
@@ -339,7 +339,7 @@ class FitStateStore:
         Raises:
             OSError: That could not be noted.
         """
-        path = self._folder / f"{fit}.taken"
+        path = self._folder / f"{fit}.resumed"
         try:
             if read_plain(path, KEY_BYTES) == checksum.encode():
                 return False
@@ -428,7 +428,7 @@ def _as_dict(state: FitState) -> dict[str, Any]:
     data["callbacks"] = [
         {"kind": each.kind, "attributes": each.attributes} for each in state.callbacks
     ]
-    data["asked"] = asdict(state.asked)
+    data["origin"] = asdict(state.origin)
     data["iterator"] = None if state.iterator is None else asdict(state.iterator)
     return data
 
@@ -436,7 +436,7 @@ def _as_dict(state: FitState) -> dict[str, Any]:
 def _from_dict(data: dict[str, Any]) -> FitState:
     data["variables"] = tuple(VariableFacts(**each) for each in data["variables"])
     data["callbacks"] = tuple(CallbackState(**each) for each in data["callbacks"])
-    data["asked"] = RestartOrigin(**data["asked"])
+    data["origin"] = RestartOrigin(**data["origin"])
     if data["iterator"] is not None:
         data["iterator"] = IteratorStart(**data["iterator"])
     return FitState(**data)

@@ -191,7 +191,7 @@ class Supervisor:
 
     def _restart_line(self, death: ProcessDeath, request: RestartRequest | None) -> str:
         if request is not None:
-            by = f", asked by {request.asked_by}" if request.asked_by else ""
+            by = f", asked by {request.requested_by}" if request.requested_by else ""
             return f"kmonitor: starting the script again (restart {self._restarts}{by})."
         left = f"{self._resumes_left} of {self._supervisor_options.resumes} resumes left"
         return f"kmonitor: the script crashed: {death.why}. Starting it again; {left}."

@@ -47,14 +47,16 @@ class AttemptJobFactory:
         self._scripts = _scripts(options.source)
         self._host = host_id()
 
-    def of(self, fold: int, attempt: int, runs: Mapping[str, str], *, keeps: bool) -> AttemptJob:
+    def of(
+        self, fold: int, attempt: int, runs: Mapping[str, str], *, keeps_files: bool
+    ) -> AttemptJob:
         """That of one attempt.
 
         Args:
             fold: Index.
             attempt: From 1.
             runs: Run name to run id of the attempts before.
-            keeps: Whether another may follow it.
+            keeps_files: Whether another may follow it.
         """
         hub = os.environ.get(HUB_VARIABLE, "")
         return AttemptJob(
@@ -64,15 +66,15 @@ class AttemptJobFactory:
             fold=fold,
             folds=self._facts.folds,
             attempt=attempt,
-            saves=self._study_options.retries > 0,
-            keeps=keeps,
+            saves_each_epoch=self._study_options.retries > 0,
+            keeps_files=keeps_files,
             source=self._study_options.source,
             scripts=self._scripts,
             argv=sys.argv,
             path=sys.path,
             cwd=str(Path.cwd()),
             environ=framework_environment(os.environ),
-            places=kmonitor_environment(os.environ),
+            folder_environment=kmonitor_environment(os.environ),
             hub=hub if hub.startswith(SCHEME) else "off",
             splits=self._splits(fold),
             runs=dict(runs),

@@ -21,15 +21,15 @@ class AttemptJob(msgspec.Struct, frozen=True):
         fold: Index, from 0.
         folds: How many the study has.
         attempt: From 1.
-        saves: Whether fits save their state, since the fold may be tried again.
-        keeps: Whether its files stay on the node when it is killed, for the next attempt.
+        saves_each_epoch: Whether fits save their state, since the fold may be tried again.
+        keeps_files: Whether its files stay on the node when it is killed, for the next attempt.
         source: Where the function stands.
         scripts: Path to text of each script that the function is read from.
         argv: The script's arguments.
         path: Where the study's process looks for modules.
         cwd: Its working directory.
         environ: Variables of it that say how frameworks compute.
-        places: Variables of it that say where kmonitor's files are; for that host alone.
+        folder_environment: Variables of it with the folders of kmonitor on that host.
         hub: `KMONITOR_HUB` for nodes elsewhere: a hub that they reach, or "off".
         splits: Name to bytes of the files with this fold's indices.
         runs: Run name to run id of the attempts before.
@@ -44,15 +44,15 @@ class AttemptJob(msgspec.Struct, frozen=True):
     fold: int
     folds: int
     attempt: int
-    saves: bool
-    keeps: bool
+    saves_each_epoch: bool
+    keeps_files: bool
     source: FunctionSource
     scripts: dict[str, bytes]
     argv: list[str]
     path: list[str]
     cwd: str
     environ: dict[str, str]
-    places: dict[str, str]
+    folder_environment: dict[str, str]
     hub: str
     splits: dict[str, bytes]
     runs: dict[str, str]
@@ -61,23 +61,23 @@ class AttemptJob(msgspec.Struct, frozen=True):
     gpus: int
 
 
-class AttemptStarted(msgspec.Struct, frozen=True, tag="arrived"):
+class AttemptStarted(msgspec.Struct, frozen=True, tag="started"):
     """The task runs.
 
     Attributes:
         node: Ray's id of the node.
         host: Name of its host.
-        verdicts: Folder there that takes a `Verdict`.
+        stop_order_path: Folder there that takes a `StopOrder`.
         has_folder: It sees the study's folder, and no file needs to be carried.
     """
 
     node: str
     host: str
-    verdicts: str
+    stop_order_path: str
     has_folder: bool
 
 
-class AttemptProgress(msgspec.Struct, frozen=True, tag="now"):
+class AttemptProgress(msgspec.Struct, frozen=True, tag="progress"):
     """How far the attempt is.
 
     Attributes:
@@ -87,7 +87,7 @@ class AttemptProgress(msgspec.Struct, frozen=True, tag="now"):
         share: Of its work, 0..1; None: not known.
         phase: Where in a fit it is.
         silent_s: Since its last step.
-        habits: Its longest gaps so far, seconds.
+        longest_gaps_s: Its longest gaps so far, seconds.
         resident_bytes: Of all its processes.
         peak_bytes: The highest of that.
         device: Its GPU, as CUDA_VISIBLE_DEVICES names it; empty without.
@@ -101,7 +101,7 @@ class AttemptProgress(msgspec.Struct, frozen=True, tag="now"):
     share: float | None
     phase: FitPhase
     silent_s: float
-    habits: dict[FitPhase, float]
+    longest_gaps_s: dict[FitPhase, float]
     resident_bytes: int
     peak_bytes: int
     device: str
@@ -135,21 +135,21 @@ class FilePart(msgspec.Struct, frozen=True, tag="part"):
     is_first: bool
 
 
-class AttemptEnded(msgspec.Struct, frozen=True, tag="over"):
+class AttemptEnded(msgspec.Struct, frozen=True, tag="ended"):
     """The attempt ended; always the last that is told.
 
     Attributes:
         attempt: How.
         death: The same for those who watch its runs.
         runs: Run name to run id.
-        habits: Longest gaps between its steps, seconds.
+        longest_gaps_s: Longest gaps between its steps, seconds.
         refused: Why the function is not found; empty when it is.
     """
 
     attempt: Attempt
     death: ProcessDeath
     runs: dict[str, str]
-    habits: dict[FitPhase, float]
+    longest_gaps_s: dict[FitPhase, float]
     refused: str
 
 

@@ -62,17 +62,17 @@ class AttemptFolders:
     verdict: Path
     spool: Path | None
 
-    def leave(self, fold: int, *, keeps: bool) -> None:
+    def leave(self, fold: int, *, keeps_files: bool) -> None:
         """The attempt is over and all of it was told.
 
         Args:
             fold: Index.
-            keeps: The next attempt may go on from its files.
+            keeps_files: The next attempt may go on from its files.
         """
         self.verdict.unlink(missing_ok=True)
         if self.spool is not None:
             shutil.rmtree(self.spool, ignore_errors=True)
-        if not self.has_folder and not keeps:
+        if not self.has_folder and not keeps_files:
             paths = self.paths
             for folder in (paths.fold_folder(fold), paths.resume_folder(fold)):
                 shutil.rmtree(folder, ignore_errors=True)
@@ -158,7 +158,7 @@ def _adopt_environment(
     if is_study_host:
         for name in kmonitor_environment(os.environ):
             del os.environ[name]
-        os.environ.update(job.places)
+        os.environ.update(job.folder_environment)
         os.chdir(job.cwd)
         sys.path[:] = job.path
     else:

@@ -73,7 +73,7 @@ class RayAttempt:
         self._attempt_progress: AttemptProgress | None = None
         self._progress_s = 0.0
         self._judged_s = 0.0
-        self._began_wall_s = time.time()
+        self._started_wall_s = time.time()
 
     @property
     def is_ready(self) -> bool:
@@ -107,7 +107,7 @@ class RayAttempt:
 
     def task_started(self, started: AttemptStarted) -> None:
         """Its task runs."""
-        self.attempt_started, self._began_wall_s = started, time.time()
+        self.attempt_started, self._started_wall_s = started, time.time()
 
     def note_progress(self, progress: AttemptProgress) -> None:
         """It told how far it is."""
@@ -135,7 +135,7 @@ class RayAttempt:
         judgement = SilenceJudgement(
             progress.phase,
             progress.silent_s,
-            StepGaps(progress.habits),
+            StepGaps(progress.longest_gaps_s),
             self._learned_times.step_gaps,
         )
         if limit_s is not None and progress.elapsed_s > limit_s:
@@ -167,7 +167,7 @@ class RayAttempt:
             peak_bytes=0 if progress is None else progress.peak_bytes,
             device=self.device,
             resumed=self.resumed,
-            began_wall_s=self._began_wall_s,
+            started_wall_s=self._started_wall_s,
             node="" if self.attempt_started is None else self.attempt_started.host,
         )
 
@@ -199,7 +199,7 @@ class SpoolRelay:
 
     def add(self, events: TrainingEvents) -> None:
         """These came, behind those that came before."""
-        session_id = events.facts.boot
+        session_id = events.facts.session
         if session_id not in self._writers:
             self._writers[session_id] = SpoolWriter(self._root, events.facts, SystemClock())
         waiting = self._waiting.setdefault(session_id, [])
@@ -290,7 +290,7 @@ class RayRunner:
         Raises:
             FoldsRefused: The function is not found, or no task can begin; no fold was begun.
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
-            OSError: The ledger cannot be written; everything is ended.
+            OSError: The attempts cannot be written; everything is ended.
         """
         queue = self._fold_queue
         try:
@@ -319,8 +319,10 @@ class RayRunner:
 
     def _send(self, fold: int) -> None:
         attempt = self._attempts[fold] + 1
-        keeps = self._fold_queue.has_tries_left(fold)
-        job = self._job_factory.of(fold, attempt, self._runs.get(fold, {}), keeps=keeps)
+        keeps_files = self._fold_queue.has_tries_left(fold)
+        job = self._job_factory.of(
+            fold, attempt, self._runs.get(fold, {}), keeps_files=keeps_files
+        )
         name, node = f"{self._study_options.source.name} fold {fold}", self._nodes.get(fold, "")
         stream = self._cluster.send(run_attempt, encode_for_task(job), name, node)
         known, bound = self._fold_queue.learned_times, self._study_options.time
@@ -360,7 +362,7 @@ class RayRunner:
         self._runs[ray_attempt.fold] = ended.runs
         self._note(ray_attempt, ended.attempt, ended.death)
         if ended.attempt.cause == "finished":
-            self._fold_queue.learn(ended.attempt, StepGaps(ended.habits))
+            self._fold_queue.learn(ended.attempt, StepGaps(ended.longest_gaps_s))
 
     def _write_file(self, write: Callable[[], None]) -> None:
         try:
@@ -411,7 +413,7 @@ class RayRunner:
         for attempt in self._running:
             stop_order = attempt.judge(now_s)
             if stop_order is not None and attempt.attempt_started is not None:
-                path, node = attempt.attempt_started.verdicts, attempt.attempt_started.node
+                path, node = attempt.attempt_started.stop_order_path, attempt.attempt_started.node
                 self._cluster.write(write_file, path, encode_for_task(stop_order), node)
             if attempt.is_overdue:
                 self._cluster.cancel(attempt.stream)

@@ -78,7 +78,7 @@ class _Watch:
         self._spools = _Spools(self._attempt_folders.spool)
         options = StudyOptions(
             source=self._attempt_folders.source,
-            retries=int(job.saves),
+            retries=int(job.saves_each_epoch),
             at_once=1,
             time=TimeBound(job.timeout_s),
             memory_bytes=parse_memory_bound(job.memory),
@@ -152,13 +152,13 @@ class _Watch:
 
     def _finish(self, local_attempt: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
         job, folders = self._attempt_job, self._attempt_folders
-        keeps = job.keeps and attempt.cause in TRIED_AGAIN
+        keeps_files = job.keeps_files and attempt.cause in TRIED_AGAIN
         yield from self._spools.new()
         if not folders.has_folder:
-            yield from file_parts(folders.paths, job.fold, with_files=not keeps)
+            yield from file_parts(folders.paths, job.fold, with_files=not keeps_files)
         runs = self._attempt_launcher.runs(job.fold)
         self._attempt_launcher.forget(attempt)
-        folders.leave(job.fold, keeps=keeps)
+        folders.leave(job.fold, keeps_files=keeps_files)
         yield AttemptEnded(
             msgspec.structs.replace(attempt, node=self._host),
             local_attempt.death(attempt),
@@ -199,7 +199,7 @@ def _progress(attempt: LocalAttempt, now_s: float, runs: dict[str, str]) -> Atte
         share=attempt.share,
         phase=attempt.silence.phase,
         silent_s=attempt.silence.silent_s(now_s),
-        habits=attempt.gaps.longest_s,
+        longest_gaps_s=attempt.gaps.longest_s,
         resident_bytes=attempt.resident_bytes,
         peak_bytes=attempt.peak_bytes,
         device=attempt.device,

@@ -141,7 +141,7 @@ _MARK_DIGITS: Final = 12
 
 
 def host_pseudonym(salt: bytes, session_id: str) -> str:
-    """The name of this host in a private boot, 12 hexadecimal digits.
+    """The name of this host in a private session, 12 hexadecimal digits.
 
     Args:
         salt: As `read_salt` or `make_salt` give it.
@@ -152,7 +152,7 @@ def host_pseudonym(salt: bytes, session_id: str) -> str:
 
 
 def group_pseudonym(salt: bytes, group: str) -> str:
-    """The name of a group of processes in a private boot: the same on every host with this salt.
+    """The name of a process group in a private session: the same on every host with this salt.
 
     Args:
         salt: As above; the hosts of a group share it with the state folder.

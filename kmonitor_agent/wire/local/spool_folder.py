@@ -76,7 +76,7 @@ class SpooledEvent(NamedTuple):
     Attributes:
         seq: Its number in the run.
         body: The encoded event; a `Lost` where the spool has a gap.
-        facts: The boot that wrote it; None when its segment's head is damaged.
+        facts: The session that wrote it; None when its segment's head is damaged.
     """
 
     seq: int
@@ -152,8 +152,10 @@ class RunSpool:
         return self._last_seq
 
     def sessions(self) -> list[SessionFacts]:
-        """Who wrote the segments that are still there, oldest first, each boot once."""
-        facts_by_session = {s.facts.boot: s.facts for s in self._segments() if s.facts is not None}
+        """Who wrote the segments that are still there, oldest first, each session once."""
+        facts_by_session = {
+            s.facts.session: s.facts for s in self._segments() if s.facts is not None
+        }
         return list(facts_by_session.values())
 
     def events(self, after: int = 0) -> Iterator[SpooledEvent]:

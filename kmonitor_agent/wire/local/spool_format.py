@@ -16,7 +16,7 @@ dies: who gets it knows that the run's process on this host is gone.
 A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `SessionFacts`, then the
 events. Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body, little-
 endian; the
-CRC covers length, seq and body. Each boot begins a segment of its own: every event has its boot.
+CRC covers length, seq and body. Each session begins a segment of its own.
 Sequence numbers rise by one over all segments of a run, up to `MAX_COUNT`: a record with a higher
 one is unreadable, and a file whose name says one is no segment. A record that was written in part
 at the end of a segment is a torn tail: it was never given out as spooled and is cut by the next
@@ -90,15 +90,15 @@ class SessionFacts(msgspec.Struct, frozen=True):
 
     Attributes:
         run: Run id.
-        boot: Id of the process start that wrote it.
+        session: Id of the process start that wrote it.
         host: Host name.
         pid: Process id in its own PID namespace.
         pid_namespace: Inode of that namespace, 0 if unknown.
-        started_wall_s: UTC epoch seconds at the boot's `t_s == 0`.
+        started_wall_s: UTC epoch seconds at the session's `t_s == 0`.
     """
 
     run: Id
-    boot: Id
+    session: Id
     host: Name
     pid: Count
     started_wall_s: Wall

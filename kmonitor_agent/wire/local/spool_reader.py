@@ -82,7 +82,7 @@ class SpoolReader:
     Attributes:
         folder: The run's folder; its name is the run's id.
         seq: Newest number that was given out.
-        facts: The boot that wrote what was given out last; None while none is readable.
+        facts: The session that wrote what was given out last; None while none is readable.
         why_waiting: What cannot be read now and may still arrive; empty when everything was read.
     """
 

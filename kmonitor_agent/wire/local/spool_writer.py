@@ -46,7 +46,7 @@ class SpoolWriter:
 
     Attributes:
         root: The spool root.
-        n_bytes: Written by this boot, less what was freed, bytes.
+        n_bytes: Written by this session, less what was freed, bytes.
         was_removed: Whether somebody removed what this process was writing.
     """
 
@@ -57,7 +57,7 @@ class SpoolWriter:
 
         Args:
             root: The spool root.
-            facts: The boot that writes.
+            facts: The session that writes.
             clock: For the age of a segment.
             state: The state folder; where the root lies below it, it must be this user's too.
         """
@@ -76,7 +76,7 @@ class SpoolWriter:
 
     @property
     def facts(self) -> SessionFacts:
-        """The boot that writes."""
+        """The session that writes."""
         return self._facts
 
     @property

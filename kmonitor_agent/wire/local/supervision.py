@@ -2,10 +2,10 @@
 
 | file | what | written by |
 |---|---|---|
-| `terms.json` | `Terms`: who supervises, and when state is saved | supervisor |
+| `settings.json` | `SupervisorSettings`: who supervises, and when state is saved | supervisor |
 | `runs.json` | run name to run id, so that a run keeps its id over its processes | script |
-| `leaving` | the script leaves to be started again | script; the supervisor makes it `left` |
-| `left` | so the process before this one left | supervisor |
+| `restart_request.json` | the script leaves to be started again | script |
+| `previous_request.json` | the same of the process before; renamed when it was read | supervisor |
 | `lock` | held while the supervisor lives | supervisor |
 | `RUN/FIT.json` | a fit's state; what it names is whole (`resuming.fit_state`) | script |
 | `RUN/fit-FIT/*.h5` | variables of that state | script |
@@ -64,12 +64,12 @@ class RestartRequest(msgspec.Struct, frozen=True):
 
     Attributes:
         run: Id of the run that leaves.
-        asked_by: Who asked for the restart.
+        requested_by: Who asked for the restart.
         in_vain: Restarts in a row for the limit that asked which did not help it.
     """
 
     run: Id
-    asked_by: Name = ""
+    requested_by: Name = ""
     in_vain: Count = 0
 
 
@@ -87,14 +87,14 @@ class Supervision:
         """What the supervisor told; None if it cannot be read."""
         try:
             return msgspec.json.decode(
-                read_own(self.folder / "terms.json"), type=SupervisorSettings
+                read_own(self.folder / "settings.json"), type=SupervisorSettings
             )
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
             return None
 
     def set_settings(self, settings: SupervisorSettings) -> None:
         """Tell the script. Raises: OSError."""
-        write_private(self.folder / "terms.json", msgspec.json.encode(settings))
+        write_private(self.folder / "settings.json", msgspec.json.encode(settings))
 
     def runs(self) -> dict[str, str]:
         """Run name to run id."""
@@ -122,22 +122,22 @@ class Supervision:
 
     def request(self) -> RestartRequest | None:
         """Whether and for whom the script left to be started again."""
-        return self._read("leaving")
+        return self._read("restart_request.json")
 
     def leave(self, request: RestartRequest) -> None:
         """Say that the script leaves to be started again. Raises: OSError."""
-        write_private(self.folder / "leaving", msgspec.json.encode(request))
+        write_private(self.folder / "restart_request.json", msgspec.json.encode(request))
 
     def begin_next(self) -> None:
         """The next process begins: how the one before left is history."""
         with contextlib.suppress(OSError):
-            (self.folder / "left").unlink(missing_ok=True)
+            (self.folder / "previous_request.json").unlink(missing_ok=True)
         with contextlib.suppress(OSError):
-            (self.folder / "leaving").rename(self.folder / "left")
+            (self.folder / "restart_request.json").rename(self.folder / "previous_request.json")
 
     def previous_request(self) -> RestartRequest | None:
         """How the process before this one left; None if there was none or it crashed."""
-        return self._read("left")
+        return self._read("previous_request.json")
 
     def states(self, run: str) -> Path:
         """Folder with the states of a run's fits."""

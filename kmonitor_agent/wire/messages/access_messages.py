@@ -42,28 +42,28 @@ class KeysRequest(Message, frozen=True, tag="keys"):
     """Desktop to hub: who may connect; or change that first.
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         authorize: Let this key in; one that is in gets this name and role.
         revoke: Name or key of one that may connect no more, and is disconnected; empty: none.
     """
 
-    ask: Count
+    request_id: Count
     authorize: KeyGrant | None = None
     revoke: Name = ""
 
 
-class KeysReply(Message, frozen=True, tag="keys_told"):
+class KeysReply(Message, frozen=True, tag="keys_reply"):
     """Answer: who may connect now.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         keys: At most 1000 of them, by name.
         address: `tcp://ADDRESS:PORT?key=KEY` where the hub listens; empty: not at all.
         fault: Why the list cannot be trusted, so that nobody may connect, and what to do; empty:
             nothing is wrong with it.
     """
 
-    ask: Count
+    request_id: Count
     keys: Annotated[list[KeyGrant], msgspec.Meta(max_length=1000)]
     address: Text = ""
     fault: Text = ""
@@ -73,12 +73,12 @@ class AuditRequest(Message, frozen=True, tag="audit"):
     """Desktop to hub: what was done through it, newest first.
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         before: Only rows older than this one; 0: from the newest.
         limit: Most rows wanted.
     """
 
-    ask: Count
+    request_id: Count
     before: Count = 0
     limit: Annotated[int, msgspec.Meta(ge=1, le=1000)] = 200
 
@@ -105,15 +105,15 @@ class AuditRow(msgspec.Struct, frozen=True):
     result: Text
 
 
-class AuditReply(Message, frozen=True, tag="audit_told"):
+class AuditReply(Message, frozen=True, tag="audit_reply"):
     """Answer.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         rows: Newest first.
         more: Whether older ones exist.
     """
 
-    ask: Count
+    request_id: Count
     rows: Annotated[list[AuditRow], msgspec.Meta(max_length=1000)]
     more: bool = False

@@ -41,7 +41,7 @@ class ActionRecord(Event, frozen=True, tag="action"):
     Attributes:
         action: What was done.
         ok: Whether it did what was asked.
-        asked_by: "limit ram 80%", "script", or the desktop user's name.
+        requested_by: "limit ram 80%", "script", or the desktop user's name.
         command: Id of the command that asked, or empty.
         fit: Ordinal of the fit.
         epoch: Index from 0 of the epoch after which it ran.
@@ -71,7 +71,7 @@ class ActionRecord(Event, frozen=True, tag="action"):
         "save", "collect", "reload", "restart", "diagnose", "stop", "pause", "resume", "notify"
     ]
     ok: bool
-    asked_by: Name
+    requested_by: Name
     fit: Count
     epoch: Count
     seconds: Seconds
@@ -113,12 +113,12 @@ class AllocationGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
     """Python memory allocated at one line, between two safe points.
 
     Attributes:
-        place: "file.py:12"; a hash when private.
+        location: "file.py:12"; a hash when private.
         grown_bytes: Size now less size then, bytes.
         grown_blocks: Blocks now less blocks then.
     """
 
-    place: Text
+    location: Text
     grown_bytes: Change
     grown_blocks: Change = 0
 

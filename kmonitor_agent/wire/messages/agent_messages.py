@@ -32,27 +32,27 @@ class Hello(Message, frozen=True, tag="hello"):
 
     Attributes:
         run: Run id.
-        boot: Process start id.
-        proto: Oldest and newest minor version spoken.
+        session: Process start id.
+        minor_versions: Oldest and newest minor version spoken.
         first: Oldest sequence number that the spool still holds (1 when empty).
         last: Newest sequence number spooled, 0 when none.
         pid: Process id.
         pid_namespace: Inode of its PID namespace, 0 if unknown.
         ships: Who says hello is not the process itself, but ships what it left in a folder.
         host: Host name.
-        start_wall: UTC epoch seconds at the boot's `t_s == 0`.
-        mono: The boot's `t_s` now.
+        started_wall_s: UTC epoch seconds at the session's `t_s == 0`.
+        monotonic_s: The session's `t_s` now.
     """
 
     run: Id
-    boot: Id
-    proto: tuple[MinorVersion, MinorVersion]
+    session: Id
+    minor_versions: tuple[MinorVersion, MinorVersion]
     first: Count
     last: Count
     pid: Count
     host: Name
-    start_wall: Wall
-    mono: Seconds
+    started_wall_s: Wall
+    monotonic_s: Seconds
     pid_namespace: Count = 0
     ships: bool = False
 
@@ -63,8 +63,8 @@ class Welcome(Message, frozen=True, tag="welcome"):
     Attributes:
         run: Run id.
         hub: The hub's id, kept in its database.
-        boot: The boot that is welcomed.
-        proto: Minor version spoken from now on.
+        session: The session that is welcomed.
+        minor_versions: Minor version spoken from now on.
         acked: Last sequence number that the hub has stored, 0 when none.
         ping_ms: How often to ping, milliseconds.
         max_batch: Most events in one batch.
@@ -72,8 +72,8 @@ class Welcome(Message, frozen=True, tag="welcome"):
 
     run: Id
     hub: Id
-    boot: Id
-    proto: MinorVersion
+    session: Id
+    minor_versions: MinorVersion
     acked: Count
     ping_ms: Annotated[int, msgspec.Meta(ge=10, le=60_000)]
     max_batch: Annotated[int, msgspec.Meta(ge=1, le=MAX_BATCH_EVENTS)]
@@ -84,13 +84,13 @@ class Batch(Message, frozen=True, tag="batch"):
 
     Attributes:
         run: Run id.
-        boot: Process start id.
+        session: Process start id.
         first: Sequence number of the first event.
         events: Encoded events, opaque here.
     """
 
     run: Id
-    boot: Id
+    session: Id
     first: Annotated[int, msgspec.Meta(ge=1, le=MAX_COUNT)]
     events: Annotated[list[EventBytes], msgspec.Meta(min_length=1, max_length=MAX_BATCH_EVENTS)]
 
@@ -112,7 +112,7 @@ class Ack(Message, frozen=True, tag="ack"):
     acked: Count
 
 
-class HelloAgain(Message, frozen=True, tag="again"):
+class HelloAgain(Message, frozen=True, tag="hello_again"):
     """Hub to agent: unknown session or a gap; say hello again for this run.
 
     Attributes:
@@ -147,14 +147,14 @@ class Ping(Message, frozen=True, tag="ping"):
         n: Number, repeated in the answer.
         run: One of the agent's runs, a different one each time; empty on a desktop's socket.
         last: Newest sequence number or row of the sender.
-        mono: The sender's monotonic clock, seconds.
+        monotonic_s: The sender's monotonic clock, seconds.
         wall: The sender's wall clock, UTC epoch seconds.
     """
 
     n: Count
     run: OptionalRunId = ""
     last: Count = 0
-    mono: Seconds = 0.0
+    monotonic_s: Seconds = 0.0
     wall: Wall = 0.0
 
 
@@ -165,14 +165,14 @@ class Pong(Message, frozen=True, tag="pong"):
         n: Number of the ping.
         run: That of the ping.
         last: Newest sequence number or row of the sender.
-        mono: The sender's monotonic clock, seconds.
+        monotonic_s: The sender's monotonic clock, seconds.
         wall: The sender's wall clock, UTC epoch seconds.
     """
 
     n: Count
     run: OptionalRunId = ""
     last: Count = 0
-    mono: Seconds = 0.0
+    monotonic_s: Seconds = 0.0
     wall: Wall = 0.0
 
 
@@ -198,7 +198,7 @@ class ErrorMessage(Message, frozen=True, tag="error"):
         text: For the user: what was wrong and what to do.
         fatal: Whether asking again is useless.
         retry_ms: When to ask again, milliseconds; 0: no advice.
-        ask: The question it answers; 0: none.
+        request_id: The question it answers; 0: none.
         run: The run that could not be served; empty: the whole connection.
     """
 
@@ -208,5 +208,5 @@ class ErrorMessage(Message, frozen=True, tag="error"):
     text: Text
     fatal: bool = False
     retry_ms: Count = 0
-    ask: Count = 0
+    request_id: Count = 0
     run: OptionalRunId = ""

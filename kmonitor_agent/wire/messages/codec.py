@@ -91,7 +91,7 @@ def encode_event(event: Event) -> bytes:
     out of its bounds becomes the nearest within them (`bounds.within`).
 
     Raises:
-        TooLarge: Over `MAX_EVENT_BYTES`.
+        MessageTooLarge: Over `MAX_EVENT_BYTES`.
         msgspec.MsgspecError, TypeError: It is no event of ours.
     """
     try:
@@ -113,7 +113,7 @@ def decode_event(body: bytes) -> AnyEvent:
     Raises:
         UnsupportedType: A type of a newer version.
         Malformed: Anything else that is no event.
-        TooLarge: Over `MAX_EVENT_BYTES`.
+        MessageTooLarge: Over `MAX_EVENT_BYTES`.
     """
     if len(body) > MAX_EVENT_BYTES:
         raise MessageTooLarge(len(body), MAX_EVENT_BYTES)

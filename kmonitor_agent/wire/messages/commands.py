@@ -124,26 +124,26 @@ class SetLimits(msgspec.Struct, frozen=True, tag="set_limits"):
 Arguments = PlainArguments | SaveArguments | ReloadArguments | SetLimits
 
 
-class Command(msgspec.Struct, frozen=True, tag="cmd", tag_field="type"):
+class Command(msgspec.Struct, frozen=True, tag="command", tag_field="type"):
     """Hub to agent: do this once, at a safe point, before `ttl_s` has passed.
 
     Attributes:
         id: Given by who asked; repeating a command keeps its id.
         run: Run id.
-        boot: The process that it is meant for; another boot refuses it.
+        session: The process that it is meant for; another session refuses it.
         name: What to do.
         args: Typed arguments.
         ttl_s: Time to live from when the agent received it, seconds.
-        asked_by: Who asked, for the audit and the event log.
+        requested_by: Who asked, for the audit and the event log.
     """
 
     id: Id
     run: Id
-    boot: Id
+    session: Id
     name: CommandName
     args: Arguments = PlainArguments()
     ttl_s: Seconds = 3600.0
-    asked_by: Name = ""
+    requested_by: Name = ""
 
 
 class CommandStatus(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -1,7 +1,7 @@
-"""The events of a run's life: boots, fits and epochs.
+"""The events of a run's life: sessions, fits and epochs.
 
-Every event carries `t_s`: seconds on the process's monotonic clock since its boot started. The
-boot's own `started_wall_s` turns that into wall time.
+Every event carries `t_s`: seconds on the process's monotonic clock since its session started. The
+session's own `started_wall_s` turns that into wall time.
 """
 
 from typing import Annotated, Literal
@@ -26,17 +26,17 @@ class Event(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag_field
     """Common part of all events.
 
     Attributes:
-        t_s: Seconds since the boot started, on its monotonic clock.
+        t_s: Seconds since the session started, on its monotonic clock.
     """
 
     t_s: Seconds
 
 
-class SessionStarted(Event, frozen=True, tag="boot"):
+class SessionStarted(Event, frozen=True, tag="session"):
     """First event of a process: who and where it is.
 
     Attributes:
-        boot: Random id of this process start.
+        session: Random id of this process start.
         name: The run's name.
         host: Host name.
         pid: Process id, as its own PID namespace counts.
@@ -62,7 +62,7 @@ class SessionStarted(Event, frozen=True, tag="boot"):
         attempt: Which try of the fold, from 1; 0 likewise.
     """
 
-    boot: Id
+    session: Id
     name: Name
     host: Name
     pid: Count
@@ -88,7 +88,7 @@ class SessionStarted(Event, frozen=True, tag="boot"):
     attempt: Count = 0
 
 
-class SessionEnded(Event, frozen=True, tag="boot_end"):
+class SessionEnded(Event, frozen=True, tag="session_end"):
     """Last event of a process that could say so.
 
     Attributes:
@@ -105,27 +105,27 @@ class SessionEnded(Event, frozen=True, tag="boot_end"):
     supervisor: Count = 0
 
 
-class SessionDied(Event, frozen=True, tag="boot_died"):
+class SessionDied(Event, frozen=True, tag="session_died"):
     """How a process ended, told by the `kmonitor run` that had started it.
 
     Sent when the process did not end well: then it often could not tell so itself.
 
     Attributes:
-        boot: The process's boot.
+        session: The process's session.
         how: "memory": killed by the kernel for want of memory; "signal"; "status": by itself.
         signal: Name of the signal ("SIGKILL"), or empty.
         status: Its exit status; 0 when a signal ended it.
         why: In words: what is known and where from.
-        asked: Whether the signal had been sent to kmonitor run, by Ctrl+C for example.
+        is_requested: Whether the signal had been sent to kmonitor run, by Ctrl+C for example.
         supervisor: Process id of the `kmonitor run` that starts a next process; 0: none follows.
     """
 
-    boot: Id
+    session: Id
     how: Literal["memory", "signal", "status"]
     signal: Name = ""
     status: Count = 0
     why: Text = ""
-    asked: bool = False
+    is_requested: bool = False
     supervisor: Count = 0
 
 

@@ -170,14 +170,14 @@ class LayoutPart(Event, frozen=True, tag="layout"):
     Attributes:
         fit: Ordinal of the fit in the run, from 1.
         part: This part, from 1.
-        parts: How many parts there are.
+        part_count: How many parts there are.
         body: Layers, variables and tensors between layers, with their names, shapes and plain
             settings; compressed msgpack, to be joined and read by `layout_of_parts`.
     """
 
     fit: Count
     part: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)]
-    parts: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)]
+    part_count: Annotated[int, msgspec.Meta(ge=1, le=MOST_PARTS)]
     body: Annotated[bytes, msgspec.Meta(max_length=PART_BYTES)]
 
 
@@ -220,7 +220,7 @@ def join_layout_parts(parts: Iterable[LayoutPart]) -> ModelLayout | None:
         parts: In any order.
     """
     by_number = {each.part: each for each in parts}
-    if not by_number or len(by_number) != max(each.parts for each in by_number.values()):
+    if not by_number or len(by_number) != max(each.part_count for each in by_number.values()):
         return None
     body = b"".join(by_number[n].body for n in sorted(by_number))
     reader = zlib.decompressobj()

@@ -212,7 +212,7 @@ class ModelFacts(Event, frozen=True, tag="model"):
     Attributes:
         fit: Ordinal of the fit in the run, from 1.
         part: This part, from 1.
-        parts: How many parts there are.
+        part_count: How many parts there are.
         name: Model name.
         kind: Class name.
         n_layers: Layers in all parts together.
@@ -228,7 +228,7 @@ class ModelFacts(Event, frozen=True, tag="model"):
 
     fit: Count
     part: Count
-    parts: Count
+    part_count: Count
     name: Name
     kind: Name
     n_layers: Count

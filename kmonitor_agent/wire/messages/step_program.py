@@ -77,7 +77,7 @@ class StepProgram(msgspec.Struct, frozen=True):
         extents: Sizes, each once.
         layers: Names of layers, with those of the models that they are nested in.
         variables: Bytes of each variable.
-        made: (variable, whether its first values were drawn) in the order of making.
+        created_variables: (variable, whether its first values were drawn) in the order of making.
         unknown: Outputs whose size could not be told; they count as their largest input.
         seconds: It took to trace.
         unseen_bytes: Smaller tensors are not counted by the allocator that it was traced for.
@@ -90,7 +90,7 @@ class StepProgram(msgspec.Struct, frozen=True):
     extents: tuple[SizeFormula, ...]
     layers: tuple[str, ...] = ()
     variables: tuple[int, ...] = ()
-    made: tuple[tuple[int, bool], ...] = ()
+    created_variables: tuple[tuple[int, bool], ...] = ()
     unknown: int = 0
     seconds: float = 0.0
     unseen_bytes: int = 0

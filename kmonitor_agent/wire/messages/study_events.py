@@ -1,7 +1,7 @@
 """The events of a study: told by the process that called `run_folds`, in a run of their own.
 
-The run's id is the study's. What a fold's own process tells is a run of its own, whose boots name
-the study and the fold.
+The run's id is the study's. A fold's own process is a run of its own, whose sessions name the
+study and the fold.
 """
 
 from typing import Annotated, Literal
@@ -84,13 +84,13 @@ class StudyStarted(Event, frozen=True, tag="study"):
     tally: StudyTally = StudyTally()
 
 
-class FoldStarted(Event, frozen=True, tag="fold_begin"):
+class FoldStarted(Event, frozen=True, tag="fold_start"):
     """A try of a fold began.
 
     Attributes:
         fold: Index, from 0.
         attempt: Which try, from 1.
-        began_wall_s: When, UTC epoch seconds.
+        started_wall_s: When, UTC epoch seconds.
         device: The GPU that it is pinned to; empty without.
         resumed: It goes on where the try before was killed.
         tally: Of the study, with this.
@@ -98,13 +98,13 @@ class FoldStarted(Event, frozen=True, tag="fold_begin"):
 
     fold: Count
     attempt: Count
-    began_wall_s: Wall
+    started_wall_s: Wall
     device: Name = ""
     resumed: bool = False
     tally: StudyTally = StudyTally()
 
 
-class FoldProgress(Event, frozen=True, tag="fold_now"):
+class FoldProgress(Event, frozen=True, tag="fold_progress"):
     """How far a fold that runs is; the longer it runs, the less often.
 
     Attributes:
@@ -143,7 +143,7 @@ class FoldEnded(Event, frozen=True, tag="fold_end"):
         vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.
         device: The GPU that it was pinned to; empty without.
         resumed: It had gone on where the try before was killed.
-        began_wall_s: When it began, UTC epoch seconds.
+        started_wall_s: When it began, UTC epoch seconds.
         noun: What a fold of this study is for people.
         outcome: What one that finished came to, where that is no value; empty: a value.
         tally: Of the study, with this.
@@ -162,7 +162,7 @@ class FoldEnded(Event, frozen=True, tag="fold_end"):
     vram_bytes: Amount | None = None
     device: Name = ""
     resumed: bool = False
-    began_wall_s: Wall = 0.0
+    started_wall_s: Wall = 0.0
     noun: Literal["fold", "trial"] = "fold"
     outcome: TrialOutcome = ""
     tally: StudyTally = StudyTally()

@@ -1,6 +1,6 @@
-"""The messages between a desktop and a hub: questions carry `ask`, answers repeat it.
+"""The messages between a desktop and a hub: questions carry `request_id`, answers repeat it.
 
-`ask` pairs an answer with its question; 0 means none.
+`request_id` pairs an answer with its question; 0 means none.
 """
 
 import zlib
@@ -54,7 +54,7 @@ RunState = Literal[
 ]
 """State of a run, said by the hub.
 
-`starting`: boot known, no fit yet. `idle`: between fits. `reclaiming`: an action is running.
+`starting`: session known, no fit yet. `idle`: between fits. `reclaiming`: an action is running.
 `silent`: its process lives but sends nothing ("no data for N s"). `lost`: its process is gone
 without a word.
 """
@@ -89,9 +89,9 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         host: Host name.
         state: See `RunState`.
         state_why: In words, when there is more to say.
-        boot: Id of the newest process.
+        session: Id of the newest process.
         pid: Its process id.
-        started_wall_s: When the first boot started, UTC.
+        started_wall_s: When the first session started, UTC.
         last_wall_s: When the hub stored the newest event, UTC.
         duration_s: Run time of the newest event, seconds (`t_s` of rows).
         backend: Keras backend.
@@ -146,7 +146,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     name: Name
     host: Name
     state: RunState
-    boot: Id
+    session: Id
     pid: Count
     started_wall_s: Wall
     last_wall_s: Wall
@@ -200,19 +200,19 @@ class RunsRequest(Message, frozen=True, tag="runs"):
     """Desktop to hub: the summaries that changed after `since_change` (0: all).
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         since_change: Newest change that is known already.
     """
 
-    ask: Count
+    request_id: Count
     since_change: Count = 0
 
 
-class RunsReply(Message, frozen=True, tag="runs_told"):
+class RunsReply(Message, frozen=True, tag="runs_reply"):
     """Answer: summaries, newest start last; more follow when `more` (ask from `change`).
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         hub: The hub's id; when it changes, all cursors start anew.
         change: Newest change included.
         head: Newest row id.
@@ -223,7 +223,7 @@ class RunsReply(Message, frozen=True, tag="runs_told"):
         more: Whether there are more.
     """
 
-    ask: Count
+    request_id: Count
     hub: Id
     change: Count
     head: Count
@@ -234,18 +234,18 @@ class RunsReply(Message, frozen=True, tag="runs_told"):
     more: bool = False
 
 
-class RowsRequest(Message, frozen=True, tag="sub"):
+class RowsRequest(Message, frozen=True, tag="rows"):
     """Desktop to hub: one page of rows behind a cursor (credit: one page at a time).
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         cursor: Row id after which to begin; 0: from the start.
         limit: Most rows wanted.
         runs: Only of these runs; empty: all.
         kinds: Only these event types; empty: all.
     """
 
-    ask: Count
+    request_id: Count
     cursor: Count
     limit: Annotated[int, msgspec.Meta(ge=1, le=MAX_PAGE_ROWS)] = MAX_PAGE_ROWS
     runs: Annotated[list[Id], msgspec.Meta(max_length=1000)] = []
@@ -259,7 +259,7 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
         row: Hub row id, rising.
         run: Run id.
         seq: Sequence number in the run; 0: the hub wrote it.
-        t_s: Run time: seconds since the run's first boot started.
+        t_s: Run time: seconds since the run's first session started.
         body: The event as it was sent (`codec.decode_event`).
     """
 
@@ -270,11 +270,11 @@ class EventRow(msgspec.Struct, frozen=True, gc=False):
     body: EventBytes
 
 
-class RowsReply(Message, frozen=True, tag="page"):
+class RowsReply(Message, frozen=True, tag="rows_reply"):
     """Answer: rows in order; `cursor` is what to ask from next.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         hub: The hub's id; when it changes, all cursors start anew.
         cursor: Ask from here next.
         rows: In order.
@@ -282,7 +282,7 @@ class RowsReply(Message, frozen=True, tag="page"):
         head: Newest row id of the hub.
     """
 
-    ask: Count
+    request_id: Count
     hub: Id
     cursor: Count
     rows: Annotated[list[EventRow], msgspec.Meta(max_length=MAX_PAGE_ROWS)]
@@ -306,7 +306,7 @@ class SeriesRequest(Message, frozen=True, tag="series"):
     """Desktop to hub: columns of one run, thinned to at most two points a bucket.
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         run: Which run.
         columns: Which fields.
         from_s: Run time to begin at.
@@ -315,7 +315,7 @@ class SeriesRequest(Message, frozen=True, tag="series"):
         outline: Where all samples take long to read, some of them may come first (`one_of`).
     """
 
-    ask: Count
+    request_id: Count
     run: Id
     columns: Annotated[list[SeriesColumn], msgspec.Meta(min_length=1, max_length=16)]
     from_s: Seconds = 0.0
@@ -340,11 +340,11 @@ class ThinnedColumn(msgspec.Struct, frozen=True, gc=False):
     n_raw: Count
 
 
-class SeriesReply(Message, frozen=True, tag="series_told"):
+class SeriesReply(Message, frozen=True, tag="series_reply"):
     """Answer.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         run: Run id.
         columns: As asked, those that exist.
         row: Newest row id that the columns include: follow live from here.
@@ -358,7 +358,7 @@ class SeriesReply(Message, frozen=True, tag="series_told"):
             not packed; another answer to the same question follows.
     """
 
-    ask: Count
+    request_id: Count
     run: Id
     row: Count
     columns: Annotated[list[ThinnedColumn], msgspec.Meta(max_length=16)]
@@ -374,77 +374,77 @@ class VerdictsRequest(Message, frozen=True, tag="verdicts"):
     """Desktop to hub: how one run stands now, judged from its history if that was never done.
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         run: Which run.
     """
 
-    ask: Count
+    request_id: Count
     run: Id
 
 
-class VerdictsReply(Message, frozen=True, tag="verdicts_told"):
+class VerdictsReply(Message, frozen=True, tag="verdicts_reply"):
     """Answer: the newest verdict of each metric that was measured.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         run: Run id.
         verdicts: At most one a metric.
     """
 
-    ask: Count
+    request_id: Count
     run: Id
     verdicts: Annotated[list[Verdict], msgspec.Meta(max_length=16)] = []
 
 
-class ReplyPending(Message, frozen=True, tag="working"):
+class ReplyPending(Message, frozen=True, tag="pending"):
     """Hub to desktop: an answer takes long; told about each second until it comes.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         done: Events of its run that were read for it.
         of: Events there are to read; 0: not known.
         beat: Another number than before: the hub gets on, with this question or one before it.
     """
 
-    ask: Count
+    request_id: Count
     done: Count = 0
     of: Count = 0
     beat: Count = 0
 
 
-class CommandRequest(Message, frozen=True, tag="cmdreq"):
+class CommandRequest(Message, frozen=True, tag="command_request"):
     """Desktop to hub: have this done; asked again with the same id until the state is final.
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         id: Given by who asks; the same id is the same command.
         run: Run id.
         name: What to do.
-        boot: The process it is meant for.
+        session: The process it is meant for.
         args: Typed arguments.
         ttl_s: Time to live from when the agent receives it, seconds.
-        asked_by: Who asks, for the audit and the event log.
+        requested_by: Who asks, for the audit and the event log.
     """
 
-    ask: Count
+    request_id: Count
     id: Id
     run: Id
     name: CommandName
-    boot: Id
+    session: Id
     args: Arguments = PlainArguments()
     ttl_s: Seconds = 3600.0
-    asked_by: Name = ""
+    requested_by: Name = ""
 
 
-class CommandReply(Message, frozen=True, tag="cmdst"):
+class CommandReply(Message, frozen=True, tag="command_reply"):
     """Hub to desktop: where the command stands.
 
     Attributes:
-        ask: The question; 0: told unasked.
+        request_id: The question; 0: told unasked.
         status: Where it stands.
     """
 
-    ask: Count
+    request_id: Count
     status: CommandStatus
 
 
@@ -452,7 +452,7 @@ class EditRequest(Message, frozen=True, tag="edit"):
     """Desktop to hub: rename, annotate or delete a run.
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         run: Run id.
         name: New name; None leaves it.
         note: New note; None leaves it.
@@ -460,7 +460,7 @@ class EditRequest(Message, frozen=True, tag="edit"):
         delete: Remove the run and all its rows (refused while its process lives).
     """
 
-    ask: Count
+    request_id: Count
     run: Id
     name: Name | None = None
     note: Text | None = None
@@ -468,15 +468,15 @@ class EditRequest(Message, frozen=True, tag="edit"):
     delete: bool = False
 
 
-class EditReply(Message, frozen=True, tag="edited"):
+class EditReply(Message, frozen=True, tag="edit_reply"):
     """Answer: done.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         run: The run that was edited.
     """
 
-    ask: Count
+    request_id: Count
     run: Id
 
 
@@ -484,19 +484,19 @@ class HubRequest(Message, frozen=True, tag="hub"):
     """Desktop to hub: how are you.
 
     Attributes:
-        ask: Number of the question.
+        request_id: Number of the question.
         stop: Also end, once every commit is done (only the same user's local socket may).
     """
 
-    ask: Count
+    request_id: Count
     stop: bool = False
 
 
-class HubReply(Message, frozen=True, tag="hub_told"):
+class HubReply(Message, frozen=True, tag="hub_reply"):
     """Answer: the hub's own condition.
 
     Attributes:
-        ask: The question.
+        request_id: The question.
         hub: Its id.
         version: Program version.
         pid: Process id.
@@ -511,10 +511,9 @@ class HubReply(Message, frozen=True, tag="hub_told"):
         is_shipping: There is more to come at once: spools of dead processes that are still being
             taken from the disk, or, just after its start, trainings that have not spoken yet.
         folder: It shows the spools of this folder, and nothing can be asked or changed; or empty.
-        keep_days: Runs that ended longer ago are removed; 0: none for their age.
-        keep_bytes: The oldest runs are removed above so much history; 0: none for their size.
-        keep_is_fixed: It was started with `--keep-days` or `--keep-size`: what the settings say of
-            this does not count.
+        retention_days: Runs that ended longer ago are removed; 0: none for age.
+        retention_bytes: The oldest runs are removed above so much history; 0: none for size.
+        retention_is_fixed: Started with `--keep-days` or `--keep-size`, which win over settings.
         runs_removed: Runs that it removed for either since it started.
         role: What who asks may do here: a viewer only looks.
         troubles: What is wrong with it and what to do, a sentence each, without a full stop.
@@ -523,7 +522,7 @@ class HubReply(Message, frozen=True, tag="hub_told"):
         otlp: Address of the collector that figures are sent to; empty: none.
     """
 
-    ask: Count
+    request_id: Count
     hub: Id
     version: Name
     pid: Count
@@ -537,9 +536,9 @@ class HubReply(Message, frozen=True, tag="hub_told"):
     faults: Annotated[dict[Name, Count], msgspec.Meta(max_length=128)] = {}
     is_shipping: bool = False
     folder: Text = ""
-    keep_days: Amount = 0.0
-    keep_bytes: Count = 0
-    keep_is_fixed: bool = False
+    retention_days: Amount = 0.0
+    retention_bytes: Count = 0
+    retention_is_fixed: bool = False
     runs_removed: Count = 0
     role: Role = "operator"
     troubles: Annotated[list[Text], msgspec.Meta(max_length=16)] = []
@@ -548,7 +547,7 @@ class HubReply(Message, frozen=True, tag="hub_told"):
     otlp: Text = ""
 
 
-class ChangeHint(Message, frozen=True, tag="note"):
+class ChangeHint(Message, frozen=True, tag="change_hint"):
     """Hub to desktop: a hint that may be lost: rows up to `head`, changes up to `change`.
 
     Attributes:

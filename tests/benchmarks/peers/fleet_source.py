@@ -49,7 +49,7 @@ class Training:
     def __init__(
         self, context: "zmq.Context[zmq.Socket[bytes]]", number: int, hour_s: int
     ) -> None:
-        self.run, self.boot = new_id(), new_id()
+        self.run, self.session = new_id(), new_id()
         self.acked = self.again = 0
         self.is_welcome = False
         self.own: list[bytes] = []
@@ -93,7 +93,7 @@ class Training:
         while self._sent < last and self._sent - self.acked < _WINDOW:
             batch = self._events(shared, self._sent, min(last, self._sent + _BATCH))
             if not self._send(
-                Batch(run=self.run, boot=self.boot, first=self._sent + 1, events=batch)
+                Batch(run=self.run, session=self.session, first=self._sent + 1, events=batch)
             ):
                 return
             self._sent += len(batch)
@@ -138,7 +138,7 @@ class Training:
     def _told_first(self) -> list[bytes]:
         begun = SessionStarted(
             t_s=0.0,
-            boot=self.boot,
+            session=self.session,
             name=f"training {self._number:04d}",
             host=socket.gethostname(),
             pid=os.getpid(),
@@ -152,14 +152,14 @@ class Training:
     def _hello(self, last: int) -> Hello:
         return Hello(
             run=self.run,
-            boot=self.boot,
-            proto=(1, 1),
+            session=self.session,
+            minor_versions=(1, 1),
             first=1,
             last=last,
             pid=os.getpid(),
             host=socket.gethostname(),
-            start_wall=self._began_s,
-            mono=self._hour_s + time.time() - self._began_s,
+            started_wall_s=self._began_s,
+            monotonic_s=self._hour_s + time.time() - self._began_s,
         )
 
 

@@ -64,7 +64,7 @@ def test_folds_equal_those_that_are_run_alone(tmp_path: Path, folders: Folders):
         check=True,
     )
     assert str(study.results[1].value["loss"]) == alone.stdout.strip().splitlines()[-1]
-    boots = [
+    sessions = [
         event
         for run in folders.spool.iterdir()
         for event in spooled_events(folders, run.name)
@@ -73,8 +73,8 @@ def test_folds_equal_those_that_are_run_alone(tmp_path: Path, folders: Folders):
     name = "tests.support.fold_trainings \N{MIDDLE DOT} fold"
     facts = sorted(
         (each.name, each.fold or 0, each.folds, each.attempt)
-        for each in boots
+        for each in sessions
         if each.name.startswith(name)
     )
     assert facts == [(f"{name} {index}", index, 3, 1) for index in range(3)]
-    assert len({each.study for each in boots}) == 2  # the study's, and none
+    assert len({each.study for each in sessions}) == 2  # the study's, and none

@@ -20,11 +20,11 @@ SCRIPT = """
     from kmonitor_agent import Limit, MonitorCallback
     from kmonitor_agent.wire.messages.commands import LimitSpec, SetLimits
     from kmonitor_agent.wire.messages.events import LimitsInForce, Notice
-    from kmonitor_agent.recording.process_session import ProcessSession as Boot
+    from kmonitor_agent.recording.process_session import ProcessSession as Session
 
     told = []
-    emit = Boot.emit
-    Boot.emit = lambda boot, event: (told.append(event), emit(boot, event))
+    emit = Session.emit
+    Session.emit = lambda session, event: (told.append(event), emit(session, event))
     folder = Path(sys.argv[1])
     process = len(list(folder.glob("process*"))) + 1
     limit = Limit("graph", 50, action="auto", cooldown_s=3600)

@@ -54,7 +54,7 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
         )
         assert run is not None
         assert "restart" in run.actions
-        asked = client.command(run, "restart", asked_by="tester")
+        asked = client.command(run, "restart", requested_by="tester")
         wait_until(
             lambda: client.command(run, "restart", id=asked.id).state != "queued",
             DEADLINE_S,
@@ -74,7 +74,7 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
     assert process.returncode == -9
     assert b"asked by tester" in errors
     assert (ended.run, ended.state, ended.cause) == (run.run, "failed", "SIGKILL")
-    assert ended.boot != run.boot
+    assert ended.session != run.session
     assert "SIGKILL" in shown.out
     assert "failed: SIGKILL" in kmonitor("runs").out
 

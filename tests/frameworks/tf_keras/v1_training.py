@@ -205,10 +205,10 @@ def auto() -> dict[str, Any]:
     notices: list[str] = []
     emit = ProcessSession.emit
 
-    def listen(boot: ProcessSession, event: Any) -> None:
+    def listen(session: ProcessSession, event: Any) -> None:
         if isinstance(event, Notice):
             notices.append(event.code)
-        emit(boot, event)
+        emit(session, event)
 
     ProcessSession.emit = listen  # runs take it when they are made
     _seed()

@@ -63,7 +63,7 @@ def main(index: int, ports: list[str], folder: Path, way: str) -> None:
     told = {
         "history": history.history,
         "state": _digest(model),
-        "records": [(e.action, e.ok, e.epoch, e.asked_by, e.why) for e in events],
+        "records": [(e.action, e.ok, e.epoch, e.requested_by, e.why) for e in events],
         "released": [e.released_traces for e in events],
         "files": sorted(path.name for path in folder.glob("*.h5")),
         "faults": monitor._run_recorder.faults.counts(),

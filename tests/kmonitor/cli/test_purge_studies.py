@@ -5,8 +5,8 @@ from kmonitor_agent.wire.local.folders import Folders
 
 OURS = (
     "study.json",
-    "ledger.jsonl",
-    "ledger.txt",
+    "attempts.jsonl",
+    "attempts.txt",
     "lock",
     "values/0.value",
     "output/0.txt",

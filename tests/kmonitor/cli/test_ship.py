@@ -52,8 +52,8 @@ class Hub:
                 told = Welcome(
                     run=message.run,
                     hub="h",
-                    boot=FACTS.boot,
-                    proto=1,
+                    session=FACTS.session,
+                    minor_versions=1,
                     acked=self.acked,
                     ping_ms=500,
                     max_batch=1024,

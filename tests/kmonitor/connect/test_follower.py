@@ -170,7 +170,12 @@ def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, 
         agent.start_fit()
         agent.wait_acked()
         asked = CommandRequest(
-            ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot, args=PlainArguments()
+            request_id=0,
+            id=new_id(),
+            run=agent.run,
+            name="save",
+            session=agent.session,
+            args=PlainArguments(),
         )
         number = reader.follower.send_request(asked)
         wait_until(
@@ -178,7 +183,7 @@ def test_a_command_is_told_at_each_new_state(live_hub: LiveHub, reader: Reader, 
         )
 
     told = reader.of(CommandReply)
-    assert {t.ask for t in told} == {number}
+    assert {t.request_id for t in told} == {number}
     assert [t.status.state for t in told][-1] == "done"
     assert len({t.status.state for t in told}) == len(told)
 
@@ -187,14 +192,14 @@ def test_a_question_asked_before_the_hub_is_there_is_answered_when_it_comes(
     idle_hub: LiveHub, reader: Reader
 ):
     number = reader.follower.send_request(
-        SeriesRequest(ask=0, run=new_id(), columns=["ram_bytes"])
+        SeriesRequest(request_id=0, run=new_id(), columns=["ram_bytes"])
     )
     wait_until(lambda: reader.of(Disconnected))
     idle_hub.start()
     reader.follower.retry_now()
     (error,) = wait_until(lambda: reader.of(ErrorMessage))
 
-    assert (error.ask, error.code) == (number, "not_found")
+    assert (error.request_id, error.code) == (number, "not_found")
 
 
 def test_stop_ends_the_thread_at_once_also_while_it_waits(folders: Folders):
@@ -223,7 +228,7 @@ def test_a_deleted_run_is_told(live_hub: LiveHub, reader: Reader, folders: Folde
     with SimulatedAgent(folders) as agent:
         agent.end_boot()
         wait_until(lambda: [t for t in reader.of(RunsReply) if t.runs[-1].state == "finished"])
-    number = reader.follower.send_request(EditRequest(ask=0, run=agent.run, delete=True))
+    number = reader.follower.send_request(EditRequest(request_id=0, run=agent.run, delete=True))
     wait_until(lambda: reader.of(EditReply))
     wait_until(lambda: [t for t in reader.of(RunsReply) if agent.run in t.deleted])
 
@@ -260,7 +265,7 @@ def test_bounds_that_cannot_be_read_any_more_stay_in_force_and_every_desktop_hea
     save_keep(folders, Keep(days=30.0))
     wait_until(lambda: reader.of(Connected))
     with live_hub.client() as client:
-        wait_until(lambda: client.hub().keep_days, what="the bounds")
+        wait_until(lambda: client.hub().retention_days, what="the bounds")
         (folders.settings / KEEP_NAME).write_text('{"days": ')
         troubled = wait_until(lambda: reader.of(HubStatusChanged), what="the trouble")[0].hub
         save_keep(folders, Keep(days=7.0))
@@ -269,8 +274,8 @@ def test_bounds_that_cannot_be_read_any_more_stay_in_force_and_every_desktop_hea
     mended = reader.of(HubStatusChanged)[1].hub
     assert [str(folders.settings / KEEP_NAME) in text for text in troubled.troubles] == [True]
     assert "what was set before counts until" in troubled.troubles[0]
-    assert (troubled.keep_days, troubled.unwritten) == (30.0, "")
-    assert (mended.keep_days, mended.troubles) == (7.0, [])
+    assert (troubled.retention_days, troubled.unwritten) == (30.0, "")
+    assert (mended.retention_days, mended.troubles) == (7.0, [])
 
 
 def test_two_desktops_both_see_what_came_of_a_command_of_one(
@@ -284,7 +289,9 @@ def test_two_desktops_both_see_what_came_of_a_command_of_one(
             agent.start_fit()
             agent.wait_acked()
             wait_until(lambda: reader.of(RunsReply) and other.of(RunsReply))
-            asked = CommandRequest(ask=0, id=new_id(), run=agent.run, name="save", boot=agent.boot)
+            asked = CommandRequest(
+                request_id=0, id=new_id(), run=agent.run, name="save", session=agent.session
+            )
             reader.follower.send_request(asked)
 
             for each in (reader, other):

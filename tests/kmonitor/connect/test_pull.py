@@ -11,7 +11,9 @@ from tests.support.made_up_runs import told_hub
 
 def asked(pull: PullCursors, now_s: float) -> list[int]:
     """Numbers of the questions about the hub that are due."""
-    return [each.ask for each in pull.due(now_s, is_full=False) if isinstance(each, HubRequest)]
+    return [
+        each.request_id for each in pull.due(now_s, is_full=False) if isinstance(each, HubRequest)
+    ]
 
 
 def connected() -> PullCursors:
@@ -22,7 +24,7 @@ def connected() -> PullCursors:
 
 def telling(ask: int, *troubles: str, unwritten: str = "") -> HubReply:
     return msgspec.structs.replace(
-        told_hub(), ask=ask, troubles=list(troubles), unwritten=unwritten
+        told_hub(), request_id=ask, troubles=list(troubles), unwritten=unwritten
     )
 
 

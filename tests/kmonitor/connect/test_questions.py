@@ -15,13 +15,13 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesRequest,
 )
 
-EDIT = EditRequest(ask=0, run="r", name="x")
-COMMAND = CommandRequest(ask=0, id="c", run="r", name="save", boot="b")
+EDIT = EditRequest(request_id=0, run="r", name="x")
+COMMAND = CommandRequest(request_id=0, id="c", run="r", name="save", session="b")
 
 
 def told(number: int, state: CommandState) -> CommandReply:
     return CommandReply(
-        ask=number, status=CommandStatus(id="c", run="r", name="save", state=state)
+        request_id=number, status=CommandStatus(id="c", run="r", name="save", state=state)
     )
 
 
@@ -29,7 +29,7 @@ def send_due(questions: OpenRequests, now_s: float) -> list[int]:
     due = questions.due(now_s)
     for message in due:
         questions.sent(message, now_s)
-    return [getattr(message, "ask", 0) for message in due]
+    return [getattr(message, "request_id", 0) for message in due]
 
 
 def test_a_question_is_sent_once_and_again_only_when_no_answer_came():
@@ -39,8 +39,8 @@ def test_a_question_is_sent_once_and_again_only_when_no_answer_came():
     assert send_due(questions, 0.0) == [number]
     assert send_due(questions, 1.0) == []
     assert send_due(questions, 3.5) == [number]
-    assert questions.accept_reply(EditReply(ask=number, run="r"), 4.0)
-    assert not questions.accept_reply(EditReply(ask=number, run="r"), 4.0)
+    assert questions.accept_reply(EditReply(request_id=number, run="r"), 4.0)
+    assert not questions.accept_reply(EditReply(request_id=number, run="r"), 4.0)
     assert send_due(questions, 100.0) == []
 
 
@@ -70,7 +70,7 @@ def test_a_hub_that_is_busy_is_asked_again_later():
     questions = OpenRequests()
     number = questions.add(EDIT)
     send_due(questions, 0.0)
-    busy = ErrorMessage(code="busy", text="later", retry_ms=200, ask=number)
+    busy = ErrorMessage(code="busy", text="later", retry_ms=200, request_id=number)
 
     assert not questions.accept_reply(busy, 1.0)
     assert send_due(questions, 1.1) == []
@@ -82,18 +82,20 @@ def test_a_hub_at_work_on_an_answer_is_news_and_left_alone_for_a_while():
     number = questions.add(EDIT)
     send_due(questions, 0.0)
 
-    assert questions.accept_reply(ReplyPending(ask=number, done=1, of=2), 2.0)
+    assert questions.accept_reply(ReplyPending(request_id=number, done=1, of=2), 2.0)
     assert send_due(questions, 4.0) == []
-    assert questions.accept_reply(EditReply(ask=number, run="r"), 4.5)
-    assert not questions.accept_reply(ReplyPending(ask=number), 4.6)
+    assert questions.accept_reply(EditReply(request_id=number, run="r"), 4.5)
+    assert not questions.accept_reply(ReplyPending(request_id=number), 4.6)
 
 
 def test_an_outline_is_news_and_the_whole_is_still_waited_for():
     questions = OpenRequests()
-    number = questions.add(SeriesRequest(ask=0, run="r", columns=["ram_bytes"], outline=True))
+    number = questions.add(
+        SeriesRequest(request_id=0, run="r", columns=["ram_bytes"], outline=True)
+    )
     send_due(questions, 0.0)
 
-    outline = SeriesReply(ask=number, run="r", row=1, columns=[], one_of=9)
+    outline = SeriesReply(request_id=number, run="r", row=1, columns=[], one_of=9)
     assert questions.accept_reply(outline, 1.0)
     assert questions.accept_reply(replace(outline, one_of=1), 2.0)
     assert not questions.accept_reply(outline, 2.1)
@@ -105,4 +107,4 @@ def test_too_many_open_questions_drop_the_oldest():
     questions.due(0.0)
 
     assert questions.overflow() == numbers[:3]
-    assert not questions.accept_reply(EditReply(ask=numbers[0], run="r"), 0.0)
+    assert not questions.accept_reply(EditReply(request_id=numbers[0], run="r"), 0.0)

@@ -24,12 +24,19 @@ from tests.support.simulated_agent import SimulatedAgent
 from tests.support.waiting import DEADLINE_S, wait_until
 
 
-def asked_of(run: str, boot: str, name: str = "save", ttl_s: float = 10.0) -> CommandRequest:
-    return CommandRequest(ask=1, id=new_id(), run=run, name=name, boot=boot, ttl_s=ttl_s)  # pyright: ignore[reportArgumentType]
+def asked_of(run: str, session: str, name: str = "save", ttl_s: float = 10.0) -> CommandRequest:
+    return CommandRequest(
+        request_id=1,
+        id=new_id(),
+        run=run,
+        name=name,  # pyright: ignore[reportArgumentType]
+        session=session,
+        ttl_s=ttl_s,
+    )
 
 
 def take(parts: HubParts, asked: CommandRequest) -> CommandStatus:
-    told = CommandService(parts.ledger, parts.clock).submit(asked)()
+    told = CommandService(parts.event_log, parts.clock).submit(asked)()
     assert isinstance(told, CommandReply)
     return told.status
 
@@ -41,7 +48,7 @@ def test_a_command_is_carried_out_and_its_record_is_stored(client: HubClient, fo
         agent.wait_acked()
         (run,) = client.runs()
         status = client.wait_for(
-            client.command(run, "reload", asked_by="me"), timeout_s=DEADLINE_S
+            client.command(run, "reload", requested_by="me"), timeout_s=DEADLINE_S
         )
         (action,) = client.all_rows(agent.run, ["action"])
         progress = list(client.all_rows(agent.run, ["command"]))
@@ -50,7 +57,7 @@ def test_a_command_is_carried_out_and_its_record_is_stored(client: HubClient, fo
     assert status.row == progress[-1].row
     assert action.row < progress[-1].row
     assert len(agent.commands) == 1
-    assert agent.commands[0].asked_by == "me"
+    assert agent.commands[0].requested_by == "me"
 
 
 @pytest.mark.slow
@@ -112,7 +119,7 @@ def test_a_command_that_is_queued_when_the_hub_dies_is_carried_out_once(
         with live_hub.client() as client:
             assert client.wait_for(asked, timeout_s=0.1).state == "queued"
             again = SimulatedAgent(folders, run=agent.run)
-            again.boot, again.bodies = agent.boot, list(agent.bodies)
+            again.session, again.bodies = agent.session, list(agent.bodies)
             with again:
                 status = client.wait_for(asked, timeout_s=DEADLINE_S)
 
@@ -125,8 +132,8 @@ def test_every_command_leaves_an_audit_row(live_hub: LiveHub, folders: Folders):
     with SimulatedAgent(folders) as agent, live_hub.client() as client:
         agent.wait_acked()
         (run,) = client.runs()
-        client.wait_for(client.command(run, "save", asked_by="ann"), timeout_s=DEADLINE_S)
-        client.command(run, "diagnose", asked_by="bob")
+        client.wait_for(client.command(run, "save", requested_by="ann"), timeout_s=DEADLINE_S)
+        client.command(run, "diagnose", requested_by="bob")
     live_hub.stop()
     with sqlite3.connect(folders.database / "hub.sqlite3") as database:
         rows = database.execute("SELECT who, what, result FROM audit ORDER BY id").fetchall()
@@ -143,7 +150,7 @@ def test_a_command_for_a_run_that_ended_is_refused_at_once(parts: HubParts):
     record = parts.started_run(pid=1)
     parts.take(record, SessionEnded(t_s=2.0, why="finished"))
 
-    status = take(parts, asked_of(record.run, record.boot))
+    status = take(parts, asked_of(record.run, record.session))
 
     assert (status.state, status.why) == ("refused", "the training has ended")
 
@@ -161,7 +168,7 @@ def test_a_run_without_commands_says_so(parts: HubParts):
     record = parts.started_run(pid=1)
     record.actions = []
 
-    status = take(parts, asked_of(record.run, record.boot))
+    status = take(parts, asked_of(record.run, record.session))
 
     assert "commands=False" in status.why
 
@@ -170,7 +177,8 @@ def test_more_than_an_agent_holds_are_refused(parts: HubParts):
     record = parts.started_run(pid=1)
 
     states = [
-        take(parts, asked_of(record.run, record.boot)).state for _ in range(MAX_OPEN_PER_RUN + 1)
+        take(parts, asked_of(record.run, record.session)).state
+        for _ in range(MAX_OPEN_PER_RUN + 1)
     ]
 
     assert states == ["queued"] * MAX_OPEN_PER_RUN + ["refused"]
@@ -178,7 +186,7 @@ def test_more_than_an_agent_holds_are_refused(parts: HubParts):
 
 def test_states_move_forward_only(parts: HubParts):
     record = parts.started_run(pid=1)
-    asked = asked_of(record.run, record.boot)
+    asked = asked_of(record.run, record.session)
     take(parts, asked)
     for state in ("received", "started", "received", "done", "failed", "started"):
         parts.take(record, CommandProgress(t_s=3.0, id=asked.id, name="save", state=state))  # pyright: ignore[reportArgumentType]
@@ -188,14 +196,14 @@ def test_states_move_forward_only(parts: HubParts):
 
 def test_a_command_that_was_never_sent_expires(parts: HubParts):
     record = parts.started_run(pid=1)
-    asked = asked_of(record.run, record.boot, ttl_s=10.0)
+    asked = asked_of(record.run, record.session, ttl_s=10.0)
     take(parts, asked)
-    book = parts.ledger.command_queue
+    book = parts.event_log.command_queue
     assert [entry.id for entry, _ in book.due(parts.clock.monotonic_s())] == [asked.id]
 
     parts.clock.move(10.5)
     for entry, state, why in book.overdue(parts.clock.monotonic_s()):
-        parts.ledger.advance_command(entry, state, why)
+        parts.event_log.advance_command(entry, state, why)
 
     assert take(parts, asked).state == "expired"
     assert not list(book.due(parts.clock.monotonic_s()))
@@ -203,42 +211,44 @@ def test_a_command_that_was_never_sent_expires(parts: HubParts):
 
 def test_a_jump_of_the_wall_clock_expires_nothing(parts: HubParts):
     record = parts.started_run(pid=1)
-    asked = asked_of(record.run, record.boot, ttl_s=10.0)
+    asked = asked_of(record.run, record.session, ttl_s=10.0)
     take(parts, asked)
-    list(parts.ledger.command_queue.due(parts.clock.monotonic_s()))
+    list(parts.event_log.command_queue.due(parts.clock.monotonic_s()))
 
     parts.clock.jump_wall(1e6)
 
-    assert not list(parts.ledger.command_queue.overdue(parts.clock.monotonic_s()))
+    assert not list(parts.event_log.command_queue.overdue(parts.clock.monotonic_s()))
 
 
 @on_both_stores
 def test_a_command_that_was_sent_and_never_answered_is_unknown_not_expired(parts: HubParts):
     record = parts.started_run(pid=1)
-    asked = asked_of(record.run, record.boot, ttl_s=10.0)
+    asked = asked_of(record.run, record.session, ttl_s=10.0)
     take(parts, asked)
-    ((entry, _),) = parts.ledger.command_queue.due(parts.clock.monotonic_s())
-    parts.ledger.command_queue.mark_sent(entry)
+    ((entry, _),) = parts.event_log.command_queue.due(parts.clock.monotonic_s())
+    parts.event_log.command_queue.mark_sent(entry)
     parts.clock.move(11.0)
-    assert not list(parts.ledger.command_queue.overdue(parts.clock.monotonic_s()))
+    assert not list(parts.event_log.command_queue.overdue(parts.clock.monotonic_s()))
 
     parts.clock.move(60.0)
 
-    ((_, state, _),) = parts.ledger.command_queue.overdue(parts.clock.monotonic_s())
+    ((_, state, _),) = parts.event_log.command_queue.overdue(parts.clock.monotonic_s())
     assert state == "unknown"
 
 
 @on_both_stores
 def test_open_commands_of_a_boot_that_was_replaced_are_unknown(parts: HubParts):
     record = parts.started_run(pid=1)
-    started, queued, restart = (asked_of(record.run, record.boot) for _ in range(3))
+    started, queued, restart = (asked_of(record.run, record.session) for _ in range(3))
     record.actions = ["save", "restart"]
-    restart = asked_of(record.run, record.boot, "restart")
+    restart = asked_of(record.run, record.session, "restart")
     for asked in (started, queued, restart):
         take(parts, asked)
     parts.take(record, CommandProgress(t_s=3.0, id=started.id, name="save", state="started"))
-    boot = SessionStarted(t_s=0.0, boot=new_id(), name="n", host="h", pid=2, started_wall_s=1.8e9)
-    parts.take(record, boot)
+    session = SessionStarted(
+        t_s=0.0, session=new_id(), name="n", host="h", pid=2, started_wall_s=1.8e9
+    )
+    parts.take(record, session)
 
     assert take(parts, started).state == "unknown"
     assert take(parts, queued).state == "expired"
@@ -247,10 +257,10 @@ def test_open_commands_of_a_boot_that_was_replaced_are_unknown(parts: HubParts):
 
 def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):
     record = parts.started_run(pid=1)
-    asked = asked_of(record.run, record.boot)
+    asked = asked_of(record.run, record.session)
     take(parts, asked)
 
-    parts.ledger.run_is_lost(record, "its process is gone")
+    parts.event_log.run_is_lost(record, "its process is gone")
 
     assert take(parts, asked).state == "expired"
 
@@ -259,18 +269,18 @@ def test_open_commands_of_a_lost_run_are_unknown_or_expired(parts: HubParts):
 def test_a_final_command_is_still_known_to_the_next_hub(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
     asked = CommandRequest(
-        ask=1,
+        request_id=1,
         id="x",
         run=record.run,
         name="save",
-        boot=record.boot,
+        session=record.session,
         args=PlainArguments(at="batch"),
     )
     take(parts, asked)
     parts.take(record, CommandProgress(t_s=3.0, id="x", name="save", state="done"))
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     parts.reopen()
 
     status = take(parts, asked)
-    assert (status.state, status.row) == ("done", parts.ledger.head)
+    assert (status.state, status.row) == ("done", parts.event_log.head)

@@ -29,7 +29,7 @@ def test_a_new_name_and_note_outlive_hub_and_boot(live_hub: LiveHub, folders: Fo
         later.wait_acked()
         (run,) = client.runs()
 
-    assert (run.name, run.note, run.boot) == ("néw", "the good one", later.boot)
+    assert (run.name, run.note, run.session) == ("néw", "the good one", later.session)
 
 
 @pytest.mark.slow
@@ -70,29 +70,29 @@ def test_a_deleted_run_is_gone_with_its_rows_and_told_as_deleted(
 def test_row_ids_are_never_used_twice(parts: HubParts):
     first = parts.started_run(pid=1)
     parts.take(first, Sample(t_s=1.0))
-    assert parts.ledger.commit()
-    head = parts.ledger.head
-    parts.ledger.registry.delete(first)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
+    head = parts.event_log.head
+    parts.event_log.registry.delete(first)
+    assert parts.event_log.commit()
     while parts.database.sweep():
         pass
 
     parts.reopen()
     second = parts.started_run(pid=1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
-    assert parts.ledger.head == head + 1
+    assert parts.event_log.head == head + 1
     assert second.key != first.key
-    assert parts.ledger.registry.was_deleted(first.run)
+    assert parts.event_log.registry.was_deleted(first.run)
 
 
 def test_deleted_runs_are_told_to_who_knew_them(parts: HubParts):
     record = parts.started_run(pid=1)
-    change = parts.ledger.registry.change
-    parts.ledger.registry.delete(record)
+    change = parts.event_log.registry.change
+    parts.event_log.registry.delete(record)
 
-    assert parts.ledger.registry.deleted_since(change) == [record.run]
-    assert parts.ledger.registry.deleted_since(0) == []
+    assert parts.event_log.registry.deleted_since(change) == [record.run]
+    assert parts.event_log.registry.deleted_since(0) == []
 
 
 def test_the_database_tells_its_schema(parts: HubParts):
@@ -103,13 +103,15 @@ def test_the_database_tells_its_schema(parts: HubParts):
 
 
 def test_a_run_id_of_one_letter_more_is_another_run(parts: HubParts):
-    one = parts.ledger.registry.get_or_add("a")
-    two = parts.ledger.registry.get_or_add("ab")
-    boot = SessionStarted(t_s=0.0, boot=new_id(), name="n", host="h", pid=1, started_wall_s=1.0)
-    parts.take(one, boot)
+    one = parts.event_log.registry.get_or_add("a")
+    two = parts.event_log.registry.get_or_add("ab")
+    session = SessionStarted(
+        t_s=0.0, session=new_id(), name="n", host="h", pid=1, started_wall_s=1.0
+    )
+    parts.take(one, session)
 
     assert one.key != two.key
-    assert parts.ledger.registry.changed_since(0) == ([one], False)
+    assert parts.event_log.registry.changed_since(0) == ([one], False)
 
 
 @pytest.mark.slow

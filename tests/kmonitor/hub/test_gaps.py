@@ -27,9 +27,9 @@ def test_a_long_gap_is_one_row(parts: HubParts, *, commits: bool):
     for at in range(0, len(lost), 5_000):
         parts.take(record, *lost[at : at + 5_000])
         if commits:
-            assert parts.ledger.commit()
+            assert parts.event_log.commit()
     parts.take(record, Notice(t_s=1.0, level="info", code="x", text="goes on"))
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     found = rows(parts, record.key)
     assert list(found) == [1, 31_247, 31_248]
@@ -50,7 +50,7 @@ def test_gaps_of_other_reasons_or_with_an_event_between_stay_apart(parts: HubPar
         Notice(t_s=1.0, level="info", code="x", text="goes on"),
         LostEvents(t_s=1.0, first=5, last=5, why="refused"),
     )
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     assert list(rows(parts, record.key)) == [1, 2, 3, 4, 5]
 
@@ -58,12 +58,12 @@ def test_gaps_of_other_reasons_or_with_an_event_between_stay_apart(parts: HubPar
 def test_a_hub_that_starts_anew_goes_on_behind_a_gap(parts: HubParts):
     record = parts.started_run(pid=1)
     parts.take(record, LostEvents(t_s=1.0, first=2, last=2, why=FULL))
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     parts.reopen()
-    (again,) = parts.ledger.registry.all()
+    (again,) = parts.event_log.registry.all()
     parts.take(again, LostEvents(t_s=1.0, first=3, last=3, why=FULL))
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     assert list(rows(parts, again.key)) == [1, 2, 3]
     assert again.gaps == 2

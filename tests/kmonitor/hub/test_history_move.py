@@ -30,15 +30,15 @@ def here(tmp_path: Path) -> HubParts:
         record = parts.started_run(pid=n + 1)
         events: list[Event] = [Sample(t_s=float(t), ram_bytes=1e9 + t) for t in range(30)]
         parts.take(record, *events, SessionEnded(t_s=30.0, why="finished"))
-        assert parts.ledger.commit()
+        assert parts.event_log.commit()
         reader = parts.database.open_reader()
         block = next_block(reader, record.key, 20)
         reader.close()
         assert block is not None
-        parts.ledger.add_block(block)
-    parts.ledger.audit("me", "note", "run", "net", "done")
-    parts.ledger.registry.delete(next(parts.ledger.registry.all()))
-    assert parts.ledger.commit()
+        parts.event_log.add_block(block)
+    parts.event_log.audit("me", "note", "run", "net", "done")
+    parts.event_log.registry.delete(next(parts.event_log.registry.all()))
+    assert parts.event_log.commit()
     while parts.database.sweep():
         pass
     return parts
@@ -63,7 +63,7 @@ def moved(here: HubParts, team_url: str) -> Iterator[Callable[[], HubParts]]:
 def told(parts: HubParts) -> dict[str, Told]:
     """All that is stored of each run."""
     found: dict[str, Told] = {}
-    for record in parts.ledger.registry.all():
+    for record in parts.event_log.registry.all():
         page = parts.database.page(PageRequest(0, 1000, (record.key,)))
         found[record.run] = [(seq, t_s, body) for _, _, seq, t_s, body in page.rows]
     return found
@@ -81,7 +81,7 @@ def test_all_that_was_in_the_file_is_in_the_team_s_database(
     here: HubParts, moved: Callable[[], HubParts]
 ):
     before = told(here)
-    records = {record.run: record for record in here.ledger.registry.all()}
+    records = {record.run: record for record in here.event_log.registry.all()}
     charts = {run: charted(here, record) for run, record in records.items()}
     deleted = here.database.deleted_runs()[0][0]
 
@@ -89,21 +89,21 @@ def test_all_that_was_in_the_file_is_in_the_team_s_database(
 
     assert told(there) == before
     assert len(before) == 3
-    for record in there.ledger.registry.all():
+    for record in there.event_log.registry.all():
         assert charted(there, record) == charts[record.run]
         assert record.accepted == records[record.run].accepted
-    assert there.ledger.registry.was_deleted(deleted)
+    assert there.event_log.registry.was_deleted(deleted)
     assert [row.what for row in there.database.audit_rows(0, 9)[0]] == ["note"]
 
 
 def test_runs_go_on_where_they_were(here: HubParts, moved: Callable[[], HubParts]):
-    run = next(here.ledger.registry.all()).run
+    run = next(here.event_log.registry.all()).run
 
     there = moved()
-    record = there.ledger.registry.get(run)
+    record = there.event_log.registry.get(run)
     assert record is not None
     there.take(record, Sample(t_s=40.0))
-    assert there.ledger.commit()
+    assert there.event_log.commit()
     there.reopen()
 
     assert [seq for seq, _, _ in told(there)[run]] == list(range(1, 34))
@@ -163,8 +163,8 @@ def test_what_was_deleted_since_does_not_come_back(
     here: HubParts, moved: Callable[[], HubParts], team_url: str
 ):
     there = moved()
-    there.ledger.registry.delete(next(there.ledger.registry.all()))
-    assert there.ledger.commit()
+    there.event_log.registry.delete(next(there.event_log.registry.all()))
+    assert there.event_log.commit()
 
     again = moved_to(here.folders, team_url, lambda _number, _of: None)
 
@@ -174,11 +174,11 @@ def test_what_was_deleted_since_does_not_come_back(
 def test_a_run_that_went_on_in_the_team_s_database_keeps_what_it_has_there(
     here: HubParts, moved: Callable[[], HubParts], team_url: str
 ):
-    run = next(here.ledger.registry.all()).run
+    run = next(here.event_log.registry.all()).run
     ahead = HubParts(here.folders.database, team_url)
-    record = ahead.ledger.registry.get_or_add(run)
+    record = ahead.event_log.registry.get_or_add(run)
     ahead.take(record, Sample(t_s=1.0))
-    assert ahead.ledger.commit()
+    assert ahead.event_log.commit()
     ahead.database.close()
 
     there = moved()
@@ -194,7 +194,7 @@ def test_another_history_is_not_moved_to_the_same_place(
     here.path.unlink()
     second = HubParts(here.folders.database)
     second.started_run(pid=1)
-    assert second.ledger.commit()
+    assert second.event_log.commit()
     second.database.close()
 
     with pytest.raises(history_move.CannotMove, match="Another history"):

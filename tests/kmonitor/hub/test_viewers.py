@@ -41,7 +41,7 @@ def test_a_desktop_that_cannot_be_reached_is_forgotten_at_once(parts: HubParts):
     gone: set[bytes] = set()
     nobody: Any = None
     views = ViewerService(
-        parts.ledger, nobody, parts.faults, parts.clock, lambda who, _message: who not in gone
+        parts.event_log, nobody, parts.faults, parts.clock, lambda who, _message: who not in gone
     )
     for who in (b"one", b"other"):
         views.handle([who, *pack(Ping(n=1))])

@@ -58,7 +58,7 @@ def test_a_search_finds_what_keras_tuner_finds_in_one_process(
         for each in (apart, alone)
     ]
     assert scores[0] == scores[1]
-    assert len({each.fold for each in apart.ledger}) == len(found(apart))
+    assert len({each.fold for each in apart.log}) == len(found(apart))
 
 
 @pytest.mark.full
@@ -84,7 +84,7 @@ def test_each_way_to_end_fails_its_own_trial_only(tmp_path: Path):
     assert "tier 3" in messages[3]
     assert "it was not trained" in messages[3]
     assert "ValueError: no luck" in messages[4]
-    assert [each.attempt for each in tuner.ledger] == [1] * 6
+    assert [each.attempt for each in tuner.attempts] == [1] * 6
 
 
 @pytest.mark.full
@@ -134,9 +134,9 @@ def test_a_hypermodel_of_ones_own_is_executed_several_times_with_callbacks(tmp_p
 
     trial = tuner.oracle.get_best_trials()[0]
     assert float(trial.score or 0.0) > 1.0  # the mean of two, ten times the loss
-    assert [each.fold for each in tuner.ledger] == [0, 1]
+    assert [each.fold for each in tuner.attempts] == [0, 1]
     # Early stopping was told: two epochs of two steps, not four.
-    assert [each.steps for each in tuner.ledger] == [4, 4]
+    assert [each.steps for each in tuner.attempts] == [4, 4]
 
 
 SCRIPT = """
@@ -161,7 +161,7 @@ SCRIPT = """
     tuner.search(X, Y, validation_data=(X, Y), epochs=6, verbose=0, callbacks=made)
     trials = [tuner.oracle.trials[name] for name in ("0", "1")]
     print([(each.hyperparameters.values, float(each.score)) for each in trials])
-    print([each.fold for each in tuner.ledger])
+    print([each.fold for each in tuner.attempts])
 """
 
 

@@ -175,7 +175,7 @@ def test_two_boots_of_a_run_in_one_process_follow_each_other(agent: AgentThread,
     first = started(agent, folders, "run1")
     first.link.emit(epoch(1))
     first.link.end(timeout_s=60.0)
-    second = LinkUnderTest(folders, run="run1", boot="boot2", hub=OFF, agent=agent)
+    second = LinkUnderTest(folders, run="run1", session="session2", hub=OFF, agent=agent)
     second.link.start()
     second.link.emit(epoch(2))
     second.link.close()

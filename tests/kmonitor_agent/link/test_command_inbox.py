@@ -1,4 +1,4 @@
-"""Each command reaches the session once, for this boot, and at most sixteen at a time."""
+"""Each command reaches the session once, for this session, and at most sixteen at a time."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ class _Desk:
         self.told: list[Event] = []
         self.faults = FaultLog()
         self.desk = CommandInbox(
-            "boot1", self._on, emit=self.told.append, now_s=lambda: 5.0, faults=self.faults
+            "session1", self._on, emit=self.told.append, now_s=lambda: 5.0, faults=self.faults
         )
 
     def _on(self, command: Command) -> None:
@@ -31,8 +31,8 @@ class _Desk:
             raise ZeroDivisionError
         self.taken.append(command.id)
 
-    def take(self, command_id: str, boot: str = "boot1") -> None:
-        self.desk.receive(Command(id=command_id, run="run1", boot=boot, name="save"))
+    def take(self, command_id: str, session: str = "session1") -> None:
+        self.desk.receive(Command(id=command_id, run="run1", session=session, name="save"))
 
     def end(self, command_id: str) -> None:
         self.desk.note(CommandProgress(t_s=0.0, id=command_id, name="save", state="done"))
@@ -49,8 +49,8 @@ def test_a_repeated_command_is_handed_over_once():
 
 def test_a_command_for_another_process_is_refused_once():
     desk = _Desk()
-    desk.take("c1", boot="an older boot")
-    desk.take("c1", boot="an older boot")
+    desk.take("c1", session="an older session")
+    desk.take("c1", session="an older session")
 
     assert desk.taken == []
     assert desk.told == [
@@ -83,7 +83,7 @@ def test_the_seventeenth_is_refused_until_one_has_ended():
 
 def test_a_fault_of_the_session_fails_the_command_and_nothing_else():
     desk = _Desk()
-    desk.desk.receive(Command(id="c1", run="run1", boot="boot1", name="diagnose"))
+    desk.desk.receive(Command(id="c1", run="run1", session="session1", name="diagnose"))
     desk.take("c2")
 
     assert [e.state for e in desk.told if isinstance(e, CommandProgress)] == ["failed"]

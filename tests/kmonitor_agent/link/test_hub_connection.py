@@ -38,7 +38,7 @@ from kmonitor_agent.wire.messages.unions import (
     Welcome,
 )
 from tests.support.clock import MovedClock
-from tests.support.links import FACTS, boot_started, sample
+from tests.support.links import FACTS, sample, session_started
 
 M = TypeVar("M", bound=msgspec.Struct)
 
@@ -85,7 +85,7 @@ class _Run:
         )
         self.outbox.open()
         commands = CommandInbox(
-            "boot1",
+            "session1",
             self.commands.append,
             emit=self.told.append,
             now_s=case.now_s,
@@ -93,7 +93,7 @@ class _Run:
         )
         parts = DeliveryContext(
             run,
-            boot_started(),
+            session_started(),
             self.outbox,
             commands.receive,
             self.told.append,
@@ -113,8 +113,8 @@ class _Run:
         return Welcome(
             run=self.run,
             hub="hub1",
-            boot="boot1",
-            proto=1,
+            session="session1",
+            minor_versions=1,
             acked=acked,
             ping_ms=500,
             max_batch=1024,
@@ -177,8 +177,8 @@ class _Case:
         fields: dict[str, Any] = {
             "run": "run1",
             "hub": "hub1",
-            "boot": "boot1",
-            "proto": 1,
+            "session": "session1",
+            "minor_versions": 1,
             "ping_ms": 500,
             "max_batch": 1024,
         }
@@ -216,8 +216,8 @@ def test_hello_is_repeated_each_half_second_until_the_welcome(case: _Case):
 
     hello = case.wire.of(Hello)[-1]
     assert len(case.wire.of(Hello)) == 2
-    assert (hello.run, hello.boot, hello.first, hello.last) == ("run1", "boot1", 1, 3)
-    assert hello.mono == pytest.approx(0.6)
+    assert (hello.run, hello.session, hello.first, hello.last) == ("run1", "session1", 1, 3)
+    assert hello.monotonic_s == pytest.approx(0.6)
     assert case.wire.of(Batch) == []
 
 
@@ -263,16 +263,16 @@ def test_a_hub_ahead_of_the_run_is_refused_and_the_spool_stays(case: _Case):
     assert case.codes() == ["hub_ahead"]
 
 
-@pytest.mark.parametrize("proto", [0, 99])
-def test_a_hub_of_another_version_is_not_used(case: _Case, proto: int):
-    case.welcome(proto=proto)
+@pytest.mark.parametrize("minor_versions", [0, 99])
+def test_a_hub_of_another_version_is_not_used(case: _Case, minor_versions: int):
+    case.welcome(minor_versions=minor_versions)
 
     assert case.delivery.phase is DeliveryPhase.REFUSED
     assert case.codes() == ["hub_version"]
 
 
 def test_another_hub_is_greeted_at_once_by_a_run_that_was_refused(case: _Case):
-    case.welcome(proto=99)
+    case.welcome(minor_versions=99)
     case.sighting = SocketIdentity(1, 2, 1)
     case.clock.move(3.0)
     case.connection.step()
@@ -284,7 +284,7 @@ def test_another_hub_is_greeted_at_once_by_a_run_that_was_refused(case: _Case):
 
 
 def test_a_welcome_for_another_process_means_nothing(case: _Case):
-    case.welcome(boot="boot9")
+    case.welcome(session="session9")
 
     assert case.delivery.phase is DeliveryPhase.GREETING
 
@@ -526,7 +526,7 @@ def test_a_socket_that_others_could_have_made_is_told_of_once(case: _Case):
 
     assert case.wires == []
     assert case.codes() == ["hub_not_private"]
-    assert case.faults.counts() == {"link.look": 1}
+    assert case.faults.counts() == {"link.connect": 1}
 
 
 def test_a_hub_that_talks_nonsense_is_left(case: _Case):
@@ -586,7 +586,7 @@ def test_an_error_that_is_not_fatal_changes_nothing(case: _Case):
 
 def test_commands_reach_the_desk(case: _Case):
     case.welcome()
-    case.hear(Command(id="c1", run="run1", boot="boot1", name="save"))
+    case.hear(Command(id="c1", run="run1", session="session1", name="save"))
 
     assert [c.id for c in case.commands] == ["c1"]
 
@@ -632,7 +632,7 @@ def test_an_answer_reaches_only_the_run_that_it_names(case: _Case):
     case.welcome()
     other = case.other_run()
     case.hear(Ack(run="run2", acked=1), Ack(run="nobody", acked=3))
-    case.hear(Command(id="c1", run="run2", boot="boot1", name="save"))
+    case.hear(Command(id="c1", run="run2", session="session1", name="save"))
 
     assert (case.outbox.acked, other.outbox.acked) == (0, 1)
     assert (len(case.commands), len(other.commands)) == (0, 1)

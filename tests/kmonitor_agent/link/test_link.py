@@ -25,9 +25,9 @@ from tests.support.links import (
     PATIENT,
     QUICK,
     LinkUnderTest,
-    boot_started,
     epoch,
     sample,
+    session_started,
     spooled_events,
 )
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -44,7 +44,7 @@ def test_events_arrive_in_order_behind_the_boot(folders: Folders):
             test.link.emit(epoch(number))
         hub.serve_until(lambda: hub.acked == 501)
 
-        assert hub.events == [boot_started(), *(epoch(n) for n in range(500))]
+        assert hub.events == [session_started(), *(epoch(n) for n in range(500))]
         wait_until(lambda: test.link.status().acked == 501)
         status = test.link.status()
         assert (status.hub_seen, status.connected, status.last_seq) == (True, True, 501)
@@ -58,7 +58,7 @@ def test_without_a_hub_everything_waits_on_disk(folders: Folders):
         wait_until(lambda: test.link.status().last_seq == 2)
         assert not test.link.status().hub_seen
 
-    assert spooled_events(folders) == [boot_started(), epoch(1)]
+    assert spooled_events(folders) == [session_started(), epoch(1)]
 
 
 def refuse(_wake: AgentWakeup) -> None:
@@ -142,12 +142,12 @@ def test_closing_twice_or_unstarted_is_harmless(folders: Folders):
 
 
 def test_the_boot_must_be_that_of_its_first_event(folders: Folders):
-    with pytest.raises(ValueError, match="boot2"):
+    with pytest.raises(ValueError, match="session2"):
         Link(
             run="run1",
-            session_id="boot2",
+            session_id="session2",
             folders=folders,
-            started=boot_started("boot1"),
+            started=session_started("session1"),
             hub=HubChoice(),
             on_command=print,
             faults=FaultLog(),
@@ -158,9 +158,9 @@ def test_time_runs_from_the_boots_start(folders: Folders):
     clock = MovedClock()
     link = Link(
         run="run1",
-        session_id="boot1",
+        session_id="session1",
         folders=folders,
-        started=boot_started(),
+        started=session_started(),
         hub=HubChoice(),
         on_command=print,
         faults=FaultLog(),
@@ -192,7 +192,7 @@ def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):
 
 
 def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
-    command = Command(id="c1", run="run1", boot="boot1", name="save")
+    command = Command(id="c1", run="run1", session="session1", name="save")
     with (
         FakeHub(ingest_socket_path(folders)) as hub,
         LinkUnderTest(folders, timing=PATIENT) as test,
@@ -200,7 +200,7 @@ def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
         hub.serve_until(lambda: hub.acked == 1)
         hub.send(command, command, command)
         hub.serve_until(lambda: test.commands)
-        hub.send(command, Command(id="c2", run="run1", boot="boot0", name="stop"))
+        hub.send(command, Command(id="c2", run="run1", session="session0", name="stop"))
         test.link.emit(CommandProgress(t_s=1.0, id="c1", name="save", state="done"))
         hub.serve_until(lambda: hub.acked == 3)
 
@@ -210,29 +210,29 @@ def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):
 
 
 def test_a_command_seen_by_an_earlier_process_never_runs_again(folders: Folders):
-    for boot in ("boot1", "boot2"):
+    for session in ("session1", "session2"):
         with (
             FakeHub(ingest_socket_path(folders)) as hub,
-            LinkUnderTest(folders, boot=boot, timing=PATIENT) as test,
+            LinkUnderTest(folders, session=session, timing=PATIENT) as test,
         ):
             hub.serve_until(lambda hub=hub: hub.count(Hello) and hub.acked)
-            hub.send(Command(id="c1", run="run1", boot=boot, name="save"))
-            hub.send(Command(id=f"new-{boot}", run="run1", boot=boot, name="save"))
-            hub.serve_until(lambda: f"new-{boot}" in [c.id for c in test.commands])  # noqa: B023
+            hub.send(Command(id="c1", run="run1", session=session, name="save"))
+            hub.send(Command(id=f"new-{session}", run="run1", session=session, name="save"))
+            hub.serve_until(lambda: f"new-{session}" in [c.id for c in test.commands])  # noqa: B023
 
-        expected = ["c1", "new-boot1"] if boot == "boot1" else ["new-boot2"]
+        expected = ["c1", "new-session1"] if session == "session1" else ["new-session2"]
         assert [c.id for c in test.commands] == expected
 
 
 def test_a_second_process_of_a_run_goes_on_with_its_numbers(folders: Folders):
-    for boot in ("boot1", "boot2"):
-        with LinkUnderTest(folders, boot=boot) as test:
+    for session in ("session1", "session2"):
+        with LinkUnderTest(folders, session=session) as test:
             test.link.emit(epoch(1))
     spool = RunSpool.acquire(folders.spool / "run1")
     assert spool is not None
     with spool:
         assert [e.seq for e in spool.events()] == [1, 2, 3, 4]
-        assert [f.boot for f in spool.sessions()] == ["boot1", "boot2"]
+        assert [f.session for f in spool.sessions()] == ["session1", "session2"]
 
 
 @pytest.mark.slow
@@ -242,7 +242,7 @@ def test_a_spool_held_for_a_moment_is_waited_for(folders: Folders):
     held = RunSpool.acquire(folders.spool / "run1")
     assert held is not None
     timing = Timing(lock_s=20.0)
-    with LinkUnderTest(folders, boot="boot2", timing=timing) as test:
+    with LinkUnderTest(folders, session="session2", timing=timing) as test:
         held.close()
         wait_until(lambda: test.link.status().last_seq == 2)
 
@@ -251,14 +251,14 @@ def test_a_spool_held_for_a_moment_is_waited_for(folders: Folders):
 
 @pytest.mark.slow
 def test_a_spool_held_for_good_leaves_memory(folders: Folders):
-    second = LinkUnderTest(folders, boot="boot2")
+    second = LinkUnderTest(folders, session="session2")
     with LinkUnderTest(folders) as first:
         wait_until(lambda: first.link.status().last_seq)
         with second:
             wait_until(lambda: second.link.status().degraded)
             assert "another process" in second.link.status().degraded
 
-    assert [e for e in spooled_events(folders) if not isinstance(e, Notice)] == [boot_started()]
+    assert [e for e in spooled_events(folders) if not isinstance(e, Notice)] == [session_started()]
 
 
 def test_events_that_find_no_room_are_told_of(folders: Folders, monkeypatch: pytest.MonkeyPatch):

@@ -3,14 +3,17 @@
 from kmonitor_agent.link.outbox import MemoryBuffer, drop_rank
 from kmonitor_agent.wire.local.spool_format import SpoolRecord
 from kmonitor_agent.wire.messages.events import GraphSize
-from tests.support.links import boot_started, epoch, sample
+from tests.support.links import epoch, sample, session_started
 
 
 def test_samples_go_before_graph_sizes_and_nothing_else_goes():
     graph = GraphSize(t_s=0.0, fit=1, epoch=0, operations=1, traces=1, functions=1)
 
     assert (
-        drop_rank(sample()) < drop_rank(graph) < drop_rank(epoch(1)) == drop_rank(boot_started())
+        drop_rank(sample())
+        < drop_rank(graph)
+        < drop_rank(epoch(1))
+        == drop_rank(session_started())
     )
 
 

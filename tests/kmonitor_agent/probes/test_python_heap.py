@@ -71,8 +71,8 @@ def test_line_that_allocates_most_is_named_and_tracing_ends():
 
     assert len(kept) == 5_000_000
     assert lines[0].grown_bytes >= 5_000_000
-    assert lines[0].place.rpartition(":")[0].endswith("test_python_heap.py")
-    assert not [each for each in lines if "probes/heap.py" in each.place]
+    assert lines[0].location.rpartition(":")[0].endswith("test_python_heap.py")
+    assert not [each for each in lines if "probes/heap.py" in each.location]
     assert taken_bytes > 0
     assert not trace.is_running
     assert not tracemalloc.is_tracing()

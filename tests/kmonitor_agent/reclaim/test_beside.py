@@ -20,8 +20,8 @@ def test_work_runs_while_the_block_runs_and_gives_its_result():
         assert begun.wait(DEADLINE_S)
         may_end.set()
 
-    assert done.result() == "kmonitor-beside"
-    assert not [each for each in threading.enumerate() if each.name == "kmonitor-beside"]
+    assert done.result() == "kmonitor-disk"
+    assert not [each for each in threading.enumerate() if each.name == "kmonitor-disk"]
 
 
 def test_what_the_work_raises_comes_with_its_result():

@@ -38,10 +38,10 @@ class Desk:
             now_s=self._now,
             privacy=Privacy(private=False),
         )
-        boot = SimpleNamespace(now_s=self._now, unavailable=unavailable)
+        session = SimpleNamespace(now_s=self._now, unavailable=unavailable)
         self.intake = CommandHandler(
             takes_commands=takes_commands,
-            session=cast("Any", boot),
+            session=cast("Any", session),
             queue=self.queue,
             limits=limits,
             executor=self.performer,
@@ -53,7 +53,9 @@ class Desk:
     def ask(self, name: CommandName, **more: Any) -> list[tuple[str, str]]:
         """States told for a command, each with its why."""
         begin = len(self.events)
-        self.intake.receive(Command(id=f"c{begin}", run="run1", boot="boot", name=name, **more))
+        self.intake.receive(
+            Command(id=f"c{begin}", run="run1", session="session", name=name, **more)
+        )
         return self.told(begin)
 
     def told(self, begin: int = 0) -> list[tuple[str, str]]:
@@ -67,12 +69,12 @@ def desk() -> Desk:
 
 
 def test_action_is_queued_for_its_safe_point_with_who_asked(desk: Desk):
-    states = desk.ask("reload", args=PlainArguments(at="batch"), asked_by="ada", ttl_s=5.0)
+    states = desk.ask("reload", args=PlainArguments(at="batch"), requested_by="ada", ttl_s=5.0)
 
     request = desk.queue.take("batch")
     assert states == [("received", "")]
     assert request is not None
-    assert (request.action, request.asked_by, request.until_s) == ("reload", "ada", 105.0)
+    assert (request.action, request.requested_by, request.until_s) == ("reload", "ada", 105.0)
 
 
 def test_how_a_reload_restores_and_that_a_save_exports_reach_the_safe_point(desk: Desk):
@@ -142,7 +144,7 @@ def test_resume_is_refused_unless_a_pause_is_there_or_waits(desk: Desk):
 def test_limits_are_in_force_at_once(desk: Desk):
     limits = SetLimits(["graph"], [LimitSpec(metric="graph", value=5000.0, action="reload")])
 
-    states = desk.ask("set_limits", args=limits, asked_by="ada")
+    states = desk.ask("set_limits", args=limits, requested_by="ada")
 
     assert [state for state, _ in states] == ["received", "started", "done"]
     [told] = [e for e in desk.events if isinstance(e, LimitsInForce)]

@@ -50,7 +50,7 @@ def test_crossing_is_told_and_its_action_asked_for(kept: Kept):
 
     crossings = [e for e in kept.events if isinstance(e, LimitCrossed)]
     assert [(c.metric, c.value, c.threshold) for c in crossings] == [("graph", 150.0, 100.0)]
-    assert [(r.action, r.asked_by, r.at) for r in kept.requests] == [
+    assert [(r.action, r.requested_by, r.at) for r in kept.requests] == [
         ("reload", "limit graph 100", "epoch")
     ]
 

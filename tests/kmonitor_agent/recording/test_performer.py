@@ -78,7 +78,7 @@ def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():
     )
 
     with pytest.raises(KeyboardInterrupt):
-        performer.perform(fit, ActionRequest(action="pause", asked_by="ada"))
+        performer.perform(fit, ActionRequest(action="pause", requested_by="ada"))
 
     assert [e.paused for e in events if isinstance(e, Paused)] == [True, False]
     assert [e.action for e in events if isinstance(e, ActionRecord)] == ["pause"]

@@ -22,7 +22,7 @@ def queue(puts: list[bool]) -> RequestQueue:
 
 def limit_request(value: float) -> ActionRequest:
     watch = LimitWatch(LimitSpec(metric="graph", value=value))
-    return ActionRequest("reload", asked_by="limit", watch=watch)
+    return ActionRequest("reload", requested_by="limit", watch=watch)
 
 
 def test_epoch_s_end_serves_all_in_order_and_a_batch_only_its_own(queue: RequestQueue):

@@ -10,7 +10,7 @@ RELOAD = ActionRecord(
     t_s=5.0,
     action="reload",
     ok=True,
-    asked_by="limit ram 80%",
+    requested_by="limit ram 80%",
     fit=1,
     epoch=2,
     seconds=1.25,
@@ -52,7 +52,7 @@ def test_collect_counts_what_it_released(traces: int, models: int, disused: int,
         t_s=5.0,
         action="collect",
         ok=True,
-        asked_by="ada",
+        requested_by="ada",
         fit=1,
         epoch=0,
         seconds=0.1,
@@ -72,7 +72,14 @@ def test_record_says_when_the_variables_were_made_anew():
 
 def test_record_of_a_failure_says_why():
     failed = ActionRecord(
-        t_s=5.0, action="save", ok=False, asked_by="ada", fit=1, epoch=0, seconds=0.0, why="full"
+        t_s=5.0,
+        action="save",
+        ok=False,
+        requested_by="ada",
+        fit=1,
+        epoch=0,
+        seconds=0.0,
+        why="full",
     )
 
     assert repr(ActionResult(failed)).splitlines() == [

@@ -147,7 +147,7 @@ def test_a_function_that_the_script_does_not_come_to_is_refused(tmp_path: Path):
     assert ran.returncode == 1
     assert "no fold was begun" in ran.stderr
     assert "def train_fold(fold):" in ran.stderr
-    assert not (tmp_path / "study" / "ledger.jsonl").exists()
+    assert not (tmp_path / "study" / "attempts.jsonl").exists()
 
 
 def test_a_second_study_in_a_script_without_a_main_guard_is_refused_with_what_to_write(

@@ -24,7 +24,7 @@ def test_results_equal_those_of_the_same_folds_on_this_machine(tmp_path: Path):
     assert there.values == here.values
     assert [each.index for each in there.results] == [0, 1, 2, 3]
     assert there.complete
-    assert "node" in str(there.ledger)
+    assert "node" in str(there.attempts)
 
 
 def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path):
@@ -86,4 +86,4 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path):
     second = run_folds(functions.by_index, folds=2, study=tmp_path / "study", on="ray")
 
     assert second.results[0].value == first.results[0].value
-    assert [each.fold for each in second.ledger] == [0, 1, 1]
+    assert [each.fold for each in second.attempts] == [0, 1, 1]

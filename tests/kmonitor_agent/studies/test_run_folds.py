@@ -58,8 +58,8 @@ def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path)
     printed = study.results[6].output
     assert printed.stat().st_size < 32 * 2**20
     assert "the last line" in printed.read_text()[-100:]
-    assert str(study.ledger).count("killed (SIG") == 3
-    assert (tmp_path / "study" / "ledger.txt").read_text().strip() == str(study.ledger)
+    assert str(study.attempts).count("killed (SIG") == 3
+    assert (tmp_path / "study" / "attempts.txt").read_text().strip() == str(study.attempts)
 
 
 @pytest.mark.parametrize(
@@ -107,14 +107,14 @@ def test_each_fold_is_pinned_to_a_gpu_of_its_own(tmp_path: Path, monkeypatch: py
     study = run_folds(functions.wait_for_each_other, folds=2, study=tmp_path / "study")
 
     assert sorted(study.values) == ["3", "GPU-5a"]
-    assert sorted(each.device for each in study.ledger) == ["3", "GPU-5a"]
+    assert sorted(each.device for each in study.attempts) == ["3", "GPU-5a"]
 
 
 def test_a_fold_that_leaves_to_be_started_again_goes_on_and_loses_no_try(tmp_path: Path):
     study = run_folds(functions.leave_once, folds=1, study=tmp_path / "study", retries=0)
 
     assert study.values == ["went on at try 1"]
-    assert len(study.ledger) == 1
+    assert len(study.attempts) == 1
 
 
 @pytest.mark.full
@@ -154,7 +154,7 @@ def test_what_was_killed_is_tried_again(tmp_path: Path):
     study = run_folds(functions.be_killed_once, folds=2, study=tmp_path / "study")
 
     assert study.values == [2, 2]
-    assert [(each.fold, each.cause) for each in study.ledger] == [
+    assert [(each.fold, each.cause) for each in study.attempts] == [
         (0, "killed"),
         (1, "killed"),
         (0, "finished"),
@@ -194,7 +194,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixt
     assert told in capsys.readouterr().err
 
     assert second.results[0].value == first.results[0].value
-    assert [each.fold for each in second.ledger] == [0, 1, 1]
+    assert [each.fold for each in second.attempts] == [0, 1, 1]
     with pytest.raises(FoldsRefused, match="was begun with other folds"):
         run_folds(functions.by_index, folds=3, study=tmp_path / "study")
 

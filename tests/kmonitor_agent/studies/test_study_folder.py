@@ -75,11 +75,11 @@ def test_a_value_of_another_fold_or_study_is_not_taken(folder: StudyFolder):
     assert folder.finished() == set()
 
 
-def test_a_ledger_that_cannot_be_written_is_told_once_and_ends_nothing(folder: StudyFolder):
+def test_a_attempts_that_cannot_be_written_is_told_once_and_ends_nothing(folder: StudyFolder):
     lines = told_by(folder)
-    ledger = folder.path / "ledger.jsonl"
-    ledger.unlink()
-    ledger.mkdir()
+    attempts = folder.path / "attempts.jsonl"
+    attempts.unlink()
+    attempts.mkdir()
 
     keep(folder, 2, 20)
     folder.note(Attempt(2, 2, "killed"))
@@ -88,14 +88,14 @@ def test_a_ledger_that_cannot_be_written_is_told_once_and_ends_nothing(folder: S
     assert f"results are not kept in {folder.path}" in lines[0]
     study = study_result(folder, 3)
     assert study.complete
-    assert "a second start would run them again" in str(study.ledger)
+    assert "a second start would run them again" in str(study.attempts)
 
 
 def test_what_could_not_be_written_is_written_with_the_next_line(folder: StudyFolder):
-    ledger = folder.path / "ledger.jsonl"
-    ledger.rename(folder.path / "away")
+    attempts = folder.path / "attempts.jsonl"
+    attempts.rename(folder.path / "away")
     keep(folder, 2, 20)
-    (folder.path / "away").rename(ledger)
+    (folder.path / "away").rename(attempts)
 
     folder.note(Attempt(0, 2, "killed", "later"))
 
@@ -111,7 +111,7 @@ def test_what_could_not_be_written_is_written_with_the_next_line(folder: StudyFo
     again.close()
 
 
-def test_an_attempt_that_ended_with_the_script_is_in_the_ledger_once(folder: StudyFolder):
+def test_an_attempt_that_ended_with_the_script_is_in_the_attempts_once(folder: StudyFolder):
     folder.note_start(2, 1, "fold")
     folder.close()
 

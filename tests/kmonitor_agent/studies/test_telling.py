@@ -159,12 +159,12 @@ def test_a_fold_that_runs_is_told_with_its_forecast_and_not_at_every_look(
 def test_a_try_that_died_before_it_was_looked_at_is_told_to_have_begun(
     telling: StudyReporter, folders: Folders
 ):
-    telling.ended(msgspec.structs.replace(_ended(1, "killed", 2), began_wall_s=5.0), again=False)
+    telling.ended(msgspec.structs.replace(_ended(1, "killed", 2), started_wall_s=5.0), again=False)
     telling.close(None)
 
     events = spooled_events(folders, "a1")
     (began,) = _of(events, FoldStarted)
-    assert (began.fold, began.attempt, began.began_wall_s) == (1, 2, 5.0)
+    assert (began.fold, began.attempt, began.started_wall_s) == (1, 2, 5.0)
     (ended,) = _of(events, FoldEnded)
     assert ended.tally == StudyTally(over=1, killed=1, retried=1)
 
@@ -172,13 +172,13 @@ def test_a_try_that_died_before_it_was_looked_at_is_told_to_have_begun(
 def test_what_the_end_of_the_study_cut_off_is_told(
     telling: StudyReporter, folder: StudyFolder, folders: Folders
 ):
-    folder.note(Attempt(0, 1, "interrupted", began_wall_s=5.0))
+    folder.note(Attempt(0, 1, "interrupted", started_wall_s=5.0))
     telling.progressed(0, [Attempted()], [])
-    folder.note(Attempt(0, 1, "interrupted", began_wall_s=9.0))
+    folder.note(Attempt(0, 1, "interrupted", started_wall_s=9.0))
     telling.close(KeyboardInterrupt)
 
     events = spooled_events(folders, "a1")
-    ends = [(each.cause, each.again, each.began_wall_s) for each in _of(events, FoldEnded)]
+    ends = [(each.cause, each.again, each.started_wall_s) for each in _of(events, FoldEnded)]
     assert ends == [("interrupted", True, 5.0), ("interrupted", True, 9.0)]
     last = events[-1]
     assert isinstance(last, SessionEnded)

@@ -158,7 +158,7 @@ def test_a_trial_that_came_to_no_value_is_told_as_such(
 def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
     folder = StudyFolder(tmp_path / "study")
     account = FoldQueue(1, folder, StudyListenerGroup(), learns=False)
-    ended = Attempt(0, 1, "finished", "", began_wall_s=0.0, seconds=0.1)
+    ended = Attempt(0, 1, "finished", "", started_wall_s=0.0, seconds=0.1)
 
     account.learn(ended, StepGaps({"begin": 0.1}))
 

@@ -144,7 +144,7 @@ class SettingsController(QObject):
         page.history.show_stored(self._hub.stored())
         page.keys.show_state(self._hub.keys(now_wall_s))
         if self._hub.hub is not None:
-            page.history.show_keep(self._hub.hub.keep_days, self._hub.hub.keep_bytes)
+            page.history.show_keep(self._hub.hub.retention_days, self._hub.hub.retention_bytes)
 
     def _connect(self, page: SettingsWindow) -> None:
         page.general.theme_chosen.connect(self.theme_chosen)

@@ -1,4 +1,4 @@
-"""The page of a study, in the place of the charts: strip, metric, memory, ledger."""
+"""The page of a study, in the place of the charts: strip, metric, memory, attempts."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -50,7 +50,7 @@ class StudyDelegate(CellDelegate):
 
 
 def attempt_cell_style(index: Index, colours: Palette) -> CellStyle | None:
-    """What is painted at an index of the ledger."""
+    """What is painted at an index of the attempts."""
     row = index.data(ROW_ROLE)
     if not isinstance(row, AttemptRow):
         return None
@@ -86,7 +86,7 @@ def _paint_bar(
     painter.restore()
 
 
-# study_model: A study's ledger as a table model: tries down.
+# study_model: A study's attempts as a table model: tries down.
 
 
 _TEXTS = ("attempt", "state", "time", "why")
@@ -220,8 +220,8 @@ class StudyPanel(QScrollArea):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._attempts_title.setText(self.tr("Ledger"))
-        self.table_view.setAccessibleName(self.tr("Ledger"))
+        self._attempts_title.setText(self.tr("Attempts"))
+        self.table_view.setAccessibleName(self.tr("Attempts"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
         self._copy.setAccessibleName(self.tr("Copy the table"))

@@ -120,9 +120,9 @@ def _when_over(environ: dict[str, str]) -> list[str]:
 
 def _until_s(events: list[dict[str, Any]]) -> float:
     """When the first action was done or a second process began: the others have neither."""
-    boots = [each["t_s"] for each in events if each["type"] == "boot"]
+    sessions = [each["t_s"] for each in events if each["type"] == "session"]
     actions = [each["t_s"] for each in events if each["type"] == "action"]
-    return min([*actions[:1], *boots[1:2]], default=float("inf"))
+    return min([*actions[:1], *sessions[1:2]], default=float("inf"))
 
 
 def _series(exported: str, until_s: float) -> dict[str, list[float]]:

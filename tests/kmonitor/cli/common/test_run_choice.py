@@ -10,7 +10,7 @@ def run(id_: str, name: str = "resnet", started_wall_s: float = 1.8e9) -> RunSum
         name=name,
         host="here",
         state="training",
-        boot="b",
+        session="b",
         pid=1,
         started_wall_s=started_wall_s,
         last_wall_s=started_wall_s,

@@ -27,7 +27,7 @@ def reload(*, ok: bool = True, after: int = 100) -> ActionRecord:
         t_s=5.0,
         action="reload",
         ok=ok,
-        asked_by="limit graph",
+        requested_by="limit graph",
         fit=4,
         epoch=0,
         seconds=0.3,

@@ -37,7 +37,12 @@ class _Hub:
         if self._breaks and not found:
             raise _LOST
         return RowsReply(
-            ask=0, hub=self._hub, cursor=max(cursor, head), rows=found, more=False, head=head
+            request_id=0,
+            hub=self._hub,
+            cursor=max(cursor, head),
+            rows=found,
+            more=False,
+            head=head,
         )
 
 

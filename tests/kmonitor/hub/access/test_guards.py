@@ -127,12 +127,12 @@ def test_each_kind_of_refusal_is_written_with_run_and_subject_and_the_rest_count
     parts: HubParts, refusals: tuple[Refusals, list[tuple[str, ...]]]
 ):
     noting, rows = refusals
-    save = pack(CommandRequest(ask=1, id="c1", run="r1", name="save", boot="b"))[1]
+    save = pack(CommandRequest(request_id=1, id="c1", run="r1", name="save", session="b"))[1]
     for _ in range(3):
-        noting.of_role(VIEWER, "cmdreq", save)
-        noting.of_role(VIEWER, "audit", pack(AuditRequest(ask=2))[1])
-        noting.of_role(VIEWER, "keys", pack(KeysRequest(ask=3, revoke="bob"))[1])
-        noting.of_role(VIEWER, "edit", pack(EditRequest(ask=4, run="r2", delete=True))[1])
+        noting.of_role(VIEWER, "command_request", save)
+        noting.of_role(VIEWER, "audit", pack(AuditRequest(request_id=2))[1])
+        noting.of_role(VIEWER, "keys", pack(KeysRequest(request_id=3, revoke="bob"))[1])
+        noting.of_role(VIEWER, "edit", pack(EditRequest(request_id=4, run="r2", delete=True))[1])
         noting.note_unknown_key("cd" * 32, "connect")
 
     why = "refused: its role is viewer"
@@ -157,7 +157,7 @@ def test_a_flood_of_refusals_does_not_fill_the_audit(
     noting, rows = refusals
     for number in range(1000):
         noting.note_unknown_key(f"{number:064x}", "connect")
-        noting.of_role(VIEWER, "keys", pack(KeysRequest(ask=1, revoke=f"k{number}"))[1])
+        noting.of_role(VIEWER, "keys", pack(KeysRequest(request_id=1, revoke=f"k{number}"))[1])
     parts.clock.move(601.0)
     noting.step()
 
@@ -179,8 +179,8 @@ def test_the_audit_is_paged_newest_first_and_bounded(
     parts: HubParts, monkeypatch: pytest.MonkeyPatch
 ):
     for number in range(10):
-        parts.ledger.audit("this user", f"act {number}", "", "", "done")
-    parts.ledger.commit()
+        parts.event_log.audit("this user", f"act {number}", "", "", "done")
+    parts.event_log.commit()
 
     newest, more = parts.database.audit_rows(0, 4)
     assert [row.what for row in newest] == ["act 9", "act 8", "act 7", "act 6"]

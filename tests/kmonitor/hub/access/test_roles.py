@@ -30,8 +30,8 @@ pytestmark = pytest.mark.slow
 
 # Written down a second time, by hand: a slip in the table is not a slip here.
 AGENT = {"hello", "batch", "bye", "error", "ping", "pong"}
-VIEWER = {"runs", "sub", "series", "verdicts", "hub", "ping", "pong"}
-OPERATOR = VIEWER | {"cmdreq", "edit", "keys", "audit"}
+VIEWER = {"runs", "rows", "series", "verdicts", "hub", "ping", "pong"}
+OPERATOR = VIEWER | {"command_request", "edit", "keys", "audit"}
 MAY: dict[Role, set[str]] = {"agent": AGENT, "viewer": VIEWER, "operator": OPERATOR}
 
 EVERY_TYPE = sorted(
@@ -97,7 +97,7 @@ def test_the_sockets_of_this_host_take_what_they_are_for(
 
 def test_only_its_own_user_ends_a_hub(listening_hub: ListeningHub):
     with RawPeer.of(listening_hub.device("operator")) as peer:
-        assert _refusals(peer, HubRequest(ask=1, stop=True)) == {"unauthorised"}
+        assert _refusals(peer, HubRequest(request_id=1, stop=True)) == {"unauthorised"}
 
     assert listening_hub.client.hub().pid == listening_hub.live.process.pid
 
@@ -119,5 +119,5 @@ def _refusals(peer: RawPeer, message: msgspec.Struct) -> set[str]:
 
 def _sample(kind: type[msgspec.Struct]) -> msgspec.Struct:
     # With something in every field, but for what would end the hub or change its keys.
-    without = {HubRequest: HubRequest(ask=5), KeysRequest: KeysRequest(ask=6)}
+    without = {HubRequest: HubRequest(request_id=5), KeysRequest: KeysRequest(request_id=6)}
     return without.get(kind) or full(kind)

@@ -134,7 +134,7 @@ def test_a_later_boot_goes_on_in_run_time(client: HubClient, folders: Folders):
 
     assert rows[1].t_s == 100.0
     assert rows[-1].t_s >= 105.0
-    assert run.boot == second.boot
+    assert run.session == second.session
     assert run.duration_s == rows[-1].t_s
 
 
@@ -145,7 +145,7 @@ def test_the_older_of_two_living_boots_is_told_that_it_is_superseded(
         old.wait_acked()
         with SimulatedAgent(folders, after=old) as new:
             new.wait_acked()
-            wait_until(lambda: old.errors, what="the old boot hears of it")
+            wait_until(lambda: old.errors, what="the old session hears of it")
 
     assert old.errors[0].code == "superseded"
     assert old.errors[0].fatal
@@ -166,17 +166,17 @@ def test_an_agent_of_another_version_is_refused_for_good(client: HubClient, fold
 
 def test_a_lone_event_is_committed_at_once_and_the_next_ones_together(parts: HubParts):
     notice = Notice(t_s=1.0, level="info", code="x", text="y")
-    clock, ledger = parts.clock, parts.ledger
+    clock, event_log = parts.clock, parts.event_log
     record = parts.started_run(pid=1)
 
-    assert ledger.wait_s(clock.monotonic_s()) == 0.0
-    assert ledger.commit()
-    assert ledger.wait_s(clock.monotonic_s()) is None
+    assert event_log.wait_s(clock.monotonic_s()) == 0.0
+    assert event_log.commit()
+    assert event_log.wait_s(clock.monotonic_s()) is None
     parts.take(record, notice)
     parts.take(record, notice)
-    assert ledger.wait_s(clock.monotonic_s()) == pytest.approx(COMMIT_INTERVAL_S)
+    assert event_log.wait_s(clock.monotonic_s()) == pytest.approx(COMMIT_INTERVAL_S)
     clock.move(COMMIT_INTERVAL_S + 0.001)
-    assert ledger.wait_s(clock.monotonic_s()) == 0.0
+    assert event_log.wait_s(clock.monotonic_s()) == 0.0
 
 
 def test_a_desktop_that_was_closed_goes_on_at_its_cursor(live_hub: LiveHub, folders: Folders):

@@ -28,11 +28,11 @@ def run_of(
     ends: float | None = None,
 ) -> RunRecord:
     """A run that was read from a folder."""
-    record = parts.ledger.registry.get_or_add(new_id())
+    record = parts.event_log.registry.get_or_add(new_id())
     record.is_shipped = True
     started = SessionStarted(
         t_s=0.0,
-        boot=new_id(),
+        session=new_id(),
         name="job 7",
         host=host,
         pid=os.getpid(),
@@ -49,7 +49,7 @@ def run_of(
 def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
     """State and reason once the hub has looked."""
     processes = ProcessWatch(parts.path.parent)
-    Liveness(parts.ledger, AgentConnections(), processes, parts.clock).judge_all()
+    Liveness(parts.event_log, AgentConnections(), processes, parts.clock).judge_all()
     summary = record.summary()
     return summary.state, summary.state_why
 
@@ -110,7 +110,9 @@ def test_a_dead_process_that_ended_at_its_limit_has_that_as_its_cause(parts: Hub
 def test_a_signal_at_the_time_limit_is_told_as_such(
     parts: HubParts, ends: float, cause: str, words: str
 ):
-    died = SessionDied(t_s=99.0, boot="b", how="signal", signal="SIGTERM", why="SIGTERM ended it")
+    died = SessionDied(
+        t_s=99.0, session="b", how="signal", signal="SIGTERM", why="SIGTERM ended it"
+    )
     summary = run_of(parts, died, ends=ends).summary()
 
     assert summary.cause == cause
@@ -130,7 +132,7 @@ def test_nothing_can_be_asked_of_what_came_by_a_folder(parts: HubParts):
 def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
     record = run_of(parts, sample(1, t_s=99.0))
     processes = ProcessWatch(parts.path.parent)
-    liveness = Liveness(parts.ledger, AgentConnections(), processes, parts.clock)
+    liveness = Liveness(parts.event_log, AgentConnections(), processes, parts.clock)
 
     parts.clock.move(1800.0)
     liveness.judge_all()
@@ -140,12 +142,12 @@ def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
 
 
 def test_a_folder_is_followed_while_its_processes_write(parts: HubParts, folders: Folders):
-    feed = FolderReader(folders.spool, parts.ledger, parts.faults, parts.clock)
+    feed = FolderReader(folders.spool, parts.event_log, parts.faults, parts.clock)
 
     def taken(run: str) -> int:
         parts.clock.move(4.0)
         feed.step()
-        record = parts.ledger.registry.get(run)
+        record = parts.event_log.registry.get(run)
         return 0 if record is None else record.accepted
 
     with LinkUnderTest(folders, run="run1") as link:
@@ -161,7 +163,7 @@ def test_a_folder_is_followed_while_its_processes_write(parts: HubParts, folders
 
 
 def test_a_folder_that_cannot_be_read_is_counted_and_nothing_more(parts: HubParts, tmp_path: Path):
-    feed = FolderReader(tmp_path / "gone", parts.ledger, parts.faults, parts.clock)
+    feed = FolderReader(tmp_path / "gone", parts.event_log, parts.faults, parts.clock)
     feed.step()
 
     assert parts.faults.fault_counts() == {"folder": 1}

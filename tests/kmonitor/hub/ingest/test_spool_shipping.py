@@ -31,19 +31,19 @@ class _Shipping:
         self.parts = parts
         self.sessions = AgentConnections()
         self.shipping = SpoolIngest(
-            *(folders.spool, parts.ledger, self.sessions),
+            *(folders.spool, parts.event_log, self.sessions),
             *(parts.faults, parts.clock, WallClockCheck(parts.clock)),
         )
 
     def hello(self, run: str) -> None:
         now_s = self.parts.clock.monotonic_s()
-        self.sessions.add(AgentConnection(b"socket", run, "boot", 1.0, now_s))
+        self.sessions.add(AgentConnection(b"socket", run, "session", 1.0, now_s))
 
     def after(self, seconds: float) -> int:
         """The number of events taken when so much time has passed."""
         self.parts.clock.move(seconds)
         self.shipping.step()
-        return sum(record.accepted for record in self.parts.ledger.registry.all())
+        return sum(record.accepted for record in self.parts.event_log.registry.all())
 
 
 def _leave_a_spool(folders: Folders, run: str = "run1") -> str:
@@ -86,8 +86,8 @@ def test_a_spool_to_which_something_was_written_since_is_not_taken_for_settled(
     parts.clock.jump_wall(time.time() - parts.clock.wall_s())  # of which the files' age is told
     hub = _Shipping(parts, folders)
     told = hub.after(_SCAN_S)
-    (record,) = parts.ledger.registry.all()
-    assert parts.ledger.commit()
+    (record,) = parts.event_log.registry.all()
+    assert parts.event_log.commit()
     assert hub.shipping.is_settled(record)
 
     asked = ProcessDeath("signal", "SIGINT", why="SIGINT, which was sent to kmonitor run")
@@ -112,14 +112,14 @@ def test_a_spool_that_the_disk_does_not_let_go_is_the_disks_trouble_until_it_doe
     with monkeypatch.context() as patched:
         patched.setattr(RunSpool, "mark_acked", _refusing(30))
         assert hub.after(_SCAN_S) >= 20
-        assert parts.ledger.commit()
+        assert parts.event_log.commit()
 
     trouble = hub.shipping.trouble
     assert str(folders.spool / run) in trouble
     assert "Read-only file system" in trouble
     assert not parts.faults.fault_counts()
     hub.after(_AGAIN_S)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     assert hub.shipping.trouble == ""
 
 
@@ -164,7 +164,7 @@ def test_what_was_carried_here_from_another_host_counts_as_a_folders(
 
     hub.after(_SCAN_S)
 
-    assert [each.is_shipped for each in parts.ledger.registry.all()] == [True]
+    assert [each.is_shipped for each in parts.event_log.registry.all()] == [True]
 
 
 def test_events_between_a_cut_spool_and_its_mark_become_one_gap(parts: HubParts, folders: Folders):
@@ -178,9 +178,9 @@ def test_events_between_a_cut_spool_and_its_mark_become_one_gap(parts: HubParts,
     os.truncate(segment, segment.stat().st_size // 2)
 
     assert _Shipping(parts, folders).after(_SCAN_S) == last_seq
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
-    (record,) = parts.ledger.registry.all()
+    (record,) = parts.event_log.registry.all()
     page = parts.database.page(PageRequest(0, 100, (record.key,)))
     gap = decode_event(page.rows[-1][4])
     assert isinstance(gap, LostEvents)

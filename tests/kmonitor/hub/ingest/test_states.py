@@ -48,7 +48,9 @@ def gone_pid() -> int:
 
 def liveness_of(parts: HubParts) -> tuple[Liveness, AgentConnections]:
     sessions = AgentConnections()
-    return Liveness(parts.ledger, sessions, ProcessWatch(parts.path.parent), parts.clock), sessions
+    return Liveness(
+        parts.event_log, sessions, ProcessWatch(parts.path.parent), parts.clock
+    ), sessions
 
 
 @pytest.mark.parametrize(
@@ -88,7 +90,7 @@ def test_a_reclaim_goes_back_to_where_the_run_was(parts: HubParts):
         t_s=4.0,
         action="reload",
         ok=True,
-        asked_by="me",
+        requested_by="me",
         fit=1,
         epoch=2,
         seconds=0.5,
@@ -188,7 +190,7 @@ def test_a_dead_process_whose_session_is_still_there_is_lost_and_the_session_end
 ):
     record = parts.started_run(pid=gone_pid)
     liveness, sessions = liveness_of(parts)
-    sessions.add(AgentConnection(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
+    sessions.add(AgentConnection(b"a", record.run, record.session, 0.0, parts.clock.monotonic_s()))
     liveness.is_settled = lambda one: sessions.of_run(one.run) is None
 
     parts.clock.move(2.0)
@@ -243,7 +245,7 @@ def test_a_process_that_took_over_a_run_keeps_it_until_it_tells_its_pid(
 def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
     record = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
     liveness, sessions = liveness_of(parts)
-    sessions.add(AgentConnection(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s()))
+    sessions.add(AgentConnection(b"a", record.run, record.session, 0.0, parts.clock.monotonic_s()))
     parts.take(record, FIT)
 
     parts.clock.move(12.0)
@@ -257,7 +259,7 @@ def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
 def test_a_silent_run_that_is_heard_again_goes_on(parts: HubParts):
     record = parts.started_run(pid=os.getpid(), started_wall_s=time.time())
     liveness, sessions = liveness_of(parts)
-    session = AgentConnection(b"a", record.run, record.boot, 0.0, parts.clock.monotonic_s())
+    session = AgentConnection(b"a", record.run, record.session, 0.0, parts.clock.monotonic_s())
     sessions.add(session)
     parts.take(record, FIT)
     parts.clock.move(12.0)
@@ -307,8 +309,8 @@ def test_a_private_run_whose_host_cannot_be_recognised_stays_silent(
 
 def private_run(parts: HubParts, pid: int, *, salt: bytes) -> RunRecord:
     """A run whose process told its host as a private one does."""
-    boot = new_id()
-    return parts.started_run(pid=pid, boot=boot, host=host_pseudonym(salt, boot))
+    session = new_id()
+    return parts.started_run(pid=pid, session=session, host=host_pseudonym(salt, session))
 
 
 def test_a_pid_that_was_taken_over_is_not_the_run(parts: HubParts):
@@ -329,13 +331,13 @@ def test_states_survive_a_restart_of_the_hub(parts: HubParts, gone_pid: int):
     liveness, _ = liveness_of(parts)
     parts.clock.move(7.0)
     liveness.judge_all()
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     parts.reopen()
     liveness, _ = liveness_of(parts)
     liveness.judge_all()
 
-    registry = parts.ledger.registry
+    registry = parts.event_log.registry
     states = {run: record.state for run in (lost.run, silent.run) if (record := registry.get(run))}
     assert states == {lost.run: "lost", silent.run: "silent"}
 
@@ -349,7 +351,7 @@ def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int
         liveness, _ = liveness_of(parts)
         parts.clock.move(2.0)
         liveness.judge_all()
-        assert parts.ledger.commit()
+        assert parts.event_log.commit()
         parts.reopen()
 
     def rows_of(run: RunRecord, cursor: int = 0) -> list[str]:
@@ -361,12 +363,12 @@ def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int
     assert rows_of(record) == ["SessionStarted", "lost"]
     assert rows_of(ended) == ["SessionStarted", "SessionEnded"]
     told = parts.database.head
-    again = parts.ledger.registry.get(record.run)
+    again = parts.event_log.registry.get(record.run)
     assert again is not None
     assert (again.state, again.accepted) == ("lost", 1)
 
     parts.take(again, FIT, SessionEnded(t_s=2.0, why="finished"))
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
     assert rows_of(record) == ["SessionStarted", "lost", "FitStarted", "SessionEnded"]
     assert rows_of(record, told) == ["FitStarted", "SessionEnded"]
@@ -375,13 +377,13 @@ def test_a_loss_is_told_once_among_the_run_s_rows(parts: HubParts, gone_pid: int
 @on_both_stores
 def test_changes_told_before_a_crash_are_told_again(parts: HubParts):
     record = parts.started_run(pid=os.getpid())
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     parts.take(record, FIT)
-    told = parts.ledger.registry.change  # a desktop has seen this, the disk has not
+    told = parts.event_log.registry.change  # a desktop has seen this, the disk has not
 
     parts.reopen()
 
-    again, more = parts.ledger.registry.changed_since(told)
+    again, more = parts.event_log.registry.changed_since(told)
     assert [r.run for r in again] == [record.run]
     assert not more
 
@@ -390,24 +392,24 @@ def test_a_boot_after_the_wall_clock_jumped_back_does_not_go_back_in_run_time(pa
     record = parts.started_run(pid=1)
     parts.take(record, Sample(t_s=50.0))
     earlier = SessionStarted(
-        t_s=0.0, boot=new_id(), name="net", host="h", pid=2, started_wall_s=1.8e9 - 3600
+        t_s=0.0, session=new_id(), name="net", host="h", pid=2, started_wall_s=1.8e9 - 3600
     )
 
     parts.take(record, earlier, Sample(t_s=1.0))
 
-    assert record.boot_offset_s == 50.0
+    assert record.session_offset_s == 50.0
     assert record.last_t_s == 51.0
 
 
 def test_pages_of_runs_are_followed_to_the_end(parts: HubParts):
     for _ in range(450):
         parts.started_run(pid=1)
-    ledger: HubEventLog = parts.ledger
+    log: HubEventLog = parts.event_log
 
     seen: list[str] = []
     change, more = 0, True
     while more:
-        page, more = ledger.registry.changed_since(change)
+        page, more = log.registry.changed_since(change)
         seen += [record.run for record in page]
         change = page[-1].change
 
@@ -417,13 +419,13 @@ def test_pages_of_runs_are_followed_to_the_end(parts: HubParts):
 def test_a_run_begun_with_a_gap_takes_name_actions_and_versions_from_its_first_event(
     parts: HubParts,
 ):
-    record = parts.ledger.registry.get_or_add(new_id())
-    origin = Origin("boot1", "here", 7, 0, 1.8e9)
-    parts.ledger.append_gap(record, 40, origin)
+    record = parts.event_log.registry.get_or_add(new_id())
+    origin = Origin("session1", "here", 7, 0, 1.8e9)
+    parts.event_log.append_gap(record, 40, origin)
     parts.take(record, FitStarted(t_s=5.0, fit=1, model="net", epochs=2, steps=30))
     started = SessionStarted(
         t_s=0.0,
-        boot="boot1",
+        session="session1",
         name="net",
         host="here",
         pid=7,

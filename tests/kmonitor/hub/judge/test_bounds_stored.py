@@ -77,10 +77,10 @@ class Asked:
         self.series = SeriesThread(reader, lambda: None)
         self.verdicts = JudgeThread(reader, lambda: None)
         self.views = ViewerService(
-            parts.ledger, self.series, parts.faults, parts.clock, self._send
+            parts.event_log, self.series, parts.faults, parts.clock, self._send
         )
         self.views.judges = self.verdicts
-        self._judging = JudgeDispatcher(parts.ledger, self.verdicts, parts.faults, self._send)
+        self._judging = JudgeDispatcher(parts.event_log, self.verdicts, parts.faults, self._send)
         self.series.start()
         self.verdicts.start()
 
@@ -118,21 +118,23 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str, str]:
         parts.take(record, EpochStarted(t_s=0.6, fit=1, epoch=0))
         parts.take(record, *(Sample(t_s=1.0 + n, fit=1, ram_bytes=2.0**30 + n) for n in range(40)))
         parts.take(record, EpochEnded(t_s=50.0, fit=1, epoch=0, seconds=49.0, logs={"loss": 1.0}))
-        parts.ledger.notify(record, 51.0, "info", "own", "a row of the hub's own")
+        parts.event_log.notify(record, 51.0, "info", "own", "a row of the hub's own")
         runs.append(record)
     gone = runs.pop()
     for record in runs:
-        asked = CommandRequest(ask=1, id=new_id(), run=record.run, name="save", boot=record.boot)
-        parts.ledger.command_queue.add(asked, 1.8e9)
-        parts.ledger.audit("this user", "note", record.run, "net", "done")
-    parts.ledger.commit()
+        asked = CommandRequest(
+            request_id=1, id=new_id(), run=record.run, name="save", session=record.session
+        )
+        parts.event_log.command_queue.add(asked, 1.8e9)
+        parts.event_log.audit("this user", "note", record.run, "net", "done")
+    parts.event_log.commit()
     with closing(parts.database.open_reader()) as reader:
         for record in runs:
             block = next_block(reader, record.key, 20)
             assert block is not None
-            parts.ledger.add_block(block)
-    parts.ledger.registry.delete(gone)
-    parts.ledger.commit()
+            parts.event_log.add_block(block)
+    parts.event_log.registry.delete(gone)
+    parts.event_log.commit()
     parts.database.close()
     return folder, runs[0].run, runs[1].run
 
@@ -190,18 +192,20 @@ def test_a_cell_of_one_run_ends_nothing_and_hides_no_other(
             asked.close()
         told = parts.faults.fault_counts()
     with reopened(tmp_path / "copy") as parts:
-        assert parts.ledger.registry.get(sound) is not None
+        assert parts.event_log.registry.get(sound) is not None
 
     assert not [name for name in told if name in {"view", "view: run", "event", "answer"}]
 
 
 def _see_everything(asked: Asked, run: str, *, is_spoilt: bool = False) -> None:
-    runs = asked.answer(RunsRequest(ask=1))
-    rows = asked.answer(RowsRequest(ask=2, cursor=0, runs=[run]))
-    all_rows = asked.answer(RowsRequest(ask=3, cursor=0))
-    kinds = asked.answer(RowsRequest(ask=4, cursor=0, runs=[run], kinds=["sample", "epoch_end"]))
-    series = asked.answer(SeriesRequest(ask=5, run=run, columns=["ram_bytes", "log:loss"]))
-    asked.answer(VerdictsRequest(ask=6, run=run))
+    runs = asked.answer(RunsRequest(request_id=1))
+    rows = asked.answer(RowsRequest(request_id=2, cursor=0, runs=[run]))
+    all_rows = asked.answer(RowsRequest(request_id=3, cursor=0))
+    kinds = asked.answer(
+        RowsRequest(request_id=4, cursor=0, runs=[run], kinds=["sample", "epoch_end"])
+    )
+    series = asked.answer(SeriesRequest(request_id=5, run=run, columns=["ram_bytes", "log:loss"]))
+    asked.answer(VerdictsRequest(request_id=6, run=run))
 
     assert isinstance(runs, RunsReply)
     assert isinstance(all_rows, RowsReply)
@@ -219,12 +223,12 @@ def _see_everything(asked: Asked, run: str, *, is_spoilt: bool = False) -> None:
 
 def _go_on(parts: HubParts, run: str) -> None:
     """The training of a run goes on, and what it sends is stored."""
-    ledger = parts.ledger
-    record = ledger.registry.get_or_add(run)
+    event_log = parts.event_log
+    record = event_log.registry.get_or_add(run)
     before = record.accepted
     parts.take(record, Sample(t_s=60.0, fit=1, ram_bytes=2.0**30))
-    ledger.notify(record, 61.0, "info", "own", "one more of the hub's own")
-    ledger.audit("this user", "note", run, "net", "done")
+    event_log.notify(record, 61.0, "info", "own", "one more of the hub's own")
+    event_log.audit("this user", "note", run, "net", "done")
 
-    assert ledger.commit()
+    assert event_log.commit()
     assert record.accepted == min(before + 1, record.accepted)

@@ -31,10 +31,10 @@ def stored(parts: HubParts, connection: StoreConnection) -> RunRecord:
     """A leaking run of 45 epochs, of whose 90 samples 80 are packed."""
     record = parts.started_run(pid=1)
     parts.take(record, *events_of(LEAK, 45))
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     while (block := next_block(connection, record.key, N_BLOCK)) is not None:
-        parts.ledger.add_block(block)
-        assert parts.ledger.commit()
+        parts.event_log.add_block(block)
+        assert parts.event_log.commit()
     return record
 
 

@@ -268,9 +268,9 @@ def test_an_alarm_stands_over_a_restart_with_the_evidence_of_before():
     grows = Growing(ram_mib=8.0, traces=2, retained=2)
     judge, _ = _judged(events_of(grows, 30))
     (before,) = _of(judge.newest_verdicts(), "ram")
-    boot = SessionStarted(t_s=0.0, boot="b", name="n", host="h", pid=1, started_wall_s=1.0)
+    session = SessionStarted(t_s=0.0, session="b", name="n", host="h", pid=1, started_wall_s=1.0)
 
-    _, told = _judged([boot, *events_of(Growing(), 4, first=30)], judge)
+    _, told = _judged([session, *events_of(Growing(), 4, first=30)], judge)
 
     (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.state, now.from_s, now.forecast) == ("suspected", before.from_s, None)

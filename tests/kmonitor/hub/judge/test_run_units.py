@@ -76,7 +76,9 @@ def test_only_a_reload_that_worked_begins_anew(*, ok: bool):
 
     units.add(
         30.0,
-        ActionRecord(t_s=30.0, action="reload", ok=ok, asked_by="x", fit=1, epoch=2, seconds=1),
+        ActionRecord(
+            t_s=30.0, action="reload", ok=ok, requested_by="x", fit=1, epoch=2, seconds=1
+        ),
     )
 
     assert len(units.completed[UnitKind.EPOCH]) == (0 if ok else 3)
@@ -85,7 +87,7 @@ def test_only_a_reload_that_worked_begins_anew(*, ok: bool):
 def test_a_new_process_begins_anew_and_goes_on_counting():
     units = _units(*events_of(Growing(), 3))
     units.add(
-        30.0, SessionStarted(t_s=0.0, boot="b", name="n", host="h", pid=1, started_wall_s=1.0)
+        30.0, SessionStarted(t_s=0.0, session="b", name="n", host="h", pid=1, started_wall_s=1.0)
     )
 
     for event in events_of(Growing(), 1, first=3):

@@ -30,12 +30,12 @@ WORDS = "no step for 21 s within an epoch, where the longest pause was 1 s"
 @pytest.fixture
 def run(parts: HubParts) -> Iterator[RunRecord]:
     """Trains since 30 s, a step each second, and hangs from then on."""
-    parts.ledger.listeners.append(StallMonitor(parts.ledger).on_event)
+    parts.event_log.listeners.append(StallMonitor(parts.event_log).on_event)
     record = parts.started_run(pid=1)
     parts.take(record, FitStarted(t_s=0.0, fit=1, model="net", epochs=3, steps=1000))
     parts.take(record, *(at(second, second) for second in range(1, 31)))
     yield record
-    parts.ledger.listeners.clear()
+    parts.event_log.listeners.clear()
 
 
 def at(t_s: float, step: int, *, epoch: int = 0) -> Event:
@@ -47,7 +47,7 @@ def hang(parts: HubParts, run: RunRecord, from_s: int = 31, seconds: int = 21) -
 
 
 def notices(parts: HubParts, run: RunRecord) -> list[Notice]:
-    parts.ledger.commit()
+    parts.event_log.commit()
     page = parts.database.page(PageRequest(0, 1000, (run.key,), ("notice",)))
     found = [decode_event(row[4]) for row in page.rows]
     return [event for event in found if isinstance(event, Notice)]
@@ -104,7 +104,7 @@ def test_after_an_action_the_step_that_is_traced_anew_is_awaited(parts: HubParts
     crossed = LimitCrossed(t_s=30.5, metric="ram", action="reload", value=2.0, threshold=1.0)
     before = Footprint()
     done = ActionRecord(
-        t_s=31.5, action="reload", ok=True, asked_by="limit", fit=1, epoch=0, seconds=1.0,
+        t_s=31.5, action="reload", ok=True, requested_by="limit", fit=1, epoch=0, seconds=1.0,
         before=before,
     )  # fmt: skip
     parts.take(run, crossed, done)
@@ -146,10 +146,10 @@ def test_a_run_that_ends_or_sends_nothing_is_told_by_that(parts: HubParts, run: 
 
 def test_another_hub_keeps_what_was_told_until_a_step_is_made(parts: HubParts, run: RunRecord):
     hang(parts, run)
-    parts.ledger.commit()
+    parts.event_log.commit()
     parts.reopen()
-    parts.ledger.listeners[:] = [StallMonitor(parts.ledger).on_event]
-    record = parts.ledger.registry.get(run.run)
+    parts.event_log.listeners[:] = [StallMonitor(parts.event_log).on_event]
+    record = parts.event_log.registry.get(run.run)
     assert record is not None
 
     hang(parts, record, from_s=52)
@@ -160,7 +160,7 @@ def test_another_hub_keeps_what_was_told_until_a_step_is_made(parts: HubParts, r
 
 
 def test_an_epoch_tells_how_many_steps_it_has(parts: HubParts):
-    parts.ledger.listeners.append(StallMonitor(parts.ledger).on_event)
+    parts.event_log.listeners.append(StallMonitor(parts.event_log).on_event)
     record = parts.started_run(pid=1)
     parts.take(record, FitStarted(t_s=0.0, fit=1, model="net"))
     parts.take(record, *(at(second, second) for second in range(1, 31)))

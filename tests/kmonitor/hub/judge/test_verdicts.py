@@ -25,21 +25,24 @@ LEAK = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
 
 
 class Bench:
-    """Ledger, desk and what is between them; `sent` is what desktops were told."""
+    """Event log, desk and what is between them; `sent` is what desktops were told."""
 
     def __init__(self, parts: HubParts) -> None:
         self.parts = parts
         self.desk = JudgeThread(parts.database.open_reader, lambda: None)
         self.sent: list[tuple[bytes, msgspec.Struct]] = []
         self.judging = JudgeDispatcher(
-            parts.ledger, self.desk, parts.faults, lambda who, told: self.sent.append((who, told))
+            parts.event_log,
+            self.desk,
+            parts.faults,
+            lambda who, told: self.sent.append((who, told)),
         )
         self.record = parts.started_run(pid=1)
 
     def take(self, *events: Event) -> None:
         """Store events and have the run looked at."""
         self.parts.take(self.record, *events)
-        assert self.parts.ledger.commit()
+        assert self.parts.event_log.commit()
         self.judging.after_commit()
 
     def until(self, condition: Callable[[], object], what: str) -> None:
@@ -47,7 +50,7 @@ class Bench:
 
         def look() -> object:
             self.judging.dispatch_results()
-            assert self.parts.ledger.commit()
+            assert self.parts.event_log.commit()
             return condition()
 
         wait_until(look, what=what)
@@ -90,7 +93,7 @@ def test_a_verdict_takes_no_number_of_the_agents(bench: Bench):
     assert bench.record.accepted == accepted + n_events
     assert all(seq < 0 for seq, _ in bench.verdicts())
     bench.parts.reopen()
-    again = bench.parts.ledger.registry.get(bench.record.run)
+    again = bench.parts.event_log.registry.get(bench.record.run)
     assert again is not None
     assert again.accepted == accepted + n_events
     assert again.verdicts["ram"] == "suspected"
@@ -106,17 +109,17 @@ def test_a_verdict_of_a_training_is_refused():
 def test_a_run_that_was_never_judged_is_judged_when_asked(bench: Bench):
     # As a hub without judgement has left it.
     bench.parts.take(bench.record, *events_of(LEAK, 40), SessionEnded(t_s=401.0, why="finished"))
-    assert bench.parts.ledger.commit()
+    assert bench.parts.event_log.commit()
     bench.desk.start()
 
     assert bench.desk.add_request(
-        b"who", VerdictsRequest(ask=7, run=bench.record.run), bench.record.key
+        b"who", VerdictsRequest(request_id=7, run=bench.record.run), bench.record.key
     )
     bench.until(lambda: bench.sent, "an answer")
 
     ((who, told),) = bench.sent
     assert isinstance(told, VerdictsReply)
-    assert (who, told.ask) == (b"who", 7)
+    assert (who, told.request_id) == (b"who", 7)
     assert [(one.metric, one.state) for one in told.verdicts] == [
         ("ram", "suspected"),
         ("graph", "suspected"),
@@ -125,13 +128,15 @@ def test_a_run_that_was_never_judged_is_judged_when_asked(bench: Bench):
 
 
 def test_a_run_without_an_epoch_has_no_verdict(bench: Bench):
-    assert bench.parts.ledger.commit()
+    assert bench.parts.event_log.commit()
     bench.desk.start()
 
-    bench.desk.add_request(b"who", VerdictsRequest(ask=1, run=bench.record.run), bench.record.key)
+    bench.desk.add_request(
+        b"who", VerdictsRequest(request_id=1, run=bench.record.run), bench.record.key
+    )
     bench.until(lambda: bench.sent, "an answer")
 
-    assert bench.sent == [(b"who", VerdictsReply(ask=1, run=bench.record.run))]
+    assert bench.sent == [(b"who", VerdictsReply(request_id=1, run=bench.record.run))]
 
 
 def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
@@ -145,7 +150,7 @@ def test_a_fault_of_the_judgement_is_counted_and_the_next_look_works(
         bench.desk.start()
         bench.take(*events_of(LEAK, 40))
         bench.desk.add_request(
-            b"who", VerdictsRequest(ask=3, run=bench.record.run), bench.record.key
+            b"who", VerdictsRequest(request_id=3, run=bench.record.run), bench.record.key
         )
         bench.until(lambda: bench.sent, "an answer")
         bench.until(
@@ -178,7 +183,7 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
     begun: list[int] = []
     monkeypatch.setattr(judge_thread, "read_packed", lambda _c, key, _j: begun.append(key))
     runs = [bench.parts.started_run(pid=1) for _ in range(1000)]
-    assert bench.parts.ledger.commit()
+    assert bench.parts.event_log.commit()
     for record in runs:
         bench.desk.schedule_run(record.run, record.key)
     bench.desk.start()
@@ -186,7 +191,7 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
 
     for record in runs:
         bench.desk.schedule_run(record.run, record.key)
-    bench.desk.add_request(b"last", VerdictsRequest(ask=1, run=runs[0].run), runs[0].key)
+    bench.desk.add_request(b"last", VerdictsRequest(request_id=1, run=runs[0].run), runs[0].key)
     wait_until(lambda: bench.desk.has_found, what="it is answered")
 
     assert len(begun) == len(runs)
@@ -196,16 +201,16 @@ def test_verdicts_of_a_run_that_was_deleted_go_nowhere(bench: Bench):
     bench.desk.start()
     bench.take(*events_of(LEAK, 40))
     wait_until(lambda: bench.desk.has_found, what="something is found")
-    bench.parts.ledger.registry.delete(bench.record)
+    bench.parts.event_log.registry.delete(bench.record)
 
     bench.judging.dispatch_results()
 
-    assert bench.parts.ledger.commit()
+    assert bench.parts.event_log.commit()
     assert bench.verdicts() == []
 
 
 def test_a_record_of_an_earlier_version_has_no_marks():
-    body = msgspec.msgpack.encode({"key": 1, "run": "r", "boot": "b", "host": "h"})
+    body = msgspec.msgpack.encode({"key": 1, "run": "r", "session": "b", "host": "h"})
 
     assert msgspec.msgpack.decode(body, type=RunRecord).summary().verdicts == {}
 

@@ -26,7 +26,7 @@ collector = otlp_collector.collector
 @pytest.fixture
 def laid(parts: HubParts) -> SnapshotHolder:
     book = RunMetricsStore()
-    parts.ledger.listeners.append(book.on_event)
+    parts.event_log.listeners.append(book.on_event)
     record = parts.started_run(pid=1)
     parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))
     return shelf(book, [record])

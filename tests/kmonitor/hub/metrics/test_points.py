@@ -30,11 +30,11 @@ MIB = 2.0**20
 
 @pytest.fixture
 def book(parts: HubParts) -> Iterator[RunMetricsStore]:
-    """Hears what the ledger takes."""
+    """Hears what the log takes."""
     book = RunMetricsStore()
-    parts.ledger.listeners.append(book.on_event)
+    parts.event_log.listeners.append(book.on_event)
     yield book
-    parts.ledger.listeners.clear()
+    parts.event_log.listeners.clear()
 
 
 def run_of(parts: HubParts, **sample: float) -> RunRecord:
@@ -50,7 +50,7 @@ def reclaim(action: str, *, ok: bool = True, freed: float = 0.0) -> ActionRecord
         t_s=2.0,
         action=action,  # type: ignore[arg-type]
         ok=ok,
-        asked_by="script",
+        requested_by="script",
         fit=1,
         epoch=0,
         seconds=0.5,
@@ -137,9 +137,9 @@ def test_logs_are_those_of_the_last_epoch_up_to_a_number(parts: HubParts, book: 
 
 def test_runs_beyond_the_bound_are_left_out_and_counted(parts: HubParts, book: RunMetricsStore):
     records = [parts.started_run(pid=1, started_wall_s=1.8e9 + n) for n in range(MOST_RUNS + 3)]
-    parts.ledger.registry.mark_changed(records[0])  # what changes does not push others out
+    parts.event_log.registry.mark_changed(records[0])  # what changes does not push others out
 
-    found = snapshot(book, parts.ledger.registry.all())
+    found = snapshot(book, parts.event_log.registry.all())
     assert {run.run for run in found.runs} == {record.run for record in records[3:]}
     assert told(found)["kmonitor_runs_left_out",] == 3
 

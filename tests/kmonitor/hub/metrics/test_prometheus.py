@@ -31,7 +31,7 @@ OPEN = "application/openmetrics-text; version=1.0.0"
 @pytest.fixture
 def page(parts: HubParts) -> Iterator[PrometheusPage]:
     book = RunMetricsStore()
-    parts.ledger.listeners.append(book.on_event)
+    parts.event_log.listeners.append(book.on_event)
     record = parts.started_run(pid=1)
     record.name = 'a "quoted"\\\nname'
     parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))

@@ -22,14 +22,14 @@ def ended_run(parts: HubParts, samples: int = 10) -> RunRecord:
     record = parts.started_run(pid=os.getpid())
     parts.take(record, *(sample(n) for n in range(samples)), SessionEnded(t_s=9.0, why="finished"))
     parts.clock.move(0.1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     return record
 
 
 def kept_by(parts: HubParts, keep: Keep) -> Retention:
     doubt = WallClockCheck(parts.clock, parts.folders.database)
     may_go = lambda record: record.note == "abandoned"  # noqa: E731 - one line of what it asks
-    return Retention(parts.ledger, keep, parts.clock, may_go, doubt)
+    return Retention(parts.event_log, keep, parts.clock, may_go, doubt)
 
 
 def let_pass(parts: HubParts, days: int) -> None:
@@ -46,14 +46,14 @@ def settle(parts: HubParts, retention: Retention) -> int:
         parts.clock.move(0.1)
         before = retention.removed
         retention.step()
-        parts.ledger.commit()
+        parts.event_log.commit()
         if not parts.database.sweep() and retention.removed == before:
             return n
     raise AssertionError("it never settled")
 
 
 def names(parts: HubParts) -> set[str]:
-    return {record.run for record in parts.ledger.registry.all()}
+    return {record.run for record in parts.event_log.registry.all()}
 
 
 def test_without_a_bound_everything_stays(parts: HubParts):
@@ -106,13 +106,13 @@ def test_no_run_goes_for_a_clock_that_stepped(parts: HubParts, caplog: pytest.Lo
 @on_both_stores
 def test_above_the_size_the_oldest_go_until_it_fits(parts: HubParts):
     runs = [ended_run(parts, samples=2000) for _ in range(5)]
-    full = parts.ledger.used_bytes
+    full = parts.event_log.used_bytes
 
     retention = kept_by(parts, Keep(n_bytes=full // 2))
     settle(parts, retention)
 
     left = names(parts)
-    assert parts.ledger.used_bytes <= full // 2
+    assert parts.event_log.used_bytes <= full // 2
     assert 1 <= len(left) < 5
     assert left == {run.run for run in runs[-len(left) :]}
 
@@ -173,7 +173,7 @@ def test_what_is_kept_stands_in_the_settings(folders: Folders):
 
 
 def condition_of(parts: HubParts, folders: Folders, retention: Retention) -> HubHealth:
-    return HubHealth(folders, parts.ledger, retention, is_fixed=False)
+    return HubHealth(folders, parts.event_log, retention, is_fixed=False)
 
 
 def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said(
@@ -219,7 +219,7 @@ def test_bounds_of_the_command_line_count_whatever_the_settings_say(
 ):
     save_keep(folders, Keep(days=30))
     retention = kept_by(parts, Keep(days=7))
-    condition = HubHealth(folders, parts.ledger, retention, is_fixed=True)
+    condition = HubHealth(folders, parts.event_log, retention, is_fixed=True)
     (folders.settings / KEEP_NAME).write_bytes(b"\xff")
 
     condition.refresh()
@@ -229,8 +229,8 @@ def test_bounds_of_the_command_line_count_whatever_the_settings_say(
 
 @on_both_stores
 def test_a_run_tells_about_how_much_it_takes(parts: HubParts):
-    before = parts.ledger.used_bytes
+    before = parts.event_log.used_bytes
     record = ended_run(parts, samples=5000)
-    grown = parts.ledger.used_bytes - before
+    grown = parts.event_log.used_bytes - before
 
     assert 0.7 < record.summary().stored_bytes / grown < 1.3

@@ -21,9 +21,9 @@ def _training() -> RunRecord:
     return record
 
 
-def _boot(boot: str, wall_s: float) -> SessionStarted:
+def _boot(session: str, wall_s: float) -> SessionStarted:
     return SessionStarted(
-        t_s=0.0, boot=boot, name="run", host="host", pid=5, started_wall_s=wall_s
+        t_s=0.0, session=session, name="run", host="host", pid=5, started_wall_s=wall_s
     )
 
 
@@ -32,7 +32,9 @@ def test_a_run_killed_for_want_of_memory_has_failed_and_says_why():
 
     apply_event(
         record,
-        SessionDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", why="out of memory: x"),
+        SessionDied(
+            t_s=9.0, session="one", how="memory", signal="SIGKILL", why="out of memory: x"
+        ),
     )
 
     told = record.summary()
@@ -48,7 +50,8 @@ def test_a_signal_that_was_asked_for_interrupts(*, asked: bool, state: str):
     record = _training()
 
     apply_event(
-        record, SessionDied(t_s=9.0, boot="one", how="signal", signal="SIGTERM", asked=asked)
+        record,
+        SessionDied(t_s=9.0, session="one", how="signal", signal="SIGTERM", is_requested=asked),
     )
 
     assert (record.summary().state, record.summary().cause) == (state, "SIGTERM")
@@ -57,7 +60,7 @@ def test_a_signal_that_was_asked_for_interrupts(*, asked: bool, state: str):
 def test_ctrl_c_is_the_users_whoever_it_was_sent_to():
     record = _training()
 
-    apply_event(record, SessionDied(t_s=9.0, boot="one", how="signal", signal="SIGINT"))
+    apply_event(record, SessionDied(t_s=9.0, session="one", how="signal", signal="SIGINT"))
 
     assert record.summary().state == "interrupted"
 
@@ -92,7 +95,7 @@ def test_a_resumed_run_that_dies_before_its_next_epoch_keeps_the_last_one(initia
     record = _training()
     apply_event(record, EpochEnded(t_s=8.0, fit=1, epoch=3, steps=50, seconds=2.0))
     apply_event(
-        record, SessionDied(t_s=9.0, boot="one", how="memory", signal="SIGKILL", supervisor=7)
+        record, SessionDied(t_s=9.0, session="one", how="memory", signal="SIGKILL", supervisor=7)
     )
     apply_event(record, _boot("two", 130.0))
 
@@ -100,7 +103,7 @@ def test_a_resumed_run_that_dies_before_its_next_epoch_keeps_the_last_one(initia
         record,
         FitStarted(t_s=2.0, fit=1, model="model", epochs=9, steps=50, initial_epoch=initial_epoch),
     )
-    apply_event(record, SessionDied(t_s=3.0, boot="two", how="memory", signal="SIGKILL"))
+    apply_event(record, SessionDied(t_s=3.0, session="two", how="memory", signal="SIGKILL"))
 
     told = record.summary()
     assert (told.state, told.epoch, told.epochs, told.step) == ("failed", 3, 9, 50)
@@ -120,7 +123,7 @@ def test_a_crash_that_is_resumed_is_no_end():
 
     apply_event(
         record,
-        SessionDied(t_s=9.0, boot="one", how="signal", signal="SIGSEGV", supervisor=7, why="y"),
+        SessionDied(t_s=9.0, session="one", how="signal", signal="SIGSEGV", supervisor=7, why="y"),
     )
 
     assert (record.state, record.supervisor) == ("starting", 7)
@@ -134,7 +137,7 @@ def test_the_exception_that_a_process_told_of_says_more_than_its_status():
     )
 
     apply_event(
-        record, SessionDied(t_s=9.0, boot="one", how="status", status=1, why="exit status 1")
+        record, SessionDied(t_s=9.0, session="one", how="status", status=1, why="exit status 1")
     )
 
     assert record.summary().state_why == "ValueError: bad"

@@ -16,7 +16,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 
 BOOT = SessionStarted(
-    t_s=0.0, boot="b", name="train.py", host="h", pid=5, started_wall_s=1.0, study="s1", folds=5
+    t_s=0.0, session="b", name="train.py", host="h", pid=5, started_wall_s=1.0, study="s1", folds=5
 )
 
 
@@ -24,7 +24,7 @@ def test_a_study_tells_how_far_its_folds_are():
     record = RunRecord(key=1, run="s1")
     apply_event(record, BOOT)
     apply_event(record, StudyStarted(t_s=0.1, function="train.py:train", folds=5))
-    apply_event(record, FoldStarted(t_s=1.0, fold=0, attempt=1, began_wall_s=2.0))
+    apply_event(record, FoldStarted(t_s=1.0, fold=0, attempt=1, started_wall_s=2.0))
     apply_event(record, FoldProgress(t_s=2.0, fold=0, attempt=1, seconds=1.0))
     tally = StudyTally(over=1, finished=1)
 

@@ -34,13 +34,13 @@ class Pair:
     def __init__(self, folder: Path, url: str) -> None:
         self.one = HubParts(folder / "one", url)
         self.other = HubParts(folder / "other", url)
-        self._watch = TeamRuns(self.one.ledger, self.one.clock, every_s=0.01)
+        self._watch = TeamRuns(self.one.event_log, self.one.clock, every_s=0.01)
         self._watch.start()
 
     def look(self) -> list[str]:
         """Names of the other hubs' runs that the first one shows."""
         self._watch.apply_found()
-        return [record.name for record in self.one.ledger.registry.others()]
+        return [record.name for record in self.one.event_log.registry.others()]
 
     def close(self) -> None:
         """Let go of both."""
@@ -62,23 +62,23 @@ def pair(tmp_path: Path, team_url: str) -> Iterator[Pair]:
 def test_a_hub_begins_with_its_own_runs_only(pair: Pair):
     for parts in (pair.one, pair.other):
         parts.started_run(pid=1)
-        assert parts.ledger.commit()
-    ours = {record.run for record in pair.one.ledger.registry.all()}
+        assert parts.event_log.commit()
+    ours = {record.run for record in pair.one.event_log.registry.all()}
 
     pair.one.reopen()
 
-    assert {record.run for record in pair.one.ledger.registry.all()} == ours
+    assert {record.run for record in pair.one.event_log.registry.all()} == ours
     assert pair.one.database.head != pair.other.database.head
 
 
 def test_runs_of_another_hub_are_shown_and_cannot_be_changed(pair: Pair):
     theirs = pair.other.started_run(pid=1)
-    assert pair.other.ledger.commit()
+    assert pair.other.event_log.commit()
     wait_until(lambda: pair.look() == ["net"])
-    registry = pair.one.ledger.registry
+    registry = pair.one.event_log.registry
 
-    told = EditService(pair.one.ledger).apply_edit(
-        "me", EditRequest(ask=1, run=theirs.run, delete=True)
+    told = EditService(pair.one.event_log).apply_edit(
+        "me", EditRequest(request_id=1, run=theirs.run, delete=True)
     )
 
     assert isinstance(told, ErrorMessage)
@@ -95,19 +95,19 @@ def test_runs_of_another_hub_are_shown_and_cannot_be_changed(pair: Pair):
 
 def test_what_another_hub_changes_and_deletes_is_told(pair: Pair):
     theirs = pair.other.started_run(pid=1)
-    assert pair.other.ledger.commit()
+    assert pair.other.event_log.commit()
     wait_until(lambda: pair.look() == ["net"])
-    registry = pair.one.ledger.registry
+    registry = pair.one.event_log.registry
     change = registry.change
     theirs.name = "renamed"
-    pair.other.ledger.registry.mark_changed(theirs)
-    assert pair.other.ledger.commit()
+    pair.other.event_log.registry.mark_changed(theirs)
+    assert pair.other.event_log.commit()
 
     wait_until(lambda: pair.look() == ["renamed"])
 
     assert [record.name for record in registry.changed_since(change)[0]] == ["renamed"]
-    pair.other.ledger.registry.delete(theirs)
-    assert pair.other.ledger.commit()
+    pair.other.event_log.registry.delete(theirs)
+    assert pair.other.event_log.commit()
     wait_until(lambda: not pair.look())
     assert registry.deleted_since(change) == [theirs.run]
     assert not registry.was_deleted(theirs.run)
@@ -115,9 +115,9 @@ def test_what_another_hub_changes_and_deletes_is_told(pair: Pair):
 
 def test_a_run_whose_hub_stores_nothing_more_is_silent(pair: Pair):
     pair.other.started_run(pid=1)
-    assert pair.other.ledger.commit()
+    assert pair.other.event_log.commit()
     wait_until(pair.look)
-    (shown,) = pair.one.ledger.registry.others()
+    (shown,) = pair.one.event_log.registry.others()
     assert shown.state == "starting"
 
     pair.one.clock.move(QUIET_AFTER_S + 1.0)
@@ -129,16 +129,16 @@ def test_a_run_whose_hub_stores_nothing_more_is_silent(pair: Pair):
 def test_a_run_that_goes_on_at_another_hub_is_kept_by_each_as_far_as_it_was_told(pair: Pair):
     theirs = pair.other.started_run(pid=1)
     pair.other.take(theirs, Sample(t_s=1.0))
-    assert pair.other.ledger.commit()
+    assert pair.other.event_log.commit()
     wait_until(pair.look)
 
-    ours = pair.one.ledger.registry.get_or_add(theirs.run)
-    pair.one.ledger.append(ours, [read_event_body(1, encode_event(Sample(t_s=2.0)))])
-    assert pair.one.ledger.commit()
+    ours = pair.one.event_log.registry.get_or_add(theirs.run)
+    pair.one.event_log.append(ours, [read_event_body(1, encode_event(Sample(t_s=2.0)))])
+    assert pair.one.event_log.commit()
     pair.look()
 
-    assert pair.one.ledger.registry.find(theirs.run) is ours
-    assert not pair.one.ledger.registry.others()
+    assert pair.one.event_log.registry.find(theirs.run) is ours
+    assert not pair.one.event_log.registry.others()
     for parts, record, n in ((pair.one, ours, 1), (pair.other, theirs, 2)):
         assert len(parts.database.bodies(record.key, 1, 9)) == n
 
@@ -147,13 +147,13 @@ def test_retention_removes_runs_of_its_own_hub_only(pair: Pair):
     for parts in (pair.one, pair.other):
         record = parts.started_run(pid=1)
         parts.take(record, SessionEnded(t_s=1.0, why="finished"))
-        assert parts.ledger.commit()
-    ledger, clock = pair.one.ledger, pair.one.clock
-    retention = Retention(ledger, Keep(n_bytes=1), clock, lambda _: False, WallClockCheck(clock))
+        assert parts.event_log.commit()
+    log, clock = pair.one.event_log, pair.one.clock
+    retention = Retention(log, Keep(n_bytes=1), clock, lambda _: False, WallClockCheck(clock))
 
     for _ in range(9):
         retention.step()
-        assert pair.one.ledger.commit()
+        assert pair.one.event_log.commit()
         pair.one.database.sweep()
 
     assert retention.removed == 1
@@ -169,7 +169,7 @@ def test_rows_of_runs_of_several_hubs_are_paged_to_the_end(pair: Pair):
     for parts in (pair.one, pair.other):
         record = parts.started_run(pid=1)
         parts.take(record, *(Sample(t_s=float(n)) for n in range(5)))
-        assert parts.ledger.commit()
+        assert parts.event_log.commit()
         keys.append(record.key)
     seen: list[tuple[int, int]] = []
 

@@ -48,7 +48,7 @@ class Stored:
 
 
 def read_events(parts: HubParts, run: str) -> dict[int, tuple[float, bytes]]:
-    record = parts.ledger.registry.get(run)
+    record = parts.event_log.registry.get(run)
     assert record is not None
     found: dict[int, tuple[float, bytes]] = {}
     cursor, more = 0, True
@@ -68,13 +68,13 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Stored:
         for record in records:
             parts.take(record, *(sample(n + k) for k in range(49)))
             parts.take(record, EpochEnded(t_s=n + 49.5, fit=1, epoch=n // 50, seconds=49.0))
-        assert parts.ledger.commit()
+        assert parts.event_log.commit()
     for record in records:
         stored.events[record.run] = read_events(parts, record.run)
         assert len(stored.events[record.run]) == N_EVENTS + 1
         folder = stored.spools / record.run
         folder.mkdir(parents=True, mode=0o700)
-        facts = SessionFacts(record.run, record.boot, "here", record.pid, 1.8e9)
+        facts = SessionFacts(record.run, record.session, "here", record.pid, 1.8e9)
         bodies = ((seq, body) for seq, (_, body) in stored.events[record.run].items())
         held = b"".join(encode_record(seq, body) for seq, body in bodies)
         (folder / segment_name(1)).write_bytes(segment_head(facts) + held)
@@ -116,7 +116,7 @@ def verified(stored: Stored) -> tuple[HubParts, EventVerifier]:
         except DAMAGE as exc:
             salvage(stored.path, exc)
             continue
-        verification = EventVerifier(parts.ledger, stored.spools, parts.faults, parts.clock)
+        verification = EventVerifier(parts.event_log, stored.spools, parts.faults, parts.clock)
         for _ in range(_MOST_STEPS):
             parts.clock.move(6.0)
             with suppress(*DAMAGE):

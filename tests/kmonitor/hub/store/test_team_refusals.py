@@ -89,7 +89,7 @@ def test_a_password_in_a_file_of_libpq_is_found(
     parts = HubParts(tmp_path, "postgresql://?service=team")
 
     parts.started_run(pid=1)
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     parts.database.close()
     owner = "SELECT DISTINCT tableowner FROM pg_tables WHERE schemaname = 'kmonitor'"
     assert team_server.ask(owner, name) == [("member",)]

@@ -23,7 +23,7 @@ def stored(parts: HubParts, tmp_path: Path) -> Folders:
     write_store(folders, parts.store) if parts.store else None
     record = parts.started_run(pid=os.getpid())
     parts.take(record, *(sample(n) for n in range(100)))
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
     return folders
 
 

@@ -54,14 +54,14 @@ def sampled(parts: HubParts, record: RunRecord, first: int, last: int) -> None:
     parts.take(
         record, GraphSize(t_s=float(last), fit=1, epoch=0, operations=last, traces=1, functions=1)
     )
-    assert parts.ledger.commit()
+    assert parts.event_log.commit()
 
 
 def pack_all(parts: HubParts, connection: StoreConnection, record: RunRecord) -> int:
     n = 0
     while (block := next_block(connection, record.key, N_BLOCK)) is not None:
-        parts.ledger.add_block(block)
-        assert parts.ledger.commit()
+        parts.event_log.add_block(block)
+        assert parts.event_log.commit()
         n += 1
     return n
 
@@ -124,9 +124,9 @@ def test_blocks_go_with_their_run(parts: HubParts, connection: StoreConnection):
     late = next_block(connection, record.key, N_BLOCK)
     assert late is not None
     pack_all(parts, connection, record)
-    parts.ledger.registry.delete(record)
-    parts.ledger.add_block(late)
-    assert parts.ledger.commit()
+    parts.event_log.registry.delete(record)
+    parts.event_log.add_block(late)
+    assert parts.event_log.commit()
 
     while parts.database.sweep():
         pass
@@ -143,11 +143,13 @@ class Asking:
         self.desk = SeriesThread(
             parts.database.open_reader, lambda: None, block_samples=N_BLOCK, outline_over=100
         )
-        self.packing = SamplePacker(parts.ledger, self.desk, parts.clock)
+        self.packing = SamplePacker(parts.event_log, self.desk, parts.clock)
         self.desk.start()
 
     def put(self, ask: int, record: RunRecord, *, outline: bool = False) -> None:
-        asked = SeriesRequest(ask=ask, run=record.run, columns=["ram_bytes"], outline=outline)
+        asked = SeriesRequest(
+            request_id=ask, run=record.run, columns=["ram_bytes"], outline=outline
+        )
         assert self.desk.add_request(b"%d" % ask, asked, record.key, [], record.rows)
 
     def answers(self, n: int) -> list[SeriesReply]:
@@ -187,7 +189,7 @@ class Asking:
     def step(self) -> int:
         self.packing.step()
         self.packing.store_packed()
-        assert self.parts.ledger.commit()
+        assert self.parts.event_log.commit()
         return self.packed()
 
 
@@ -225,8 +227,8 @@ def test_what_a_question_reads_is_packed_with_it(asking: Asking):
     told = asking.ask()
     blocks = asking.desk.pop_blocks()
     for block in (*blocks, *blocks):  # packed twice: stored once
-        asking.parts.ledger.add_block(block)
-    assert asking.parts.ledger.commit()
+        asking.parts.event_log.add_block(block)
+    assert asking.parts.event_log.commit()
 
     assert told.columns[0].n_raw == 33
     assert asking.packed() == 30
@@ -236,8 +238,8 @@ def test_a_block_that_does_not_follow_the_one_before_is_left_out(asking: Asking)
     asking.ask()
     _first, *others = asking.desk.pop_blocks()
     for block in others:
-        asking.parts.ledger.add_block(block)
-    assert asking.parts.ledger.commit()
+        asking.parts.event_log.add_block(block)
+    assert asking.parts.event_log.commit()
 
     assert asking.packed() == 0
     assert asking.ask().columns[0].n_raw == 33
@@ -254,7 +256,7 @@ def test_a_question_is_answered_between_the_parts_of_a_long_one(asking: Asking):
         asking.put(2, other)
     told = asking.answers(2)
 
-    assert [one.ask for one in told] == [2, 1]
+    assert [one.request_id for one in told] == [2, 1]
     assert [one.columns[0].n_raw for one in told] == [3, 133]
 
 
@@ -295,7 +297,7 @@ def test_who_waits_is_told_how_far_it_is(asking: Asking):
         ((who, working),) = asking.desk.late_replies()
     (told,) = asking.answers(1)
 
-    assert (who, working) == (b"1", ReplyPending(ask=1, done=0, of=asking.record.rows))
+    assert (who, working) == (b"1", ReplyPending(request_id=1, done=0, of=asking.record.rows))
     assert told.columns[0].n_raw == 33
     assert asking.desk.late_replies() == []
 

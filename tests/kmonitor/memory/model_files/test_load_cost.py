@@ -21,11 +21,11 @@ from kmonitor.memory.model_files.load_cost import (
 from tests.support.model_files import CONFIG, write_archive
 
 ANSWERS = {
-    "compiled": {"peak_bytes": 900, "kept_bytes": 400, "optimizer": "whole"},
-    "uncompiled": {"peak_bytes": 300, "kept_bytes": 200},
-    "weights": {"peak_bytes": 400, "kept_bytes": 200},
-    "recompiled": {"peak_bytes": 700, "kept_bytes": 400, "optimizer": "whole"},
-    "built": {"peak_bytes": 100, "kept_bytes": 100},
+    "compiled": {"peak_bytes": 900, "resident_bytes": 400, "optimizer": "whole"},
+    "uncompiled": {"peak_bytes": 300, "resident_bytes": 200},
+    "weights": {"peak_bytes": 400, "resident_bytes": 200},
+    "recompiled": {"peak_bytes": 700, "resident_bytes": 400, "optimizer": "whole"},
+    "built": {"peak_bytes": 100, "resident_bytes": 100},
 }
 
 
@@ -35,8 +35,8 @@ def tried(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     order: list[str] = []
 
     def answer(_code: str, asked: dict[str, str], kind: type, *_: object) -> Any:
-        order.append(asked["way"])
-        found = ANSWERS[asked["way"]]
+        order.append(asked["mode"])
+        found = ANSWERS[asked["mode"]]
         return kind(**{**found, "peak_bytes": found["peak_bytes"] + len(order)})
 
     monkeypatch.setattr(load_cost, "answer_of", answer)
@@ -78,8 +78,8 @@ def test_a_way_that_fails_is_not_tried_again_and_says_why(monkeypatch: pytest.Mo
     order: list[str] = []
 
     def answer(_code: str, asked: dict[str, str], kind: type, *_: object) -> Any:
-        order.append(asked["way"])
-        if asked["way"] == "weights":
+        order.append(asked["mode"])
+        if asked["mode"] == "weights":
             raise UserError("The process that loads the model ended: status -11")
         return kind(peak_bytes=1)
 
@@ -125,8 +125,8 @@ def test_memory_is_the_median_and_time_the_least(monkeypatch: pytest.MonkeyPatch
 
     [cost] = load_cost.measure(Path("m.keras"), ModelSource(), ["built"], repeats=3)
 
-    assert (cost.peak_bytes, cost.kept_bytes, cost.seconds) == (20, 20, 3.0)
+    assert (cost.peak_bytes, cost.resident_bytes, cost.seconds) == (20, 20, 3.0)
 
 
 def _told(n_bytes: int, seconds: float) -> Any:
-    return load_cost._LoadReply(peak_bytes=n_bytes, kept_bytes=n_bytes, seconds=seconds)
+    return load_cost._LoadReply(peak_bytes=n_bytes, resident_bytes=n_bytes, seconds=seconds)

@@ -32,7 +32,7 @@ NO_STEPS = events.Notice(
     text="no step for 25 s within an epoch, where the longest pause was 1 s",
 )
 FINISHED = events.SessionEnded(t_s=1.0, why="finished")
-DIED = events.SessionDied(t_s=1.0, boot="b", how="signal", signal="SIGKILL")
+DIED = events.SessionDied(t_s=1.0, session="b", how="signal", signal="SIGKILL")
 
 
 def desk(kind: AlertKind = "limit", **rule: Any) -> AlertEvaluator:
@@ -200,7 +200,9 @@ def test_a_run_that_goes_on_at_once_has_not_ended():
     tell(alerts, FINISHED)
     tell(
         alerts,
-        events.SessionStarted(t_s=1.0, boot="b2", name="x", host="h", pid=1, started_wall_s=1.0),
+        events.SessionStarted(
+            t_s=1.0, session="b2", name="x", host="h", pid=1, started_wall_s=1.0
+        ),
         1.0,
     )
 

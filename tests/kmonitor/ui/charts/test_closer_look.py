@@ -41,7 +41,7 @@ class LongRun:
         told = t_s[::step]
         column = ThinnedColumn(RAM, told.tobytes(), RAW[told.astype(int)].tobytes(), len(t_s))
         self.feed.apply_series(
-            SeriesReply(ask=len(self.asked), run="r", row=7, columns=[column], have=[RAM])
+            SeriesReply(request_id=len(self.asked), run="r", row=7, columns=[column], have=[RAM])
         )
 
     def seen(self, from_s: float, to_s: float) -> tuple[FloatArray, FloatArray]:
@@ -117,7 +117,7 @@ def test_a_stretch_that_was_refused_is_not_asked_for_at_each_repaint(run: LongRu
 
 def test_a_short_run_is_held_as_it_was(run: LongRun):
     told = SeriesReply(
-        ask=1,
+        request_id=1,
         run="s",
         row=1,
         columns=[ThinnedColumn(RAM, np.arange(9.0).tobytes(), np.ones(9).tobytes(), 9)],

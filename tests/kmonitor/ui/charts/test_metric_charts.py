@@ -78,7 +78,7 @@ class Board:
             ends = [10.0 * (n + 1) for n in range(N)]
             self.desk.apply_message(
                 SeriesReply(
-                    ask=number,
+                    request_id=number,
                     run=asked.run,
                     row=row,
                     columns=[
@@ -101,7 +101,9 @@ class Board:
             self.row += 1
             rows.append(made_up_row(self.row, event))
         self.desk.apply_message(
-            RowsReply(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
+            RowsReply(
+                request_id=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row
+            )
         )
 
     def card(self, key: str, **look: float) -> ChartCardState:
@@ -284,7 +286,7 @@ def test_a_refused_question_is_asked_again():
     [(number, asked)] = board.questions()
     assert asked.columns == ["log:loss"]
     board.answered = number + 1
-    board.desk.apply_message(ErrorMessage(code="busy", text="try again", ask=number))
+    board.desk.apply_message(ErrorMessage(code="busy", text="try again", request_id=number))
 
     board.feed.want(["log:loss"])
 

@@ -25,7 +25,7 @@ def column(name: str, t_s: list[float], values: list[float]) -> ThinnedColumn:
 
 def told(*columns: ThinnedColumn, starts: tuple = (), ends: tuple = ()) -> SeriesReply:
     return SeriesReply(
-        ask=1,
+        request_id=1,
         run="r",
         row=7,
         columns=list(columns),
@@ -92,7 +92,7 @@ def test_lost_events_and_a_new_process_break_the_line():
     store = ten_seconds()
     store.apply_event("r", 11.0, LostEvents(t_s=11.0, first=3, last=9, why="spool overflow"))
     store.apply_event("r", 20.0, Sample(t_s=20.0, ram_bytes=120.0))
-    store.apply_event("r", 30.0, boot())
+    store.apply_event("r", 30.0, session())
     store.apply_event("r", 40.0, Sample(t_s=40.0, ram_bytes=140.0))
 
     assert store.gaps("r", RAM, "seconds") == [(10.0, 20.0), (20.0, 40.0)]
@@ -252,7 +252,7 @@ def test_value_under_the_crosshair_is_the_last_one_measured():
 
 def test_no_value_is_told_before_behind_or_in_a_gap():
     store = ten_seconds()
-    store.apply_event("r", 20.0, boot())
+    store.apply_event("r", 20.0, session())
     store.apply_event("r", 30.0, Sample(t_s=30.0, ram_bytes=130.0))
 
     assert store.value_at("r", RAM, -1.0, "seconds") is None
@@ -275,5 +275,5 @@ def test_range_reaches_to_the_newest_moment_of_all_runs():
     assert store.full_range([], "epochs") == (0.0, 1.0)
 
 
-def boot() -> SessionStarted:
-    return SessionStarted(t_s=0.0, boot="b", name="run", host="h", pid=1, started_wall_s=1.0)
+def session() -> SessionStarted:
+    return SessionStarted(t_s=0.0, session="b", name="run", host="h", pid=1, started_wall_s=1.0)

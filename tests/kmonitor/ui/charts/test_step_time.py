@@ -41,7 +41,7 @@ class Charts:
         starts, ends = [10.0 * i for i in range(n + 1)], [10.0 * (i + 1) for i in range(n)]
         self.desk.apply_message(
             SeriesReply(
-                ask=number,
+                request_id=number,
                 run="run1",
                 row=50,
                 columns=[
@@ -62,7 +62,9 @@ class Charts:
         for event in events:
             self.row += 1
             rows.append(made_up_row(self.row, event))
-        told = RowsReply(ask=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row)
+        told = RowsReply(
+            request_id=-1, hub=HUB, cursor=self.row, rows=rows, more=False, head=self.row
+        )
         self.desk.apply_message(told)
 
     def drawn(self) -> list[float]:

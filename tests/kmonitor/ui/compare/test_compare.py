@@ -72,7 +72,9 @@ class Setup:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
         self.desk.apply_message(
-            RowsReply(ask=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row)
+            RowsReply(
+                request_id=-1, hub=HUB, cursor=self._row, rows=rows, more=False, head=self._row
+            )
         )
 
     def rows(self, *, only_differences: bool = False) -> dict[str, CompareRow]:
@@ -158,7 +160,7 @@ def test_a_hub_that_was_too_busy_is_asked_again():
     setup.compare.state(400)
     number = next(n for n, m in setup.hub.of_type(SeriesRequest) if m.run == "b")
 
-    setup.desk.apply_message(ErrorMessage(code="busy", text="busy", ask=number))
+    setup.desk.apply_message(ErrorMessage(code="busy", text="busy", request_id=number))
     setup.compare.state(400)
 
     assert len([m for _, m in setup.hub.of_type(SeriesRequest) if m.run == "b"]) == 2
@@ -268,7 +270,7 @@ def test_the_table_says_what_differs():
     setup.compare.state(400)
     setup.answer()
     number = next(n for n, m in setup.hub.of_type(VerdictsRequest) if m.run == "b")
-    setup.desk.apply_message(VerdictsReply(ask=number, run="b", verdicts=[LEAK]))
+    setup.desk.apply_message(VerdictsReply(request_id=number, run="b", verdicts=[LEAK]))
 
     rows = setup.rows()
 

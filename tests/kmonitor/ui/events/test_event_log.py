@@ -14,7 +14,7 @@ from tests.support.made_up_runs import GIB, MIB, limit, reload_record
 
 BOOT = messages_events.SessionStarted(
     t_s=0.0,
-    boot="b",
+    session="b",
     name="x",
     host="gpu-01",
     pid=7,
@@ -51,32 +51,36 @@ def text_of(event: messages_events.Event) -> str:
         ),
         (
             messages_events.SessionDied(
-                t_s=1.0, boot="b", how="memory", why="out of memory: oom_kill"
+                t_s=1.0, session="b", how="memory", why="out of memory: oom_kill"
             ),
             "error",
             "Process died: out of memory: oom_kill",
         ),
         (
-            messages_events.SessionDied(t_s=1.0, boot="b", how="memory", supervisor=7),
+            messages_events.SessionDied(t_s=1.0, session="b", how="memory", supervisor=7),
             "error",
             "Process was killed for want of memory; a new process follows",
         ),
         (
             messages_events.SessionDied(
-                t_s=1.0, boot="b", how="signal", signal="SIGINT", asked=True
+                t_s=1.0, session="b", how="signal", signal="SIGINT", is_requested=True
             ),
             "warning",
             "Process was ended by SIGINT",
         ),
         (
             messages_events.SessionDied(
-                t_s=1.0, boot="b", how="signal", why="SIGINT, sent to kmonitor run", asked=True
+                t_s=1.0,
+                session="b",
+                how="signal",
+                why="SIGINT, sent to kmonitor run",
+                is_requested=True,
             ),
             "warning",
             "Process was ended by SIGINT, sent to kmonitor run",
         ),
         (
-            messages_events.SessionDied(t_s=1.0, boot="b", how="status", status=3),
+            messages_events.SessionDied(t_s=1.0, session="b", how="status", status=3),
             "error",
             "Process ended with exit status 3",
         ),
@@ -218,7 +222,7 @@ def test_events_that_come_each_second_have_no_line():
 def test_every_event_type_either_has_a_line_or_is_known_to_have_none():
     tags = {t.__struct_config__.tag for t in get_args(messages_events.AnyEvent)}
     silent = {"sample", "epoch_start", "epoch_end", "graph", "sources", "layout", "step_peak"}
-    silent |= {"fold_begin", "fold_now"}
+    silent |= {"fold_start", "fold_progress"}
     assert set(LOG_KINDS) | silent == tags
 
 
@@ -227,7 +231,7 @@ def test_a_model_is_told_once_whatever_its_parts():
         t_s=1.0,
         fit=1,
         part=1,
-        parts=2,
+        part_count=2,
         name="m",
         kind="Functional",
         n_layers=250,
@@ -237,10 +241,10 @@ def test_a_model_is_told_once_whatever_its_parts():
         slot_bytes=int(8 * MIB),
     )
     bare = messages_events.ModelFacts(
-        t_s=1.0, fit=1, part=1, parts=1, name="m", kind="K", n_layers=1
+        t_s=1.0, fit=1, part=1, part_count=1, name="m", kind="K", n_layers=1
     )
     second = messages_events.ModelFacts(
-        t_s=1.0, fit=1, part=2, parts=2, name="m", kind="K", n_layers=250
+        t_s=1.0, fit=1, part=2, part_count=2, name="m", kind="K", n_layers=250
     )
 
     assert text_of(model) == (
@@ -274,7 +278,7 @@ def test_a_reload_says_what_came_back_and_who_asked():
     ],
 )
 def test_limits_in_records_of_older_agents_are_named_by_sizes_too(stored: str, told: str):
-    old = msgspec.structs.replace(reload_record(), asked_by=stored)
+    old = msgspec.structs.replace(reload_record(), requested_by=stored)
 
     assert text_of(old).endswith(f"asked by {told}")
     assert with_plain_spaces(record_origin_text(old)) == f"asked by {told}"
@@ -305,7 +309,7 @@ def test_an_action_after_a_batch_names_the_step_and_unchanged_nothing_is_left_ou
         t_s=1.0,
         action="pause",
         ok=True,
-        asked_by="",
+        requested_by="",
         fit=1,
         epoch=2,
         seconds=0.1,
@@ -388,7 +392,7 @@ def test_the_log_is_newest_first_and_holds_each_row_once():
 
 FINISHED = messages_events.SessionEnded(t_s=2.0, why="finished")
 FAILED = messages_events.SessionDied(
-    t_s=2.1, boot="boot", how="status", status=3, why="it left with exit status 3"
+    t_s=2.1, session="session", how="status", status=3, why="it left with exit status 3"
 )
 
 
@@ -442,7 +446,7 @@ def test_in_the_log_the_name_stands_beside_the_sentence_not_in_it():
     log = EventLogState()
     name = "n" * 120
     started = messages_events.SessionStarted(
-        t_s=0.0, boot="b", name=name, host="gpu-01", pid=7, started_wall_s=0.0
+        t_s=0.0, session="b", name=name, host="gpu-01", pid=7, started_wall_s=0.0
     )
     failed = messages_events.SessionEnded(
         t_s=9.0, why="failed", error_type="ValueError", message="no such file"

@@ -167,7 +167,7 @@ def test_a_record_in_full_lists_everything():
 def test_a_bare_record_in_full_says_what_is_not_known():
     book = ReclaimStore()
     bare = ActionRecord(
-        t_s=1.0, action="collect", ok=False, asked_by="", fit=1, epoch=0, seconds=0.1, why="no"
+        t_s=1.0, action="collect", ok=False, requested_by="", fit=1, epoch=0, seconds=0.1, why="no"
     )
     book.add("run", 1, bare, wall_s=0.0)
     full = book.full("run", 1, run_name="r")

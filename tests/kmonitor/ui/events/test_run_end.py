@@ -29,7 +29,7 @@ def told(ram: np.ndarray = RAM, *, of: float = 8 * GIB, group: float | None = No
     if group is not None:
         limit = np.array([group]).tobytes()
         columns.append(ThinnedColumn("cgroup_limit_bytes", T[:1].tobytes(), limit, 1))
-    return SeriesReply(ask=1, run="run1", columns=columns, row=1)
+    return SeriesReply(request_id=1, run="run1", columns=columns, row=1)
 
 
 def test_the_last_minute_is_told_with_its_rate_and_the_limit_of_the_group():

@@ -39,7 +39,7 @@ def test_rows_are_told_with_the_names_of_their_runs():
         row(2, "command save", run="x" * 32, subject="c" * 32),
         row(1, "authorize", subject="laptop " + "ab" * 32),
     ]
-    told = desk.apply_reply(AuditReply(ask=1, rows=rows))
+    told = desk.apply_reply(AuditReply(request_id=1, rows=rows))
 
     picture = desk.state(NOW_WALL_S)
 
@@ -55,12 +55,12 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
     desk = book_of(asked, "near")
     desk.refresh()
     desk.refresh()
-    other = RunsReply(ask=7, hub="h", change=0, head=0, version="1", host="h", runs=[])
+    other = RunsReply(request_id=7, hub="h", change=0, head=0, version="1", host="h", runs=[])
 
     assert len(asked.messages) == 1
     assert not desk.apply_reply(other)
     assert desk.state(NOW_WALL_S).text == "Asking the hub\N{HORIZONTAL ELLIPSIS}"
-    assert desk.apply_reply(AuditReply(ask=1, rows=[], more=False))
+    assert desk.apply_reply(AuditReply(request_id=1, rows=[], more=False))
     assert desk.state(NOW_WALL_S).text == "Nothing was done yet."
     desk.refresh()
     assert len(asked.messages) == 2
@@ -69,7 +69,7 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
 def test_a_viewer_is_told_why_there_is_no_list():
     desk = book_of(Asked(), "near")
     desk.refresh()
-    desk.apply_reply(ErrorMessage(code="unauthorised", text="only operators may", ask=1))
+    desk.apply_reply(ErrorMessage(code="unauthorised", text="only operators may", request_id=1))
 
     assert desk.state(NOW_WALL_S).text == "The hub refuses: only operators may."
 
@@ -77,7 +77,7 @@ def test_a_viewer_is_told_why_there_is_no_list():
 def test_that_there_are_more_is_said():
     desk = book_of(Asked(), "near")
     desk.refresh()
-    desk.apply_reply(AuditReply(ask=1, rows=[row(1, "stop")], more=True))
+    desk.apply_reply(AuditReply(request_id=1, rows=[row(1, "stop")], more=True))
 
     assert "kmonitor audit --last" in desk.state(NOW_WALL_S).text
 
@@ -87,9 +87,9 @@ def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
     book = book_of(asked, "near", "far")
     book.refresh()
     near = [row(2, "save", ago_s=10), row(1, "stop", ago_s=30)]
-    assert book.apply_reply(AuditReply(ask=1, rows=near))
+    assert book.apply_reply(AuditReply(request_id=1, rows=near))
     assert book.state(NOW_WALL_S).text == "FAR: Asking the hub\N{HORIZONTAL ELLIPSIS}"
-    assert book.apply_reply(AuditReply(ask=2, rows=[row(1, "pin", ago_s=20)]))
+    assert book.apply_reply(AuditReply(request_id=2, rows=[row(1, "pin", ago_s=20)]))
 
     both = book.state(NOW_WALL_S)
     one = book.state(NOW_WALL_S, "far")
@@ -116,7 +116,7 @@ def test_a_hub_that_may_not_be_asked_is_not_and_says_why():
     book = AuditStore(str)
     book.show_hubs([AuditHub("a", "A", asked.ask, why), AuditHub("b", "B", asked.ask)])
     book.refresh()
-    book.apply_reply(AuditReply(ask=1, rows=[row(1, "stop")]))
+    book.apply_reply(AuditReply(request_id=1, rows=[row(1, "stop")]))
 
     assert len(asked.messages) == 1
     assert book.state(NOW_WALL_S).text == f"A: {why}"

@@ -66,7 +66,7 @@ class Setup:
         hub = "far" if at else "near"
         rows = [made_up_row(row, event, run)]
         self.desk.apply_message(
-            RowsReply(ask=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at
+            RowsReply(request_id=0, hub=hub, cursor=row, rows=rows, more=False, head=row), at
         )
 
     def lose(self, seconds_ago: float = 180.0) -> None:

@@ -51,7 +51,7 @@ class Desks:
     def tell(self, state: str, why: str = "") -> None:
         last = self.asked()[-1]
         status = CommandStatus(id=last.id, run=last.run, name=last.name, state=state, why=why)  # type: ignore[arg-type]
-        news = self.commands.apply_reply(CommandReply(ask=1, status=status))
+        news = self.commands.apply_reply(CommandReply(request_id=1, status=status))
         if news is not None:
             self.limits.ended(news)
 
@@ -93,9 +93,9 @@ def test_a_command_goes_to_the_runs_newest_process_and_is_followed(desks: Desks)
     command = desks.commands.send(made_up_run(), "reload")
 
     asked = desks.asked()[0]
-    assert (asked.run, asked.boot, asked.name, asked.asked_by) == (
+    assert (asked.run, asked.session, asked.name, asked.requested_by) == (
         "run1",
-        "boot1",
+        "session1",
         "reload",
         "tester",
     )
@@ -111,17 +111,17 @@ def test_a_command_goes_to_the_runs_newest_process_and_is_followed(desks: Desks)
 def test_news_of_strangers_and_repeats_are_no_news(desks: Desks):
     desks.commands.send(made_up_run(), "save")
     stranger = CommandStatus(id="other", run="run1", name="save", state="done")
-    assert desks.commands.apply_reply(CommandReply(ask=1, status=stranger)) is None
+    assert desks.commands.apply_reply(CommandReply(request_id=1, status=stranger)) is None
     same = CommandStatus(id=desks.asked()[0].id, run="run1", name="save", state="queued")
-    assert desks.commands.apply_reply(CommandReply(ask=1, status=same)) is None
+    assert desks.commands.apply_reply(CommandReply(request_id=1, status=same)) is None
 
 
 def test_a_refused_question_ends_the_command_unless_the_hub_is_only_busy(desks: Desks):
     desks.commands.send(made_up_run(), "save")
 
-    assert desks.commands.refuse(ErrorMessage(code="busy", text="later", ask=1)) is None
-    assert desks.commands.refuse(ErrorMessage(code="invalid", text="no", ask=9)) is None
-    refused = desks.commands.refuse(ErrorMessage(code="not_found", text="gone", ask=1))
+    assert desks.commands.refuse(ErrorMessage(code="busy", text="later", request_id=1)) is None
+    assert desks.commands.refuse(ErrorMessage(code="invalid", text="no", request_id=9)) is None
+    refused = desks.commands.refuse(ErrorMessage(code="not_found", text="gone", request_id=1))
 
     assert refused is not None
     assert (refused.state, refused.why) == ("refused", "gone")

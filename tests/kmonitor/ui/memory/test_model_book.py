@@ -41,9 +41,9 @@ def test_a_model_in_parts_is_there_with_the_last_of_them():
     book = ModelStore()
     facts = told_model()
 
-    book.apply_event("run1", replace(facts, parts=2, layers=facts.layers[:2]))
+    book.apply_event("run1", replace(facts, part_count=2, layers=facts.layers[:2]))
     assert book.layout("run1") is None
-    book.apply_event("run1", replace(facts, parts=2, part=2, layers=facts.layers[2:]))
+    book.apply_event("run1", replace(facts, part_count=2, part=2, layers=facts.layers[2:]))
 
     layout = book.layout("run1")
     assert layout is not None
@@ -83,7 +83,7 @@ def test_a_run_is_the_subject_with_its_batch_limit_and_model():
     desk = desk_with(batch_size=48)
     events = (told_model(), Sample(t_s=2.0, allocator_in_use_bytes=GIB))
     rows = [made_up_row(1001 + n, event) for n, event in enumerate(events)]
-    desk.apply_message(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+    desk.apply_message(RowsReply(request_id=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
     run = desk.run_store.current()
     assert run is not None
 
@@ -115,7 +115,7 @@ def test_a_run_without_a_model_says_why():
 
 def tell(desk: Workspace, *events: Event, run: str = "run1") -> None:
     rows = [made_up_row(2001 + n, event, run) for n, event in enumerate(events)]
-    desk.apply_message(RowsReply(ask=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
+    desk.apply_message(RowsReply(request_id=-1, hub=HUB, cursor=1, rows=rows, more=False, head=1))
 
 
 def test_a_run_that_told_its_connections_and_first_steps_is_of_tier_two():

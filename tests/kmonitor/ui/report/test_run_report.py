@@ -51,7 +51,7 @@ def tell_a_leak(agent: SimulatedAgent, *, name: str) -> None:
             t_s=0.5,
             action="reload",
             ok=True,
-            asked_by=name,
+            requested_by=name,
             fit=1,
             epoch=0,
             seconds=1.4,

@@ -1,4 +1,4 @@
-"""Reports of studies: each fold, what they came to, their memory side by side, the ledger."""
+"""Reports of studies: each fold, what they came to, their memory side by side, the attempts."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -43,7 +43,9 @@ class StudyHub:
 
     def rows(self, *, cursor: int, runs: list[str], kinds: list[str]) -> RowsReply:
         del cursor, kinds
-        return RowsReply(ask=0, hub=HUB, cursor=0, rows=self.all_rows(*runs), more=False, head=0)
+        return RowsReply(
+            request_id=0, hub=HUB, cursor=0, rows=self.all_rows(*runs), more=False, head=0
+        )
 
     def all_rows(self, *asked: object) -> list[EventRow]:
         """Of the runs asked for; kinds among them change nothing."""
@@ -51,7 +53,7 @@ class StudyHub:
 
     def series(self, run: str, columns: list[str], *, from_s: float, buckets: int) -> SeriesReply:
         del columns, from_s, buckets
-        return SeriesReply(ask=0, run=run, row=0, columns=[])
+        return SeriesReply(request_id=0, run=run, row=0, columns=[])
 
     def verdicts(self, run: str) -> list[Verdict]:
         del run
@@ -64,7 +66,7 @@ def report_of(study: MadeUpStudy, folder: Path, *, with_epochs: bool = True) -> 
     return (folder / "r.html").read_text(encoding="utf-8").replace("\u202f", " ")
 
 
-def test_a_study_is_told_by_its_folds_their_metric_memory_and_ledger(tmp_path: Path):
+def test_a_study_is_told_by_its_folds_their_metric_memory_and_attempts(tmp_path: Path):
     text = report_of(MadeUpStudy(RUNNING, has_vram=True), tmp_path)
     page = Page.of(text)
 
@@ -82,9 +84,9 @@ def test_a_study_is_told_by_its_folds_their_metric_memory_and_ledger(tmp_path: P
     ):
         assert words in page.text, words
     assert [name for name, _ in page.elements].count("svg") == 2
-    ledger = text[text.index(">Ledger<") : text.index(">Events<")]
-    assert ledger.count("<tr>") == 1 + 13
-    assert ">RAM peak<" in ledger
+    attempts = text[text.index(">Attempts<") : text.index(">Events<")]
+    assert attempts.count("<tr>") == 1 + 13
+    assert ">RAM peak<" in attempts
     assert page.names <= MAY_STAND_IN_IT
 
 

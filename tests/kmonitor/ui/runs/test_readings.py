@@ -73,11 +73,11 @@ def test_history_is_asked_once_page_by_page():
 
     assert first.cursor == 0
     assert "sources" in first.kinds
-    assert history.apply_rows(RowsReply(ask=number, cursor=5, more=True, **told))  # type: ignore[arg-type]
+    assert history.apply_rows(RowsReply(request_id=number, cursor=5, more=True, **told))  # type: ignore[arg-type]
     second_number, second = hub.of_type(RowsRequest)[1]
     assert second.cursor == 5
-    assert history.apply_rows(RowsReply(ask=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
-    assert not history.apply_rows(RowsReply(ask=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert history.apply_rows(RowsReply(request_id=second_number, cursor=9, more=False, **told))  # type: ignore[arg-type]
+    assert not history.apply_rows(RowsReply(request_id=999, cursor=9, more=False, **told))  # type: ignore[arg-type]
     assert len(hub.of_type(RowsRequest)) == 2
     history.forget({"run1"})
     history.want(made_up_run())
@@ -94,7 +94,7 @@ def test_the_last_readings_of_a_run_that_is_silent_come_from_the_hub():
         ThinnedColumn("functions", _doubles(1.0), _doubles(math.nan), 1),
     ]
 
-    told = SeriesReply(ask=number, run="run1", row=1, columns=columns)
+    told = SeriesReply(request_id=number, run="run1", row=1, columns=columns)
 
     assert asked.columns == list(READING_COLUMNS)
     assert history.apply_series(told, readings)

@@ -34,9 +34,9 @@ def test_it_asks_again_only_when_both_answers_came(asked: Asked):
     asked.desk.refresh()
     asked.desk.refresh()
     assert [type(each) for each in asked.messages] == [HubRequest, KeysRequest]
-    assert asked.desk.apply_reply(msgspec.structs.replace(told_hub(), ask=1))
-    assert asked.desk.apply_reply(KeysReply(ask=2, keys=[ANNA]))
-    assert not asked.desk.apply_reply(KeysReply(ask=99, keys=[]))
+    assert asked.desk.apply_reply(msgspec.structs.replace(told_hub(), request_id=1))
+    assert asked.desk.apply_reply(KeysReply(request_id=2, keys=[ANNA]))
+    assert not asked.desk.apply_reply(KeysReply(request_id=99, keys=[]))
     asked.desk.refresh()
 
     assert len(asked.messages) == 4
@@ -46,7 +46,7 @@ def test_it_says_what_is_stored_and_what_was_removed(asked: Asked):
     assert "not reached" in asked.desk.stored().text
     asked.desk.refresh()
     hub = msgspec.structs.replace(
-        told_hub(), ask=1, rows=1234, database_bytes=2**30, runs_removed=3
+        told_hub(), request_id=1, rows=1234, database_bytes=2**30, runs_removed=3
     )
     asked.desk.apply_reply(hub)
     stored = asked.desk.stored()
@@ -60,7 +60,9 @@ def test_it_says_what_is_stored_and_what_was_removed(asked: Asked):
 def test_a_command_line_that_overrides_is_told(asked: Asked):
     asked.desk.refresh()
     asked.desk.apply_reply(
-        msgspec.structs.replace(told_hub(), ask=1, keep_days=7.0, keep_is_fixed=True)
+        msgspec.structs.replace(
+            told_hub(), request_id=1, retention_days=7.0, retention_is_fixed=True
+        )
     )
 
     assert "--keep-days" in asked.desk.stored().fixed
@@ -69,7 +71,7 @@ def test_a_command_line_that_overrides_is_told(asked: Asked):
 def test_keys_are_listed_with_role_and_where_the_hub_listens(asked: Asked):
     assert "Asking" in asked.desk.keys(NOW_S).text
     asked.desk.refresh()
-    asked.desk.apply_reply(KeysReply(ask=2, keys=[ANNA], address="tcp://a:1?key=ff"))
+    asked.desk.apply_reply(KeysReply(request_id=2, keys=[ANNA], address="tcp://a:1?key=ff"))
     (row,) = asked.desk.keys(NOW_S).rows
 
     assert (row.name, row.role) == ("anna", "viewer")
@@ -79,7 +81,7 @@ def test_keys_are_listed_with_role_and_where_the_hub_listens(asked: Asked):
 
 def test_a_hub_that_lets_nobody_in_says_so_and_a_fault_is_told(asked: Asked):
     asked.desk.refresh()
-    asked.desk.apply_reply(KeysReply(ask=2, keys=[], fault="the list is open to others"))
+    asked.desk.apply_reply(KeysReply(request_id=2, keys=[], fault="the list is open to others"))
     picture = asked.desk.keys(NOW_S)
 
     assert picture.text.endswith("No key may connect.")
@@ -89,7 +91,7 @@ def test_a_hub_that_lets_nobody_in_says_so_and_a_fault_is_told(asked: Asked):
 def test_a_revocation_that_is_refused_says_why(asked: Asked):
     asked.desk.revoke(ANNA.key)
     (message,) = asked.messages
-    asked.desk.apply_reply(ErrorMessage(code="not_found", text="no such key", ask=1))
+    asked.desk.apply_reply(ErrorMessage(code="not_found", text="no such key", request_id=1))
 
     assert isinstance(message, KeysRequest)
     assert message.revoke == ANNA.key

@@ -173,7 +173,7 @@ def test_the_time_of_a_fold_that_runs_goes_on_by_the_clock():
 
 
 def test_a_fold_that_told_nothing_yet_counts_from_its_begin():
-    begun = FoldStarted(t_s=10.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S - 7.0)
+    begun = FoldStarted(t_s=10.0, fold=0, attempt=1, started_wall_s=NOW_WALL_S - 7.0)
     own = own_run(MadeUpStudy(["running"]))
 
     (tried,) = attempts_by_fold(own, record_of([begun]), {}, now_wall_s=NOW_WALL_S)
@@ -197,7 +197,7 @@ def test_the_share_of_a_fold_follows_its_own_run_between_two_words_of_the_study(
 
 def test_a_fold_without_share_is_filled_by_its_forecast_as_an_estimate():
     now = FoldProgress(t_s=10.0, fold=0, attempt=1, seconds=30.0, forecast_s=60.0)
-    begun = FoldStarted(t_s=1.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S - 30.0)
+    begun = FoldStarted(t_s=1.0, fold=0, attempt=1, started_wall_s=NOW_WALL_S - 30.0)
     study = MadeUpStudy(["running"], study={"started_wall_s": NOW_WALL_S - 10.0})
     record = record_of([study.events()[0], begun, now])
     own = own_run(study)
@@ -335,7 +335,7 @@ def test_times_are_bars_of_the_longest_with_forecast_and_limit():
 
 
 def test_a_limit_that_is_near_is_drawn():
-    begun = FoldStarted(t_s=1.0, fold=0, attempt=1, began_wall_s=NOW_WALL_S)
+    begun = FoldStarted(t_s=1.0, fold=0, attempt=1, started_wall_s=NOW_WALL_S)
     now = FoldProgress(t_s=3720.0, fold=0, attempt=1, seconds=90.0, forecast_s=100.0, limit_s=80.0)
     own = own_run(MadeUpStudy(["running"]))
     record = record_of([begun, now])

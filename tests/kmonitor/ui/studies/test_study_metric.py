@@ -37,7 +37,7 @@ def tell(metrics: FoldMetricStore, run: str, *values: float, fit: int = 1, name:
 
 
 def page(ask: int, *, more: bool) -> RowsReply:
-    return RowsReply(ask=ask, hub=HUB, cursor=77, rows=[], more=more, head=100)
+    return RowsReply(request_id=ask, hub=HUB, cursor=77, rows=[], more=more, head=100)
 
 
 def shown(

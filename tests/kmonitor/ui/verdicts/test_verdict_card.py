@@ -54,12 +54,12 @@ def test_the_selected_runs_verdicts_are_asked_once_and_after_each_epoch():
     book.want("run1")
     book.want("run1")
     book.apply_event("run1", _ended(0), is_live=True)
-    assert asked.messages == [VerdictsRequest(ask=0, run="run1")]
+    assert asked.messages == [VerdictsRequest(request_id=0, run="run1")]
 
     # What came amid the question is asked for again when it is answered.
-    assert book.apply_reply(VerdictsReply(ask=1, run="run1", verdicts=[LEAK]))
+    assert book.apply_reply(VerdictsReply(request_id=1, run="run1", verdicts=[LEAK]))
     assert len(asked.messages) == 2
-    book.apply_reply(VerdictsReply(ask=2, run="run1", verdicts=[LEAK]))
+    book.apply_reply(VerdictsReply(request_id=2, run="run1", verdicts=[LEAK]))
     book.apply_event("run1", _ended(1), is_live=True)
     assert len(asked.messages) == 3
     assert book.get("run1", "ram") is LEAK
@@ -69,7 +69,7 @@ def test_other_runs_and_history_are_not_asked_for():
     asked = Asked()
     book = VerdictStore(asked)
     book.want("run1")
-    book.apply_reply(VerdictsReply(ask=1, run="run1"))
+    book.apply_reply(VerdictsReply(request_id=1, run="run1"))
 
     book.apply_event("run2", _ended(0), is_live=True)
     book.apply_event("run1", _ended(0), is_live=False)
@@ -181,7 +181,7 @@ def test_what_the_script_calls_a_function_is_not_capitalised():
 def _maker(**about: Any) -> ForecastBuilder:
     run = made_up_run(**about)
     store = SeriesStore()
-    asked = SeriesRequest(ask=1, run=run.run, columns=["ram_bytes", "epoch:step_time_s"])
+    asked = SeriesRequest(request_id=1, run=run.run, columns=["ram_bytes", "epoch:step_time_s"])
     store.backfill(told_series(asked, run, 1))
     return ForecastBuilder(store, run, "epochs")
 

@@ -64,7 +64,9 @@ class Setup:
             self._row += 1
             rows.append(made_up_row(self._row, event, run))
         self.desk.apply_message(
-            RowsReply(ask=0, hub="hub1", cursor=self._row, rows=rows, more=False, head=self._row)
+            RowsReply(
+                request_id=0, hub="hub1", cursor=self._row, rows=rows, more=False, head=self._row
+            )
         )
 
 
@@ -105,7 +107,7 @@ def test_an_event_of_a_newer_version_is_passed_over(setup: Setup):
     row = EventRow(row=1, run="run1", seq=1, t_s=1.0, body=body)
 
     setup.desk.apply_message(
-        RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1)
+        RowsReply(request_id=0, hub="hub1", cursor=1, rows=[row], more=False, head=1)
     )
 
     assert setup.desk.log.rows() == []
@@ -149,15 +151,15 @@ def test_a_commands_end_is_news_and_a_refusal_too(setup: Setup):
     ((number, asked),) = setup.hub.of_type(CommandRequest)
     setup.desk.changed.clear()
 
-    setup.desk.apply_message(ErrorMessage(code="invalid", text="no", ask=number))
+    setup.desk.apply_message(ErrorMessage(code="invalid", text="no", request_id=number))
     assert "commands" in setup.desk.changed
     done = CommandStatus(id=asked.id, run="run1", name="save", state="done")
     setup.desk.changed.clear()
-    setup.desk.apply_message(CommandReply(ask=number, status=done))
+    setup.desk.apply_message(CommandReply(request_id=number, status=done))
     assert "commands" in setup.desk.changed
     setup.desk.changed.clear()
-    setup.desk.apply_message(EditReply(ask=1, run="run1"))
-    setup.desk.apply_message(CommandReply(ask=number, status=done))
+    setup.desk.apply_message(EditReply(request_id=1, run="run1"))
+    setup.desk.apply_message(CommandReply(request_id=number, status=done))
     assert setup.desk.changed == set()
 
 
@@ -166,7 +168,7 @@ def test_a_refused_question_for_columns_is_asked_again_when_the_run_is_shown_aga
     setup.desk.apply_message(told_runs(made_up_run()))
     columns = setup.hub.of_type(SeriesRequest)
     for number, _ in columns:
-        setup.desk.apply_message(ErrorMessage(code="busy", text="later", ask=number))
+        setup.desk.apply_message(ErrorMessage(code="busy", text="later", request_id=number))
     setup.desk.apply_message(told_runs(made_up_run(change=2)))
     assert len(setup.hub.of_type(SeriesRequest)) == len(columns) + 1
 
@@ -183,7 +185,7 @@ def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
     run = made_up_run()
     setup.desk.apply_message(told_runs(run))
     for ask, _ in setup.hub.of_type(SeriesRequest):
-        setup.desk.apply_message(ReplyPending(ask=ask, done=1200, of=3000))
+        setup.desk.apply_message(ReplyPending(request_id=ask, done=1200, of=3000))
     text = setup.charts.state("ram", 300).empty_text
     setup.answer(run)
 
@@ -226,7 +228,7 @@ def test_rows_that_come_before_the_columns_are_not_lost_and_covered_ones_not_dou
     covered = made_up_row(50, events.Sample(t_s=4000.0, ram_bytes=1.0))
     setup.answer(run)
     setup.desk.apply_message(
-        RowsReply(ask=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50)
+        RowsReply(request_id=0, hub="hub1", cursor=50, rows=[covered], more=False, head=50)
     )
 
     picture = setup.charts.state("ram", 300)
@@ -447,15 +449,17 @@ def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
     for number, asked in setup.hub.of_type(SeriesRequest):
         desk.apply_message(told_series(asked, run, number))
     row = made_up_row(1, events.Sample(t_s=1.0, functions=3.0))
-    desk.apply_message(RowsReply(ask=0, hub="hub1", cursor=1, rows=[row], more=False, head=1))
-    desk.apply_message(ErrorMessage(code="busy", text="later", ask=1))
+    desk.apply_message(
+        RowsReply(request_id=0, hub="hub1", cursor=1, rows=[row], more=False, head=1)
+    )
+    desk.apply_message(ErrorMessage(code="busy", text="later", request_id=1))
     desk.connected(told_hub("hub2"))
 
     assert "readings" in desk.changed
 
 
 def test_columns_that_nobody_asked_for_are_left_alone(setup: Setup):
-    asked = SeriesRequest(ask=0, run="run1", columns=["ram_bytes"])
+    asked = SeriesRequest(request_id=0, run="run1", columns=["ram_bytes"])
     setup.feed.apply_series(told_series(asked, made_up_run(), 999))
     assert not setup.feed.is_loaded("run1")
 
@@ -470,13 +474,13 @@ def test_history_reaches_log_and_flags_but_no_column_twice(setup: Setup):
         made_up_row(
             2002,
             events.ActionRecord(
-                t_s=1.0, action="save", ok=True, asked_by="x", fit=1, epoch=0, seconds=1.0
+                t_s=1.0, action="save", ok=True, requested_by="x", fit=1, epoch=0, seconds=1.0
             ),
         ),
     ]
 
     setup.desk.apply_message(
-        RowsReply(ask=number, hub="hub1", cursor=9, rows=rows, more=False, head=9)
+        RowsReply(request_id=number, hub="hub1", cursor=9, rows=rows, more=False, head=9)
     )
 
     picture = setup.charts.state("ram", 4000)

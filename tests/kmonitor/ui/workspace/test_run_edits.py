@@ -37,7 +37,7 @@ def edits_of(hub: QuestionsAsked) -> list[EditRequest]:
 
 
 def refused(ask: int, text: str = "no room", code: Any = "invalid") -> ErrorMessage:
-    return ErrorMessage(code=code, text=text, ask=ask)
+    return ErrorMessage(code=code, text=text, request_id=ask)
 
 
 def test_a_new_name_is_asked_for_once_and_no_name_not_at_all():
@@ -87,7 +87,7 @@ def test_what_is_refused_is_told_until_something_else_works():
 
     desk.rename(ended(), "another")
     assert desk.trouble == ""
-    assert desk.apply_reply(EditReply(ask=2, run="run1"))
+    assert desk.apply_reply(EditReply(request_id=2, run="run1"))
     assert desk.trouble == ""
 
 
@@ -97,7 +97,7 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
     desk.delete([ended("a", name="A"), ended("b", name="B"), ended("c")])
 
     desk.apply_reply(refused(1, "busy here"))
-    desk.apply_reply(EditReply(ask=2, run="b"))
+    desk.apply_reply(EditReply(request_id=2, run="b"))
     # A question may go out twice: a run that is gone has been deleted.
     desk.apply_reply(refused(3, "this hub knows no such run", "not_found"))
 
@@ -106,7 +106,7 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
 
 
 def test_a_message_that_answers_nothing_of_this_is_left_to_others():
-    assert not RunEdits(QuestionsAsked().ask).apply_reply(EditReply(ask=7, run="x"))
+    assert not RunEdits(QuestionsAsked().ask).apply_reply(EditReply(request_id=7, run="x"))
 
 
 def _link(**changed: Any) -> ConnectionStatus:

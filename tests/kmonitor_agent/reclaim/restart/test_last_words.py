@@ -26,11 +26,11 @@ KILLED = ProcessDeath("signal", "SIGKILL", why="SIGKILL: killed")
 
 
 def _spooled(folders: Folders, *events: Event) -> None:
-    facts = SessionFacts(RUN, "boot", "host", os.getpid(), 1000.0)
+    facts = SessionFacts(RUN, "session", "host", os.getpid(), 1000.0)
     writer = SpoolWriter(folders.spool, facts, SystemClock())
     writer.open()
     started = SessionStarted(
-        t_s=0.0, boot="boot", name="run", host="host", pid=1, started_wall_s=1000.0
+        t_s=0.0, session="session", name="run", host="host", pid=1, started_wall_s=1000.0
     )
     writer.write(
         [SpoolRecord(n, encode_event(each)) for n, each in enumerate((started, *events), 1)]
@@ -49,7 +49,12 @@ def test_a_killed_process_is_told_of_behind_its_last_event(folders: Folders):
 
     told = _last(folders)
     assert isinstance(told, SessionDied)
-    assert (told.boot, told.how, told.signal, told.supervisor) == ("boot", "signal", "SIGKILL", 0)
+    assert (told.session, told.how, told.signal, told.supervisor) == (
+        "session",
+        "signal",
+        "SIGKILL",
+        0,
+    )
     assert told.t_s > 0
 
 

@@ -81,7 +81,7 @@ def test_a_killed_training_goes_on_exactly_on_the_node_that_has_its_state(
     tmp_path: Path, client: HubClient
 ):
     whole = run_folds(die_once, folds=1, study=tmp_path / "whole", retries=0)
-    assert [each.cause for each in whole.ledger] == ["killed"]
+    assert [each.cause for each in whole.attempts] == ["killed"]
 
     study = run_folds(die_once, folds=1, study=tmp_path / "study", on="ray")
     again = run_folds(die_once, folds=1, study=tmp_path / "again")

@@ -134,8 +134,8 @@ def test_events_of_all_nodes_of_a_run_stand_in_one_row_and_a_hub_may_read_betwee
 ):
     carrier = SpoolRelay(folders.spool)
 
-    for boot, texts in (("one", "ab"), ("one", "c"), ("two", "de")):
-        facts = SessionFacts(run="run1", boot=boot, host="far", pid=1, started_wall_s=1.0)
+    for session, texts in (("one", "ab"), ("one", "c"), ("two", "de")):
+        facts = SessionFacts(run="run1", session=session, host="far", pid=1, started_wall_s=1.0)
         bodies = [encode_event(Notice(t_s=0.0, level="info", code="x", text=t)) for t in texts]
         carrier.add(TrainingEvents(facts, bodies))
         carrier.flush()
@@ -151,7 +151,7 @@ def test_events_of_all_nodes_of_a_run_stand_in_one_row_and_a_hub_may_read_betwee
         events = list(spool.events())
     assert last == 5
     assert [each.seq for each in events] == [1, 2, 3, 4, 5]
-    assert [each.facts.boot for each in events if each.facts] == ["one"] * 3 + ["two"] * 2
+    assert [each.facts.session for each in events if each.facts] == ["one"] * 3 + ["two"] * 2
     assert len(list((folders.spool / "run1").glob("*.events"))) == 2
 
 
@@ -163,7 +163,7 @@ def now(elapsed_s: float, silent_s: float = 0.0, phase: FitPhase = "step") -> At
         share=None,
         phase=phase,
         silent_s=silent_s,
-        habits={"step": 1.0},
+        longest_gaps_s={"step": 1.0},
         resident_bytes=1,
         peak_bytes=2,
         device="",

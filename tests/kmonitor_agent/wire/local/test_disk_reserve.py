@@ -14,7 +14,7 @@ from kmonitor_agent.wire.local.spool_format import (
     segments_in,
 )
 from kmonitor_agent.wire.local.spool_writer import RESERVE_BYTES, RESERVE_NAME, DiskReserve
-from tests.support.links import FACTS, body, boot_started, epoch, sample
+from tests.support.links import FACTS, body, epoch, sample, session_started
 
 
 class FullDisk:
@@ -72,7 +72,7 @@ def test_epochs_get_its_first_half_only_and_samples_nothing(reserve: DiskReserve
     while reserve.takes(epoch(1)):
         reserve.save([SpoolRecord(len(reserve.saved) + 1, bytes(1000))])
 
-    assert reserve.takes(boot_started())
+    assert reserve.takes(session_started())
     reserve.save([SpoolRecord(len(reserve.saved) + 1, bytes(1000))])
 
 

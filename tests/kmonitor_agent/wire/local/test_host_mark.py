@@ -20,9 +20,9 @@ def test_marks_of_one_host_have_nothing_in_common_without_the_salt(tmp_path: Pat
     salt = make_salt(tmp_path)
 
     marks = {
-        host_pseudonym(salt, "boot1"),
-        host_pseudonym(salt, "boot2"),
-        host_pseudonym(bytes(32), "boot1"),
+        host_pseudonym(salt, "session1"),
+        host_pseudonym(salt, "session2"),
+        host_pseudonym(bytes(32), "session1"),
     }
 
     assert len(marks) == 3
@@ -30,10 +30,10 @@ def test_marks_of_one_host_have_nothing_in_common_without_the_salt(tmp_path: Pat
 
 
 def test_another_host_with_the_same_salt_has_another_mark(monkeypatch: pytest.MonkeyPatch):
-    here = host_pseudonym(bytes(32), "boot1")
+    here = host_pseudonym(bytes(32), "session1")
     monkeypatch.setattr(socket, "gethostname", lambda: "elsewhere")
 
-    assert host_pseudonym(bytes(32), "boot1") != here
+    assert host_pseudonym(bytes(32), "session1") != here
 
 
 def test_a_salt_that_others_can_read_or_that_is_a_link_or_cut_is_not_used(tmp_path: Path):

@@ -25,7 +25,7 @@ from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import LostEvents
 from tests.support.links import FACTS, body, flip_byte
 
-LATER = SessionFacts(run="run1", boot="boot2", host="here", pid=2, started_wall_s=1.9e9)
+LATER = SessionFacts(run="run1", session="session2", host="here", pid=2, started_wall_s=1.9e9)
 
 
 @pytest.fixture

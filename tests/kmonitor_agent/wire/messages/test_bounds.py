@@ -94,7 +94,7 @@ def test_a_file_s_field_at_a_bound_passes_and_one_beyond_does_not(kind: Any):
 @pytest.mark.parametrize(("first", "n"), [(MAX_COUNT, 1), (MAX_COUNT - 1, 2)])
 def test_a_batch_may_end_at_the_largest_number_and_not_behind_it(first: int, n: int):
     def batch(n: int) -> tuple[bytes, bytes]:
-        plain = {"type": "batch", "run": "r", "boot": "b", "first": first, "events": [b"x"] * n}
+        plain = {"type": "batch", "run": "r", "session": "b", "first": first, "events": [b"x"] * n}
         return MAGIC, msgspec.msgpack.encode(plain)
 
     assert isinstance(unpack_from_agent(batch(n)), Batch)

@@ -107,7 +107,7 @@ EVENTS = st.one_of(
     st.builds(
         SessionStarted,
         t_s=SECONDS,
-        boot=IDS,
+        session=IDS,
         name=NAMES,
         host=NAMES,
         pid=COUNTS,
@@ -120,19 +120,19 @@ FROM_AGENT = st.one_of(
     st.builds(
         Hello,
         run=IDS,
-        boot=IDS,
-        proto=st.tuples(st.integers(0, 65535), st.integers(0, 65535)),
+        session=IDS,
+        minor_versions=st.tuples(st.integers(0, 65535), st.integers(0, 65535)),
         first=COUNTS,
         last=COUNTS,
         pid=COUNTS,
         host=NAMES,
-        start_wall=WALLS,
-        mono=SECONDS,
+        started_wall_s=WALLS,
+        monotonic_s=SECONDS,
     ),
     st.builds(
         Batch,
         run=IDS,
-        boot=IDS,
+        session=IDS,
         first=st.integers(1, MAX_COUNT - 4),
         events=st.lists(st.binary(max_size=50), min_size=1, max_size=5),
     ),
@@ -145,8 +145,8 @@ TO_AGENT = st.one_of(
         Welcome,
         run=IDS,
         hub=IDS,
-        boot=IDS,
-        proto=st.integers(0, 65535),
+        session=IDS,
+        minor_versions=st.integers(0, 65535),
         acked=COUNTS,
         ping_ms=st.integers(10, 60_000),
         max_batch=st.integers(1, MAX_BATCH_EVENTS),
@@ -155,7 +155,7 @@ TO_AGENT = st.one_of(
         Command,
         id=IDS,
         run=IDS,
-        boot=IDS,
+        session=IDS,
         name=st.just("set_limits"),
         args=st.builds(
             SetLimits, metrics=st.just(["ram"]), limits=st.lists(LIMITS, min_size=1, max_size=3)
@@ -180,10 +180,12 @@ def test_what_a_hub_says_survives_the_way_back(message: Any):
 
 
 def test_desktop_messages_survive_both_ways():
-    asked = CommandRequest(ask=7, id=new_id(), run=new_id(), name="reload", boot=new_id())
+    asked = CommandRequest(
+        request_id=7, id=new_id(), run=new_id(), name="reload", session=new_id()
+    )
 
     assert unpack_from_desktop(pack(asked)) == asked
-    assert unpack_from_desktop(pack(RunsRequest(ask=1))) == RunsRequest(ask=1)
+    assert unpack_from_desktop(pack(RunsRequest(request_id=1))) == RunsRequest(request_id=1)
     assert unpack_to_desktop(pack(ChangeHint(head=3, change=4))) == ChangeHint(head=3, change=4)
 
 
@@ -235,7 +237,7 @@ def test_an_unknown_type_is_told_apart_from_a_malformed_body():
 
 def test_a_message_for_the_other_side_is_not_accepted():
     with pytest.raises(UnsupportedType):
-        unpack_to_agent(pack(HubRequest(ask=1)))
+        unpack_to_agent(pack(HubRequest(request_id=1)))
 
 
 @pytest.mark.parametrize("shape", [b"\x91" * 100_000, b"\x81\xa1a" * 50_000 + b"\xc0"])
@@ -308,9 +310,9 @@ def test_an_event_without_a_type_is_malformed():
 
 
 def test_a_batch_has_bounds():
-    too_many = Batch(run="r", boot="b", first=1, events=[b"x"] * (MAX_BATCH_EVENTS + 1))
-    empty = Batch(run="r", boot="b", first=1, events=[])
-    from_zero = Batch(run="r", boot="b", first=0, events=[b"x"])
+    too_many = Batch(run="r", session="b", first=1, events=[b"x"] * (MAX_BATCH_EVENTS + 1))
+    empty = Batch(run="r", session="b", first=1, events=[])
+    from_zero = Batch(run="r", session="b", first=0, events=[b"x"])
 
     for batch in (too_many, empty, from_zero):
         with pytest.raises(MalformedMessage):

@@ -36,7 +36,7 @@ def committed(parts: HubParts) -> None:
 
     def is_done() -> bool:
         parts.clock.move(2.0)
-        return parts.ledger.commit()
+        return parts.event_log.commit()
 
     wait_until(is_done, what="the commit succeeds")
 
@@ -93,16 +93,16 @@ def test_what_comes_while_the_server_is_away_is_kept_and_stored_once(
     team_server.stop(at_once=True)
     team.take(record, Sample(t_s=1.0))
 
-    assert not team.ledger.commit()
-    assert "cannot be reached" in team.ledger.trouble
+    assert not team.event_log.commit()
+    assert "cannot be reached" in team.event_log.trouble
     assert "cannot be reached" in team.database.lasting_trouble()
-    assert team.ledger.confirmed(record) == 1
+    assert team.event_log.confirmed(record) == 1
     team.take(record, Sample(t_s=2.0))
     team_server.start()
     committed(team)
 
-    assert team.ledger.trouble == team.database.lasting_trouble() == ""
-    assert team.ledger.confirmed(record) == 3
+    assert team.event_log.trouble == team.database.lasting_trouble() == ""
+    assert team.event_log.confirmed(record) == 3
     assert seqs(team, record) == [1, 2, 3]
     caplog.clear()
 
@@ -113,13 +113,13 @@ def test_a_commit_whose_answer_was_lost_is_not_made_twice(
     record = team.started_run(pid=1)
     committed(team)
     team.take(record, Sample(t_s=1.0))
-    team.ledger.audit("me", "note", record.run, "net", "done")
+    team.event_log.audit("me", "note", record.run, "net", "done")
     answer_is_lost()
 
-    assert not team.ledger.commit()
-    assert team.ledger.confirmed(record) == 1
+    assert not team.event_log.commit()
+    assert team.event_log.confirmed(record) == 1
     team.take(record, Sample(t_s=2.0))
-    team.ledger.audit("me", "pin", record.run, "net", "done")
+    team.event_log.audit("me", "pin", record.run, "net", "done")
     committed(team)
 
     assert seqs(team, record) == [1, 2, 3]
@@ -134,10 +134,10 @@ def test_a_deletion_that_was_told_as_refused_is_taken_back(
 ):
     record = team.started_run(pid=1)
     committed(team)
-    registry = team.ledger.registry
+    registry = team.event_log.registry
     answer_is_lost()
 
-    is_done = team.ledger.attempt(
+    is_done = team.event_log.attempt(
         lambda: registry.delete(record),
         lambda: registry.restore(record),
         [("me", "delete", record.run, "net", "done")],
@@ -148,8 +148,8 @@ def test_a_deletion_that_was_told_as_refused_is_taken_back(
 
     assert not is_done
     team.reopen()
-    assert team.ledger.registry.get(record.run) is not None
-    assert not team.ledger.registry.was_deleted(record.run)
+    assert team.event_log.registry.get(record.run) is not None
+    assert not team.event_log.registry.was_deleted(record.run)
     assert seqs(team, record) == [1]
     caplog.clear()
 
@@ -168,8 +168,8 @@ def test_a_server_that_hangs_holds_the_hub_up_for_a_bounded_time(
     team.take(record, Sample(t_s=1.0))
     team_server.freeze()
     try:
-        assert not team.ledger.commit()
-        assert "did not answer within" in team.ledger.trouble
+        assert not team.event_log.commit()
+        assert "did not answer within" in team.event_log.trouble
     finally:
         team_server.thaw()
     committed(team)
@@ -206,7 +206,7 @@ def test_a_commit_that_a_hanging_server_makes_late_is_not_made_twice(
     monkeypatch.setattr(TeamDatabase, "_check_commit", goes_on_meanwhile)
     team.take(record, Sample(t_s=1.0))
 
-    assert not team.ledger.commit()
+    assert not team.event_log.commit()
     team.take(record, Sample(t_s=2.0))
     committed(team)
 
@@ -226,11 +226,11 @@ def test_no_more_is_taken_than_can_be_kept(
     team_server.cut(database_of(team.store))
     for n in range(20):
         team.take(record, Sample(t_s=float(n)))
-    team.ledger.commit()
+    team.event_log.commit()
 
-    assert team.ledger.is_full
+    assert team.event_log.is_full
     committed(team)
-    assert not team.ledger.is_full
+    assert not team.event_log.is_full
     assert seqs(team, record) == list(range(1, 22))
     caplog.clear()
 
@@ -252,12 +252,12 @@ def test_hours_without_the_server_take_no_more_memory_than_the_runs(
     record = team.started_run(pid=1)
     committed(team)
     for _ in range(50):
-        team.ledger.registry.mark_changed(record)
+        team.event_log.registry.mark_changed(record)
         with away():
-            assert not team.ledger.commit()
+            assert not team.event_log.commit()
         team.clock.move(2.0)
 
-    assert len(team.ledger._pending.runs) == 1
+    assert len(team.event_log._pending.runs) == 1
     caplog.clear()
 
 
@@ -293,12 +293,12 @@ def test_a_hub_with_a_copied_identity_takes_over_and_the_other_one_ends(
     team.take(record, Sample(t_s=1.0))
 
     with pytest.raises(TakenOver, match="team-hub-id"):
-        team.ledger.commit()
+        team.event_log.commit()
 
-    again = second.ledger.registry.get(record.run)
+    again = second.event_log.registry.get(record.run)
     assert again is not None
     second.take(again, Sample(t_s=1.0))
-    assert second.ledger.commit()
+    assert second.event_log.commit()
     second.database.close()
 
 
@@ -318,7 +318,7 @@ def test_a_database_put_back_to_an_older_state_is_read_anew(
 
 
 def test_a_name_that_a_server_cannot_hold_is_still_written_down(team: HubParts):
-    team.ledger.audit("me", "rename", "run", "a\0b", "done")
+    team.event_log.audit("me", "rename", "run", "a\0b", "done")
     committed(team)
 
     (row,) = team.database.audit_rows(0, 10)[0]

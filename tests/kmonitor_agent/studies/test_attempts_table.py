@@ -1,4 +1,4 @@
-"""The ledger as people read it, and the line that moves in a terminal."""
+"""The attempts as people read it, and the line that moves in a terminal."""
 
 import io
 
@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
         return True
 
 
-def test_the_ledger_prints_as_a_table():
+def test_the_attempts_print_as_a_table():
     lines = str(Attempts(ATTEMPTS)).splitlines()
 
     assert lines[0].split("  ")[0] == "fold"
