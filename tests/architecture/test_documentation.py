@@ -21,6 +21,7 @@ from kmonitor_agent.wire.messages import (
 )
 from tests.support.source_tree import ROOT, source_files
 
+_MODULE_PATH = re.compile(r"`([a-z_0-9/]+\.py)`")
 _ATTRIBUTE = re.compile(r"^    (\w+): ", re.MULTILINE)
 
 MODULES = (
@@ -82,3 +83,17 @@ def test_every_folder_at_the_top_is_explained():
 
     for folder in ("kmonitor", "kmonitor_agent", "resources", "tests", "packaging"):
         assert f"`{folder}/`" in text
+
+
+@pytest.mark.parametrize(
+    "page", ["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "SECURITY.md"]
+)
+def test_every_module_that_a_page_names_exists(page: str):
+    named = set(_MODULE_PATH.findall((ROOT / page).read_text(encoding="utf-8")))
+    paths = [
+        file.name for file in source_files("kmonitor", "kmonitor_agent", "tests", "packaging")
+    ]
+
+    assert {
+        name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)
+    } == set()

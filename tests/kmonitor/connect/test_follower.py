@@ -232,7 +232,7 @@ def test_a_deleted_run_is_told(live_hub: LiveHub, reader: Reader, folders: Folde
     wait_until(lambda: reader.of(EditReply))
     wait_until(lambda: [t for t in reader.of(RunsReply) if agent.run in t.deleted])
 
-    assert reader.of(EditReply)[0].ask == number
+    assert reader.of(EditReply)[0].request_id == number
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="bounds a process's files as Linux does")
