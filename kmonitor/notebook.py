@@ -30,7 +30,7 @@ def memory_map(
     backend: Backend | None = None,
     input_shapes: list[tuple[int, ...]] | None = None,
 ) -> MemoryMap:
-    """What training a Keras 3 model will take, layer by layer; nothing runs and nothing changes.
+    """The memory that training a Keras 3 model takes, by layer; nothing runs and nothing changes.
 
     On TensorFlow the model's own training step is traced, unless something is to be changed; that
     calls its Python code once.

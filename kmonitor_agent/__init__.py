@@ -55,7 +55,7 @@ _HOMES: Final = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for; called by Python for names not yet in the module."""
+    """Import an exported name; called by Python for names not yet in the module."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""MonitorCallback, which a script passes to `fit`: each Keras hook is one call on the session."""
+"""MonitorCallback, which a script passes to `fit`: each Keras hook is one call of the recorder."""
 
 import functools
 import os
@@ -96,7 +96,7 @@ def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _
 
 
 class MonitorCallback:
-    """Watches every `fit` it is passed to, and acts on it when asked.
+    """Watches every `fit` it is passed to, and acts on it on request.
 
     An instance is also an instance of Keras' own `Callback`: of `keras` if that is imported or
     installed, else of `tf_keras`. It may be used in several fits, nested ones and in threads, and
@@ -211,7 +211,7 @@ class MonitorCallback:
             at: "epoch": at the running epoch's end; "batch": before the next batch (a stop then
                 ends the fit with that batch).
             mode: For a reload: "assign" restores into the variables that there are, "recreate"
-                makes them anew where that is safe; None: as is always safe.
+                makes new ones where that is safe; None: as is always safe.
             export: For a save: whether to write a `.keras` file beside the checkpoint.
             of: For a stop, where one fit runs within another: "fit" ends the innermost one that
                 this callback follows, "run" also those around it.
@@ -248,12 +248,12 @@ class MonitorCallback:
 
     @_hook("callback.set_params", is_short=True)
     def set_params(self, params: dict[str, Any] | None) -> None:
-        """Keras tells what the fit is about to do."""
+        """Keras' parameters of the fit that is about to begin."""
         self.params = params
 
     @_hook("callback.set_model", is_short=True)
     def set_model(self, model: Any) -> None:
-        """Keras tells which model is about to be fitted."""
+        """The model that is about to be fitted."""
         thread = threading.get_ident()
         if model is None:
             self._models.pop(thread, None)
@@ -390,9 +390,9 @@ class MonitorCallback:
     def _choose_logs_hook(self, fit: "Fit | None") -> None:
         """Keep the logs of a step's end while one fit runs; nothing is done with them there.
 
-        Keras looks at what a callback overrides before a fit begins, and then turns logs into
+        Keras checks what a callback overrides before a fit begins, and then turns logs into
         numbers for it at every step, which waits for the device. So the hook is only there
-        from the fit's begin to its end, and hears what Keras has made of them for itself.
+        from the fit's begin to its end, and gets them as Keras has them for itself.
         """
         if fit is not None and not overrides_step_end(type(self)):
             # JAX and TensorFlow call it beside the training; it may be.
@@ -437,7 +437,7 @@ def _check_of(action: str, of: str) -> None:
 
 def _runs() -> "ProcessRuns":
     # Not before a callback is made: `from kmonitor_agent import Limit` stays light, and the
-    # session brings ZeroMQ and psutil along.
+    # recorder brings ZeroMQ and psutil along.
     from kmonitor_agent.recording.runs import RUNS  # noqa: PLC0415
 
     return RUNS

@@ -1,4 +1,4 @@
-"""`collect()` and `collected()`: let go of what dead models left, in any loop."""
+"""`collect()` and `collected()`: release of what dead models left behind, in any loop."""
 
 import sys
 import threading
@@ -33,12 +33,12 @@ class Collected:
     """What one `collect()` did; `print` shows it in a line.
 
     Attributes:
-        ok: Whether there was anything to look at, and looking worked.
+        ok: Whether there was a framework, and it could be read.
         seconds: How long it took.
         released_traces: Traces let go.
         released_models: Dead models that they belonged to.
         disused_traces: Those of the released that no dead model had: a model whose weights live
-            on, compiled anew, say, had no more use for them.
+            on, compiled again, say, had no more use for them.
         gone: What went with its garbage where no trace was retained: "5 compiled programs".
         before: Memory and graph size just before; what could not be read is None.
         after: Just after.
@@ -86,7 +86,7 @@ def collect() -> Collected:
     anywhere, also while other threads train. Works with no callback and no hub; with one, the app
     shows what was done.
 
-    Never raises: `why` of what it returns tells what failed or was left out.
+    Never raises: `why` of the result says what failed or was left out.
     """
     with SIGNALS.delivered_after():
         collected_outcome = _collect_with()
@@ -100,7 +100,7 @@ def collected() -> AbstractContextManager[list[Collected]]:
 
     Other than after `collect()`, the models may still have a name at the end of the block:
     whatever was first fitted, evaluated or asked to predict in it loses its traced step functions
-    (Keras makes them anew if the model is used again). A model in use at that moment keeps them.
+    (Keras makes new ones if the model is used again). A model in use at that moment keeps them.
 
     Returns:
         For one `with`, which gives a list; after the block it holds what was done, a `Collected`.
@@ -134,7 +134,7 @@ class _Block:
 def _fitted_before() -> "list[weakref.ref[KerasModel]] | None":
     try:
         return [weakref.ref(model) for model in models_with_functions()]
-    except Exception:  # noqa: BLE001 - a guest: what cannot be looked at is left alone
+    except Exception:  # noqa: BLE001 - a guest: what cannot be read is left alone
         return None
 
 
@@ -162,7 +162,7 @@ def _collect_with(before_block: "list[weakref.ref[KerasModel]] | None" = None) -
 def _frameworks(notes: list[str]) -> list[Framework]:
     try:
         return loaded_frameworks()
-    except Exception as exc:  # noqa: BLE001 - a guest: told in the record
+    except Exception as exc:  # noqa: BLE001 - a guest: noted in the record
         notes.append(f"the framework could not be looked at: {describe_exception(exc)}")
         return []
 
@@ -177,7 +177,7 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
             if id(model) not in in_use and steps is not None:
                 steps.drop_functions(model)
         used = sum(1 for model in fitted if id(model) in in_use)
-    except Exception as exc:  # noqa: BLE001 - a guest: told in the record
+    except Exception as exc:  # noqa: BLE001 - a guest: noted in the record
         return [f"the block's models were left alone: {describe_exception(exc)}"]
     are = "is in use and was" if used == 1 else "are in use and were"
     return [f"{used} of the block's models {are} left alone"] if used else []
@@ -222,7 +222,7 @@ def _joined(
 
 
 def _report_to_runs(outcome: Collected) -> None:
-    # Only where a callback has made a run: without one there is nobody to tell.
+    # Only where a callback has made a run: without one nobody is interested.
     runs: Any = sys.modules.get("kmonitor_agent.recording.runs")
     if runs is not None:
         runs.RUNS.report_collected(

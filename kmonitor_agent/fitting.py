@@ -1,9 +1,10 @@
 # pyright: basic
 """`fit(model, ...)`: Keras' own `fit`, in which a reload gives a new model object.
 
-For v1 graph mode, where a model cannot outlive the clearing of its session, and for whoever wants
-a new model object elsewhere. The training is one: one History, callbacks that begin and end once,
-epochs that go on counting; only `callback.model` changes.
+For v1 graph mode, where a model cannot outlive the clearing of its session, and where a new model
+object is wanted. Each part of the training is a call of `model.fit` with one callback in place of
+the others (`combined_callback`), so that it looks like one training: one History, callbacks that
+begin and end once, epochs that go on counting; only `callback.model` changes.
 """
 
 import inspect
@@ -18,24 +19,275 @@ from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.global_state import GlobalStateSnapshot
 from kmonitor_agent.frameworks.model_building import CannotRebuild, ModelFactory, keras_module
 from kmonitor_agent.reclaim import rebuild as rebuilt
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.fit import FitInParts
 from kmonitor_agent.wire.messages.events import Footprint
 
-# Part hooks.
+
+class Fitted(NamedTuple):
+    """What `fit` returns.
+
+    Attributes:
+        model: The trained model: another object than the one given if there was a reload.
+        history: Keras' History of the whole training, as `model.history` too.
+    """
+
+    model: KerasModel
+    history: Any
+
+
+def fit(
+    model: KerasModel, *arguments: Any, rebuild: ModelFactory | None = None, **named: Any
+) -> Fitted:
+    """Train as `model.fit(...)` does; a reload saves, builds the model again and goes on with it.
+
+    Ask for reloads as usual: a limit, `MonitorCallback.request("reload")`, the app, the command
+    line. The result is that of an uninterrupted `fit`, to the bit. In v1 graph mode a reload
+    clears the session, as `clear_session()` does: use no other model of before afterwards. With
+    tf_keras in eager mode a reload keeps the model object, as in a plain `fit`.
+
+        model, history = kmonitor_agent.fit(model, x, y, epochs=100, callbacks=[monitor])
+
+    Args:
+        model: Built, or to be built by the first batch, and compiled.
+        *arguments: As for `model.fit`.
+        rebuild: Returns the model built and compiled, for models that cannot be made from their
+            configuration; the values of its variables do not matter. In v1 graph mode it is also
+            called once at the start, to see that it works.
+        **named: As for `model.fit`. If no MonitorCallback is among `callbacks`, one is added.
+
+    Raises:
+        TypeError: An argument is of the wrong type; the message says what to write instead.
+        ValueError: An argument makes no sense, or the model cannot be rebuilt; likewise.
+        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode, when the model could not be
+            rebuilt although it could at the start; the exact state is on disk.
+    """
+    return _Fitting(model, _bound(model, arguments, named), rebuild).run()
+
+
+def _bound(model: KerasModel, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
+    method: Any = getattr(model, "fit", None)
+    if not callable(method) or framework_for(model).reclaim_steps() is None:
+        why = framework_for(model).info().unavailable.get("reload", "it has no fit")
+        raise TypeError(f"fit: {type(model).__name__} cannot be trained here: {why}")
+    bound = inspect.signature(method).bind(*arguments, **named)
+    call_arguments = dict(bound.arguments)
+    return {**call_arguments.pop("kwargs", {}), **call_arguments}
+
+
+class _Fitting:
+    """One training; holds the only strong reference of ours to its model."""
+
+    def __init__(
+        self, model: KerasModel, arguments: dict[str, Any], script: ModelFactory | None
+    ) -> None:
+        if script is not None and (not callable(script) or hasattr(script, "fit")):
+            raise TypeError(
+                f"fit: rebuild={script!r} is no function; write rebuild=make_model, without ()."
+            )
+        self._model = model
+        self._arguments = arguments
+        self._script = script
+        self._framework = framework_for(model)
+        self._rebuilder = rebuilt.rebuilder_for(self._framework, model)
+        self._epochs = _count(arguments, "epochs", 1)
+        self._initial_epoch = _count(arguments, "initial_epoch", 0)
+        keras = keras_module(model)
+        callbacks = _callbacks(arguments.get("callbacks"), keras)
+        progress_bars = [
+            each for each in callbacks if isinstance(each, keras.callbacks.ProgbarLogger)
+        ]
+        inside = [each for each in callbacks if each not in progress_bars]
+        if not any(isinstance(each, MonitorCallback) for each in inside):
+            inside.append(MonitorCallback())
+        self._history = keras.callbacks.History()
+        self._callbacks = [*inside, self._history]
+        self._progress_bars = progress_bars
+        self._check()
+        self._fit_in_parts = FitInParts(model)
+        self._saved: rebuilt.SavedModelState | None = None
+        self._store: CheckpointStore | None = None
+        self._next_epoch = 0
+        self._state_snapshot: GlobalStateSnapshot | None = None
+
+    def run(self) -> Fitted:
+        """Call Keras' `fit` until the training is over."""
+        if self._rebuilder is None:
+            self._model.fit(
+                **{**self._arguments, "callbacks": [*self._callbacks, *self._progress_bars]}
+            )
+            return Fitted(self._model, self._history)
+        hooks = combined_callback(keras_module(self._model), self, self._callbacks)
+        arguments = {**self._arguments, "callbacks": [hooks, *self._progress_bars]}
+        begin = self._initial_epoch
+        try:
+            with self._fit_in_parts:
+                while True:
+                    self._saved = None
+                    self._model.fit(**{**arguments, "initial_epoch": begin})
+                    if self._saved is None:
+                        break
+                    begin = self._next_model(self._saved)
+        finally:
+            self.part_started()  # also when Keras failed before its first epoch
+            self._report_outcome(_nothing("the training ended before it was done"))
+        self._model.history = self._history
+        return Fitted(self._model, self._history)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the running call of Keras' `fit` ends for a reload, and another follows."""
+        return self._saved is not None
+
+    def part_started(self) -> None:
+        """Keras has prepared another call of `fit`: its first epoch comes as the next one."""
+        start, self._state_snapshot = self._state_snapshot, None
+        if start is not None:
+            start.restore()
+
+    def epoch_ended(self, model: KerasModel, epoch: int) -> None:
+        """All callbacks have seen the epoch: save if a reload was requested."""
+        pending = self._fit_in_parts.pending_reloads
+        if not pending:
+            return
+        store = CheckpointStore(pending[0].folder, keep=pending[0].keep)
+        tag = CheckpointTag(run=pending[0].run, fit=pending[0].fit, epoch=epoch)
+        saved = rebuilt.save_for_rebuild(self._framework, model, store, tag=tag)
+        if saved.checkpoint is None or model.stop_training or epoch + 1 >= self._epochs:
+            why = saved.outcome.why if saved.checkpoint is None else _ENDS
+            self._report_outcome(replace(saved.outcome, ok=False, why=why))
+            return
+        self._saved, self._store, self._next_epoch = saved, store, epoch + 1
+        model.stop_training = True
+
+    def _next_model(self, saved: rebuilt.SavedModelState) -> int:
+        store = self._store
+        if store is None:
+            raise AssertionError("a state was saved, but nowhere")
+        with SIGNALS.delivered_after():
+            SIGNALS.hold()
+            new_model, outcome = rebuilt.rebuild(
+                self._framework, self._model, saved, store, self._script
+            )
+            if note := _of_the_data(self._arguments):
+                outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
+            self._model = self._fit_in_parts.model = new_model
+            self._state_snapshot = GlobalStateSnapshot(self._arguments.get("x"))
+            self._report_outcome(outcome)
+        return self._next_epoch
+
+    def _report_outcome(self, outcome: ReclaimOutcome) -> None:
+        pending, self._fit_in_parts.pending_reloads = self._fit_in_parts.pending_reloads, []
+        for reload in pending:
+            reload.on_done(outcome)
+
+    def _check(self) -> None:
+        how = self._rebuilder
+        if how is None:
+            return
+        if how.destroys and (why := _of_the_graph(self._arguments)):
+            raise TypeError(f"fit: {why}")
+        if why := how.why_forbidden():
+            raise ValueError(f"fit: a reload would not be possible here: {why}")
+        try:
+            how.try_out(self._model, self._script)
+        except CannotRebuild as exc:
+            raise ValueError(f"fit: the model cannot be rebuilt: {exc.why}") from exc
+        except Exception as exc:
+            raise ValueError(
+                f"fit: the model cannot be rebuilt ({exc}); write rebuild=make_model, a function"
+                " that returns the model built and compiled"
+            ) from exc
+
+
+_ENDS: Final = "the training ends with this epoch: nothing is left to reload for"
+
+_READ_AHEAD: Final = (
+    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence, a"
+    " tf.data pipeline or arrays are read anew"
+)
+
+_DATA_RESTARTED: Final = (
+    "not exact: with steps_per_epoch an epoch goes on in the data where the one before ended, and"
+    " the new model's first epoch begins them again; leave steps_per_epoch out"
+)
+
+
+def _nothing(why: str) -> ReclaimOutcome:
+    return ReclaimOutcome(ok=False, action="reload", seconds=0.0, before=Footprint(), why=why)
+
+
+def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
+    value = arguments.get(name, otherwise)
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"fit: {name}={value!r} is no whole number; write {name}=10.") from None
+
+
+def _callbacks(callbacks: object, keras: Any) -> list[Any]:
+    if callbacks is None:
+        return []
+    if isinstance(callbacks, keras.callbacks.CallbackList):
+        raise TypeError("fit: callbacks is a CallbackList; write a list of callbacks.")
+    listed = _flat(callbacks)
+    for callback in listed:
+        # Ours is a callback of every Keras, whichever it was made for.
+        if not isinstance(callback, keras.callbacks.Callback | MonitorCallback):
+            raise TypeError(
+                f"fit: {callback!r} among callbacks is no {keras.__name__} callback;"
+                f" write callbacks=[MonitorCallback()]."
+            )
+    return listed
+
+
+_MOST_ARRAYS: Final = 64
+"""Most inputs that are checked, for data given as lists of numbers."""
+
+
+def _of_the_graph(arguments: dict[str, Any]) -> str:
+    """Why the data cannot outlive the clearing of the session; empty when they can."""
+    for name in ("x", "y", "sample_weight", "validation_data"):
+        kinds = {
+            cls.__module__.partition(".")[0]
+            for each in _flat(arguments.get(name))[:_MOST_ARRAYS]
+            for cls in type(each).__mro__
+        }
+        if "tensorflow" in kinds:
+            return (
+                f"{name} is of TensorFlow, and in v1 graph mode belongs to the graph that a reload"
+                " clears; write arrays, a Sequence or a generator"
+            )
+    return ""
+
+
+def _flat(data: Any) -> list[Any]:
+    if isinstance(data, dict):
+        return _flat(list(cast("dict[Any, Any]", data).values()))
+    if isinstance(data, list | tuple):
+        return [part for each in cast("list[Any]", data) for part in _flat(each)]
+    return [data]
+
+
+def _of_the_data(arguments: dict[str, Any]) -> str:
+    """Why another call of Keras' `fit` reads other batches; empty when it does not."""
+    if hasattr(arguments.get("x"), "__next__"):
+        return _READ_AHEAD
+    return "" if arguments.get("steps_per_epoch") is None else _DATA_RESTARTED
 
 
 _BATCH_HOOKS: Final = tuple(
     f"on_{mode}batch_{end}" for mode in ("train_", "test_", "predict_") for end in ("begin", "end")
 )
+
 _TEST_HOOKS: Final = ("on_test_begin", "on_test_end", "on_predict_begin", "on_predict_end")
 
 
 class PartOwner(Protocol):
-    """Who decides whether a call of `fit` is the last one."""
+    """The training, which decides whether a call of `fit` is the last one."""
 
     @property
     def goes_on(self) -> bool:
@@ -52,12 +304,13 @@ class PartOwner(Protocol):
 
 
 def combined_callback(keras: Any, owner: PartOwner, callbacks: Sequence[Any]) -> Any:
-    """A callback of this Keras that stands for all the others.
+    """A callback of this Keras that calls all the others.
 
     Args:
         keras: keras or tf_keras.
-        owner: Told of each epoch's end.
-        callbacks: The others, in order. Those with `on_part_begin` and `on_part_end` are told so.
+        owner: Called at each epoch's end.
+        callbacks: The others, in order. `on_part_begin` and `on_part_end` of those that have them
+            are called at the begin and end of the inner parts.
     """
     base = keras.callbacks.Callback
     # Keras looks at what a callback overrides: on JAX and PyTorch the end of a batch costs a wait.
@@ -167,252 +420,3 @@ def _distinct(used: dict[str, list[Any]]) -> list[Any]:
 def _uses_hooks(callback: Any, question: str) -> bool:
     method = getattr(callback, question, None)
     return bool(method()) if callable(method) else True
-
-
-_ENDS: Final = "the training ends with this epoch: nothing is left to reload for"
-_READ_AHEAD: Final = (
-    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence, a"
-    " tf.data pipeline or arrays are read anew"
-)
-_DATA_RESTARTED: Final = (
-    "not exact: with steps_per_epoch an epoch goes on in the data where the one before ended, and"
-    " the new model's first epoch begins them again; leave steps_per_epoch out"
-)
-
-_MOST_ARRAYS: Final = 64
-"""How many inputs are looked at, for data given as lists of numbers."""
-
-
-class Fitted(NamedTuple):
-    """What `fit` returns.
-
-    Attributes:
-        model: The trained model: another object than the one given if there was a reload.
-        history: Keras' History of the whole training, as `model.history` too.
-    """
-
-    model: KerasModel
-    history: Any
-
-
-def fit(
-    model: KerasModel, *arguments: Any, rebuild: ModelFactory | None = None, **named: Any
-) -> Fitted:
-    """Train as `model.fit(...)` does; a reload saves, makes the model anew and goes on with it.
-
-    Ask for reloads as usual: a limit, `MonitorCallback.request("reload")`, the app, the command
-    line. The result is that of an uninterrupted `fit`, to the bit. In v1 graph mode a reload
-    clears the session, as `clear_session()` does: use no other model of before afterwards. With
-    tf_keras in eager mode a reload keeps the model object, as in a plain `fit`.
-
-        model, history = kmonitor_agent.fit(model, x, y, epochs=100, callbacks=[monitor])
-
-    Args:
-        model: Built, or to be built by the first batch, and compiled.
-        *arguments: As for `model.fit`.
-        rebuild: Returns the model built and compiled, for models that cannot be made from their
-            configuration; the values of its variables do not matter. In v1 graph mode it is also
-            called once at the start, to see that it works.
-        **named: As for `model.fit`. If no MonitorCallback is among `callbacks`, one is added.
-
-    Raises:
-        TypeError: An argument is of the wrong type; the message says what to write instead.
-        ValueError: An argument makes no sense, or the model cannot be rebuilt; likewise.
-        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode, when the model could not be
-            rebuilt although it could at the start; the exact state is on disk.
-    """
-    return _Fitting(model, _bound(model, arguments, named), rebuild).run()
-
-
-def _bound(model: KerasModel, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
-    method: Any = getattr(model, "fit", None)
-    if not callable(method) or framework_for(model).reclaim_steps() is None:
-        why = framework_for(model).info().unavailable.get("reload", "it has no fit")
-        raise TypeError(f"fit: {type(model).__name__} cannot be trained here: {why}")
-    bound = inspect.signature(method).bind(*arguments, **named)
-    call_arguments = dict(bound.arguments)
-    return {**call_arguments.pop("kwargs", {}), **call_arguments}
-
-
-class _Fitting:
-    """One training; holds the only strong reference of ours to its model."""
-
-    def __init__(
-        self, model: KerasModel, arguments: dict[str, Any], script: ModelFactory | None
-    ) -> None:
-        if script is not None and (not callable(script) or hasattr(script, "fit")):
-            raise TypeError(
-                f"fit: rebuild={script!r} is no function; write rebuild=make_model, without ()."
-            )
-        self._model = model
-        self._arguments = arguments
-        self._script = script
-        self._framework = framework_for(model)
-        self._rebuilder = rebuilt.rebuilder_for(self._framework, model)
-        self._epochs = _count(arguments, "epochs", 1)
-        self._initial_epoch = _count(arguments, "initial_epoch", 0)
-        keras = keras_module(model)
-        callbacks = _callbacks(arguments.get("callbacks"), keras)
-        progress_bars = [
-            each for each in callbacks if isinstance(each, keras.callbacks.ProgbarLogger)
-        ]
-        inside = [each for each in callbacks if each not in progress_bars]
-        if not any(isinstance(each, MonitorCallback) for each in inside):
-            inside.append(MonitorCallback())
-        self._history = keras.callbacks.History()
-        self._callbacks = [*inside, self._history]
-        self._progress_bars = progress_bars
-        self._check()
-        self._fit_in_parts = FitInParts(model)
-        self._saved: rebuilt.SavedModelState | None = None
-        self._store: CheckpointStore | None = None
-        self._next_epoch = 0
-        self._state_snapshot: GlobalStateSnapshot | None = None
-
-    def run(self) -> Fitted:
-        """Call Keras' `fit` until the training is over."""
-        if self._rebuilder is None:
-            self._model.fit(
-                **{**self._arguments, "callbacks": [*self._callbacks, *self._progress_bars]}
-            )
-            return Fitted(self._model, self._history)
-        hooks = combined_callback(keras_module(self._model), self, self._callbacks)
-        arguments = {**self._arguments, "callbacks": [hooks, *self._progress_bars]}
-        begin = self._initial_epoch
-        try:
-            with self._fit_in_parts:
-                while True:
-                    self._saved = None
-                    self._model.fit(**{**arguments, "initial_epoch": begin})
-                    if self._saved is None:
-                        break
-                    begin = self._next_model(self._saved)
-        finally:
-            self.part_started()  # also when Keras failed before its first epoch
-            self._report_outcome(_nothing("the training ended before it was done"))
-        self._model.history = self._history
-        return Fitted(self._model, self._history)
-
-    @property
-    def goes_on(self) -> bool:
-        """Whether the running call of Keras' `fit` ends for a reload, and another follows."""
-        return self._saved is not None
-
-    def part_started(self) -> None:
-        """Keras has prepared another call of `fit`: its first epoch comes as the next one."""
-        start, self._state_snapshot = self._state_snapshot, None
-        if start is not None:
-            start.restore()
-
-    def epoch_ended(self, model: KerasModel, epoch: int) -> None:
-        """All callbacks have seen the epoch: save if a reload was asked for."""
-        pending = self._fit_in_parts.pending_reloads
-        if not pending:
-            return
-        store = CheckpointStore(pending[0].folder, keep=pending[0].keep)
-        tag = CheckpointTag(run=pending[0].run, fit=pending[0].fit, epoch=epoch)
-        saved = rebuilt.save_for_rebuild(self._framework, model, store, tag=tag)
-        if saved.checkpoint is None or model.stop_training or epoch + 1 >= self._epochs:
-            why = saved.outcome.why if saved.checkpoint is None else _ENDS
-            self._report_outcome(replace(saved.outcome, ok=False, why=why))
-            return
-        self._saved, self._store, self._next_epoch = saved, store, epoch + 1
-        model.stop_training = True
-
-    def _next_model(self, saved: rebuilt.SavedModelState) -> int:
-        store = self._store
-        if store is None:
-            raise AssertionError("a state was saved, but nowhere")
-        with SIGNALS.delivered_after():
-            SIGNALS.hold()
-            new_model, outcome = rebuilt.rebuild(
-                self._framework, self._model, saved, store, self._script
-            )
-            if note := _of_the_data(self._arguments):
-                outcome = replace(outcome, why="; ".join(filter(None, (outcome.why, note))))
-            self._model = self._fit_in_parts.model = new_model
-            self._state_snapshot = GlobalStateSnapshot(self._arguments.get("x"))
-            self._report_outcome(outcome)
-        return self._next_epoch
-
-    def _report_outcome(self, outcome: ReclaimOutcome) -> None:
-        pending, self._fit_in_parts.pending_reloads = self._fit_in_parts.pending_reloads, []
-        for reload in pending:
-            reload.on_done(outcome)
-
-    def _check(self) -> None:
-        how = self._rebuilder
-        if how is None:
-            return
-        if how.destroys and (why := _of_the_graph(self._arguments)):
-            raise TypeError(f"fit: {why}")
-        if why := how.why_forbidden():
-            raise ValueError(f"fit: a reload would not be possible here: {why}")
-        try:
-            how.try_out(self._model, self._script)
-        except CannotRebuild as exc:
-            raise ValueError(f"fit: the model cannot be rebuilt: {exc.why}") from exc
-        except Exception as exc:
-            raise ValueError(
-                f"fit: the model cannot be rebuilt ({exc}); write rebuild=make_model, a function"
-                " that returns the model built and compiled"
-            ) from exc
-
-
-def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
-    value = arguments.get(name, otherwise)
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"fit: {name}={value!r} is no whole number; write {name}=10.") from None
-
-
-def _callbacks(callbacks: object, keras: Any) -> list[Any]:
-    if callbacks is None:
-        return []
-    if isinstance(callbacks, keras.callbacks.CallbackList):
-        raise TypeError("fit: callbacks is a CallbackList; write a list of callbacks.")
-    listed = _flat(callbacks)
-    for callback in listed:
-        # Ours is a callback of every Keras, whichever it was made for.
-        if not isinstance(callback, keras.callbacks.Callback | MonitorCallback):
-            raise TypeError(
-                f"fit: {callback!r} among callbacks is no {keras.__name__} callback;"
-                f" write callbacks=[MonitorCallback()]."
-            )
-    return listed
-
-
-def _of_the_graph(arguments: dict[str, Any]) -> str:
-    """Why the data cannot outlive the clearing of the session; empty when they can."""
-    for name in ("x", "y", "sample_weight", "validation_data"):
-        kinds = {
-            cls.__module__.partition(".")[0]
-            for each in _flat(arguments.get(name))[:_MOST_ARRAYS]
-            for cls in type(each).__mro__
-        }
-        if "tensorflow" in kinds:
-            return (
-                f"{name} is of TensorFlow, and in v1 graph mode belongs to the graph that a reload"
-                " clears; write arrays, a Sequence or a generator"
-            )
-    return ""
-
-
-def _flat(data: Any) -> list[Any]:
-    if isinstance(data, dict):
-        return _flat(list(cast("dict[Any, Any]", data).values()))
-    if isinstance(data, list | tuple):
-        return [part for each in cast("list[Any]", data) for part in _flat(each)]
-    return [data]
-
-
-def _of_the_data(arguments: dict[str, Any]) -> str:
-    """Why another call of Keras' `fit` reads other batches; empty when it does not."""
-    if hasattr(arguments.get("x"), "__next__"):
-        return _READ_AHEAD
-    return "" if arguments.get("steps_per_epoch") is None else _DATA_RESTARTED
-
-
-def _nothing(why: str) -> ReclaimOutcome:
-    return ReclaimOutcome(ok=False, action="reload", seconds=0.0, before=Footprint(), why=why)

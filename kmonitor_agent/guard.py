@@ -1,4 +1,4 @@
-"""Faults of our own: counted, logged, told as events, and never raised into the training."""
+"""Faults of our own: counted, logged, sent as events, and never raised into the training."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ _LINES_HELD: Final = 200
 _TEXT_LIMIT: Final = 4096
 
 OnFault = Callable[[str, int, str], None]
-"""Told of a fault: where, how often so far, and its type and message."""
+"""Called for a fault: where, how often so far, and its type and message."""
 
 
 class FaultLog:
@@ -114,8 +114,8 @@ class FaultLog:
 class Guard(ContextDecorator):
     """Swallows and records every `Exception` of a block or function that is one of ours.
 
-    KeyboardInterrupt and SystemExit pass, and what a signal handler of the script raised in the
-    midst of it: they are the user's.
+    KeyboardInterrupt and SystemExit pass, and exceptions of the script's signal handlers: they are
+    the user's.
     """
 
     def __init__(self, faults: FaultLog, where: str) -> None:
@@ -139,7 +139,7 @@ class Guard(ContextDecorator):
 
 
 def is_from_signal_handler(error: BaseException) -> bool:
-    """Whether a signal handler of the script raised it, in the midst of what ran."""
+    """Whether a signal handler of the script raised it, while other code ran."""
     try:
         handlers = map(signal.getsignal, signal.valid_signals())
         codes = {_code_of(each) for each in handlers if callable(each)} - {None}

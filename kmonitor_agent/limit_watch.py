@@ -1,4 +1,8 @@
-"""When a metric has crossed a limit, and when that is answered. Pure: no clock, no IO."""
+"""Watches of limits: when a metric has crossed one, and when and how that is answered.
+
+Pure: no clock, no IO, no locks; owned by the caller. `Escalation` decides for `auto` what is done
+next: collect, then reload, then restart, as far as needed.
+"""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -7,110 +11,9 @@ from typing import Final, Literal, get_args
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
 from kmonitor_agent.wire.messages.events import LimitCrossed
 
-# escalation: What `auto` does next: collect, then reload, then restart, as far as needed. Pure.
-
-
-EscalationLevel = Literal["collect", "reload", "restart"]
-"""What `auto` can do, each giving back more than the one before and costing more."""
-
-LEVELS: Final[tuple[EscalationLevel, ...]] = get_args(EscalationLevel)
-
-EscalationStep = Literal["collect", "reload", "restart", "wait", "nothing"]
-"""A level to do now; `wait`: the next one is in its cool-down; `nothing`: nothing more helps."""
-
-
-class Escalation:
-    """The levels that one crossing has led to. Owned by who calls it; no clock, no locks.
-
-    Whoever owns it asks for a step when the measure is above its limit and the step before did
-    not help. Whether it helped, only the owner can tell.
-    """
-
-    def __init__(self, cooldown_s: float) -> None:
-        """Begin before the first level.
-
-        Args:
-            cooldown_s: For how long a level is not done again, seconds.
-        """
-        self._cooldown_s = cooldown_s
-        self._level_index = 0
-        self._ran_s: dict[EscalationLevel, float] = {}
-        self._tried: list[EscalationLevel] = []
-        self._left_out: dict[EscalationLevel, str] = {}
-        self._is_over = False
-
-    @property
-    def is_over(self) -> bool:
-        """Whether nothing more helped: the next attempt is due when the measure grew anew."""
-        return self._is_over
-
-    def is_due(self, t_s: float) -> bool:
-        """Whether a step may be asked for now: the next level is not in its cool-down.
-
-        Args:
-            t_s: Now, seconds.
-        """
-        if self._level_index >= len(LEVELS):
-            return True
-        level = LEVELS[self._level_index]
-        return level == "restart" or self._has_cooled_down(level, t_s)
-
-    def next_step(self, why_not: Mapping[EscalationLevel, str], t_s: float) -> EscalationStep:
-        """What to do now; a level that is returned counts as done at this time.
-
-        Args:
-            why_not: The levels that cannot be done here, with the reason.
-            t_s: Now, seconds.
-        """
-        if self._is_over:
-            self.reset()
-        while self._level_index < len(LEVELS):
-            level = LEVELS[self._level_index]
-            why = why_not.get(level, "")
-            if not why and not self._has_cooled_down(level, t_s):
-                if level != "restart":
-                    return "wait"
-                # A process that was started again and is above its limit at once would be
-                # started again for ever.
-                why = "it was done less than the cool-down ago and did not help"
-            self._level_index += 1
-            if why:
-                self._left_out[level] = why
-                continue
-            self._ran_s[level] = t_s
-            self._tried.append(level)
-            return level
-        self._is_over = True
-        return "nothing"
-
-    def reset(self) -> None:
-        """The measure is below its limit, or grew anew: the first level is next again."""
-        self._level_index = 0
-        self._tried, self._left_out = [], {}
-        self._is_over = False
-
-    def started_again(self, t_s: float) -> None:
-        """This process was started by a restart that the same limit asked for.
-
-        Args:
-            t_s: When it began, seconds.
-        """
-        self._ran_s["restart"] = t_s
-
-    def summary(self) -> str:
-        """What was tried and what could not be, in words."""
-        tried = [f"{' and '.join(self._tried)} did not help"] if self._tried else []
-        return "; ".join(
-            tried + [f"{level} not done: {why}" for level, why in self._left_out.items()]
-        )
-
-    def _has_cooled_down(self, level: EscalationLevel, t_s: float) -> bool:
-        ran_s = self._ran_s.get(level)
-        return ran_s is None or t_s - ran_s >= self._cooldown_s
-
-
 RELEASE_PART: Final = 0.95
 """A crossed limit is released when its metric falls to this part of the threshold."""
+
 
 GROWTH_PART: Final = 0.05
 """A limit that stays crossed is answered again only after the metric grew by this part of the
@@ -119,11 +22,14 @@ threshold above where the last answer left it, and after the cool-down.
 Source: measured: TensorFlow keeps freed pages, so a resident set stays high after a reload
 and an RSS limit would fire again at once."""
 
+
 MOST_IN_VAIN: Final = 2
-"""After so many restarts in a row that did not help, a limit asks for no more."""
+"""Restarts in a row that did not help, after which a limit requests no more."""
+
 
 _REPEATED: Final = frozenset({"collect", "reload", "restart"})
 """Actions that are done again while the limit stays crossed: they may free what grew since."""
+
 
 JUDGED_AT_ONCE: Final = frozenset({"graph", "functions", "step_time"})
 """Metrics whose first reading after an action says whether it helped. Freed memory often stays
@@ -131,7 +37,7 @@ with the process: with `ram` and `vram` only growth from there on says that it d
 
 
 class LimitWatch:
-    """Judges the readings of one metric against one limit. Owned by who calls it; no locks.
+    """Judges the readings of one metric against one limit.
 
     Attributes:
         spec: The limit.
@@ -215,7 +121,7 @@ class LimitWatch:
         self._waits_for_answer = False
 
     def started_again(self, t_s: float, in_vain: int = 0) -> None:
-        """This process was started by a restart that this limit asked for: its last answer.
+        """This process was started by a restart that this limit requested: its last answer.
 
         A process that is above the limit from its first reading on would be started again for
         ever. There the restart did not help; another one is due when the metric has grown above
@@ -223,7 +129,7 @@ class LimitWatch:
 
         Args:
             t_s: When it began, seconds.
-            in_vain: `restarts_in_vain` of the process that asked for it.
+            in_vain: `restarts_in_vain` of the process that requested it.
         """
         self._vain_before = in_vain
         if self.escalation is not None:
@@ -236,7 +142,7 @@ class LimitWatch:
         self._vain_before = None
 
     def wait_for_level(self) -> None:
-        """The next level of `auto` is in its cool-down: ask again when that has passed."""
+        """The next level of `auto` is in its cool-down: request it when that has passed."""
         self._waits_for_answer, self._owed = False, True
 
     def _hold(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
@@ -308,7 +214,7 @@ class LimitWatch:
 
 
 class LimitWatches:
-    """All limits of a run, each with its watch. Owned by who calls it; no locks."""
+    """All limits of a run, each with its watch."""
 
     def __init__(self) -> None:
         self._watches: list[LimitWatch] = []
@@ -341,3 +247,104 @@ class LimitWatches:
             same = next((watch for watch in old if watch.spec == spec), None)
             watches.append(same or LimitWatch(spec))
         self._watches = watches
+
+
+EscalationLevel = Literal["collect", "reload", "restart"]
+"""Actions of `auto`, each freeing more than the one before and costing more."""
+
+
+LEVELS: Final[tuple[EscalationLevel, ...]] = get_args(EscalationLevel)
+
+
+EscalationStep = Literal["collect", "reload", "restart", "wait", "nothing"]
+"""A level to do now; `wait`: the next one is in its cool-down; `nothing`: nothing more helps."""
+
+
+class Escalation:
+    """The levels that one crossing has led to.
+
+    The owner asks for a step when the metric is above its limit and the step before did not help,
+    which only the owner knows.
+    """
+
+    def __init__(self, cooldown_s: float) -> None:
+        """Begin before the first level.
+
+        Args:
+            cooldown_s: For how long a level is not done again, seconds.
+        """
+        self._cooldown_s = cooldown_s
+        self._level_index = 0
+        self._ran_s: dict[EscalationLevel, float] = {}
+        self._tried: list[EscalationLevel] = []
+        self._left_out: dict[EscalationLevel, str] = {}
+        self._is_over = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing more helped: the next attempt is due when the metric has grown again."""
+        return self._is_over
+
+    def is_due(self, t_s: float) -> bool:
+        """Whether a step may be requested now: the next level is not in its cool-down.
+
+        Args:
+            t_s: Now, seconds.
+        """
+        if self._level_index >= len(LEVELS):
+            return True
+        level = LEVELS[self._level_index]
+        return level == "restart" or self._has_cooled_down(level, t_s)
+
+    def next_step(self, why_not: Mapping[EscalationLevel, str], t_s: float) -> EscalationStep:
+        """What to do now; a level that is returned counts as done at this time.
+
+        Args:
+            why_not: The levels that cannot be done here, with the reason.
+            t_s: Now, seconds.
+        """
+        if self._is_over:
+            self.reset()
+        while self._level_index < len(LEVELS):
+            level = LEVELS[self._level_index]
+            why = why_not.get(level, "")
+            if not why and not self._has_cooled_down(level, t_s):
+                if level != "restart":
+                    return "wait"
+                # A process that was started again and is above its limit at once would be
+                # started again for ever.
+                why = "it was done less than the cool-down ago and did not help"
+            self._level_index += 1
+            if why:
+                self._left_out[level] = why
+                continue
+            self._ran_s[level] = t_s
+            self._tried.append(level)
+            return level
+        self._is_over = True
+        return "nothing"
+
+    def reset(self) -> None:
+        """The metric is below its limit, or grew again: the first level is next."""
+        self._level_index = 0
+        self._tried, self._left_out = [], {}
+        self._is_over = False
+
+    def started_again(self, t_s: float) -> None:
+        """This process was started by a restart that the same limit requested.
+
+        Args:
+            t_s: When it began, seconds.
+        """
+        self._ran_s["restart"] = t_s
+
+    def summary(self) -> str:
+        """What was tried and what could not be, in words."""
+        tried = [f"{' and '.join(self._tried)} did not help"] if self._tried else []
+        return "; ".join(
+            tried + [f"{level} not done: {why}" for level, why in self._left_out.items()]
+        )
+
+    def _has_cooled_down(self, level: EscalationLevel, t_s: float) -> bool:
+        ran_s = self._ran_s.get(level)
+        return ran_s is None or t_s - ran_s >= self._cooldown_s

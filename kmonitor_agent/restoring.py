@@ -1,6 +1,6 @@
-"""A checkpoint's state put back: into a model of the script, or into a `.keras` file.
+"""Restoring a checkpoint's state into a model of the script, or into a `.keras` file.
 
-A checkpoint holds values, and of a model that could tell it also what it is made of. All is
+A checkpoint holds values and, where the model has one, the text from which it can be built. All is
 checked before the first variable is touched: a checkpoint that does not fit changes nothing.
 """
 
@@ -20,6 +20,7 @@ from kmonitor_agent.reclaim.checkpoint_seal import (
     CheckpointHeader,
     NotACheckpoint,
     StoredVariableFacts,
+    read_header,
 )
 from kmonitor_agent.reclaim.checkpoints import (
     ExportFailed,
@@ -29,7 +30,7 @@ from kmonitor_agent.reclaim.checkpoints import (
 )
 
 _EXACT: Final = ("model", "optimizer")
-"""Groups whose every variable must fit. Metrics begin anew in a new fit, and Keras' global seed is
+"""Groups whose every variable must fit. Metrics are reset in a new fit, and Keras' global seed is
 not the model's: these are put back where they fit."""
 
 
@@ -73,7 +74,7 @@ def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
         CannotRestore: It is damaged, or a variable differs; the model is as it was.
     """
     path = Path(checkpoint)
-    return _restore(model, path, _proved(path))
+    return _restore(model, path, _verified_header(path))
 
 
 def restore_into(
@@ -96,7 +97,7 @@ def restore_into(
     if target.is_dir():
         raise CannotRestore(f"{target} is a folder.", "Name the file to write: model.keras")
     path = checkpoint.resolve()  # the user named it, perhaps by a link
-    header = _proved(path)
+    header = _verified_header(path)
     model = _new_model(keras, path, header, like or (target if target.exists() else None))
     restored = _restore(model, path, header)
     unfinished = unfinished_export_path(target)
@@ -106,17 +107,17 @@ def restore_into(
         commit_export(unfinished, target)
     except (OSError, ExportFailed, ValueError, zipfile.BadZipFile) as exc:
         why = exc.why if isinstance(exc, ExportFailed) else f"{type(exc).__name__}: {exc}"
-        why = why.replace(str(unfinished), str(target))  # which is the one that was asked for
+        why = why.replace(str(unfinished), str(target))  # the requested one
         raise CannotRestore(f"{target} could not be written: {why}") from exc
     finally:
         unfinished.unlink(missing_ok=True)
     return restored
 
 
-def _proved(path: Path) -> CheckpointHeader:
+def _verified_header(path: Path) -> CheckpointHeader:
     try:
         checkpoint_file.verify_checkpoint(path)
-        return checkpoint_file.read_header(path)
+        return read_header(path)
     except NotACheckpoint as exc:
         raise CannotRestore(f"{path} is no whole checkpoint, it is damaged: {exc.why}.") from exc
     except OSError as exc:
@@ -249,7 +250,7 @@ def _architectures_nearby(path: Path, header: CheckpointHeader) -> Iterator[str]
     """What other checkpoints of the same fit say of the model, where they say something."""
     for other in sorted(path.parent.glob("*.h5")):
         try:
-            tag = checkpoint_file.read_header(other).tag
+            tag = read_header(other).tag
             if (tag.run, tag.fit) == (header.tag.run, header.tag.fit) and other != path:
                 yield from filter(None, [checkpoint_file.read_architecture(other)])
         except (OSError, NotACheckpoint):

@@ -1,4 +1,4 @@
-"""What every part of kmonitor uses.
+"""Modules that every part of kmonitor uses.
 
 Errors, installed extras and resources, wakeups, trend and thinning of series.
 """

@@ -1,6 +1,7 @@
 """A file that is there as a whole or not at all."""
 
 import os
+import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,44 +9,66 @@ from typing import BinaryIO
 
 from kmonitor.base.errors import UserError
 
+_LONGEST_STEM = 80
+"""Characters of the target's name that the unfinished file has in its own."""
+
 
 @contextmanager
 def atomic_file(output: Path) -> Generator[BinaryIO]:
     """A file to write to, which takes its name once all is in it.
 
-    It is written beside and renamed, so that a failure leaves what was there before. A device or
-    a pipe is written to as it is.
+    It is written beside under a name of its own and renamed, so that a failure leaves what was
+    there before, and of two writers the later one wins whole. A device or a pipe is written to as
+    it is.
 
     Args:
-        output: Its name; what stands there is replaced.
+        output: Its name; an existing file is replaced.
 
     Raises:
-        Expected: It cannot be written, with the cause.
+        UserError: It cannot be written, with the cause.
     """
     try:
-        if output.exists() and not (output.is_file() or output.is_dir()):
+        if output.is_dir():
+            raise UserError(f"{output} cannot be written: it is a folder.", "Name a file in it.")
+        if output.exists() and not output.is_file():
             with output.open("wb") as file:
                 yield file
             return
         target = Path(os.path.realpath(output))
-        unfinished = target.with_name(f"{target.name}.part")
-        with _removed_on_failure(unfinished):
-            with unfinished.open("wb") as file:
-                yield file
-                file.flush()
-                os.fsync(file.fileno())
+        with _unfinished(target) as (unfinished, file):
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
             unfinished.replace(target)
     except OSError as exc:
         raise UserError(
             f"{output} cannot be written: {exc.strerror or exc}.", "Name another file."
         ) from exc
+    except ValueError as exc:  # a name that no file can have
+        if not _is_of_name(output):
+            raise
+        raise UserError(f"{str(output)!r} is no name of a file.", "Name another file.") from exc
 
 
 @contextmanager
-def _removed_on_failure(unfinished: Path) -> Generator[None]:
+def _unfinished(target: Path) -> Generator[tuple[Path, BinaryIO]]:
+    """A new file beside the target that nobody else has; removed, unless it was renamed."""
+    name = f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(6)}.part"
+    path = target.with_name(name)
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
-        yield
-    except BaseException:
-        if unfinished.is_file():
-            unfinished.unlink(missing_ok=True)
-        raise
+        with os.fdopen(number, "wb") as file:
+            yield path, file
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _is_of_name(output: Path) -> bool:
+    """True if the system refuses the name itself: a zero byte, a lone surrogate."""
+    try:
+        output.stat()
+    except ValueError:
+        return True
+    except OSError:
+        return False
+    return False

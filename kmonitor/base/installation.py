@@ -1,4 +1,4 @@
-"""How a part of kmonitor that was left out when it was installed is added to it."""
+"""The installation: how to add an extra that was left out, and where the resources lie."""
 
 import importlib.metadata
 import sys
@@ -12,9 +12,11 @@ DISTRIBUTION: Final = "kmonitor-keras"
 """Our name on a package index, where "kmonitor" is a Kubernetes tool by someone else. It is not
 there yet: a line to run needs a clone or a wheel."""
 
+_PIP: Final = "python -m pip install"
+
 
 def how_to_add(extra: str) -> str:
-    """What to do where an extra's packages are lacking: a sentence with the line to run.
+    """Remedy where the packages of an extra are lacking: a sentence with the line to run.
 
     Args:
         extra: Its name in pyproject.toml.
@@ -31,9 +33,6 @@ def how_to_add(extra: str) -> str:
     return f"Run, in the clone of kmonitor: {in_clone}"
 
 
-_PIP: Final = "python -m pip install"
-
-
 class _Source(msgspec.Struct, frozen=True):
     url: str = ""
 
@@ -46,9 +45,6 @@ def _wheel() -> str:
     except (importlib.metadata.PackageNotFoundError, msgspec.MsgspecError, ValueError):
         return ""
     return unquote(url.path) if url.scheme == "file" and url.path.endswith(".whl") else ""
-
-
-# Resource files.
 
 
 _INSTALLED = Path(__file__).parent.parent / "resources"

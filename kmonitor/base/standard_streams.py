@@ -1,8 +1,12 @@
-"""The standard streams of a process that was started without some of them (`>&-`, a service)."""
+"""Standard streams that are missing (`>&-`, a service) or cannot encode a text (LANG=C)."""
 
+import codecs
+import io
 import os
 import sys
 from typing import Final
+
+_ESCAPES: Final = "kmonitor-escapes"
 
 _STREAMS: Final = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
@@ -15,3 +19,22 @@ def fill_standard_streams() -> None:
         except OSError:
             opened = os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
             setattr(sys, name, os.fdopen(opened, mode, encoding="utf-8", errors="replace"))
+
+
+def escape_what_cannot_be_encoded() -> None:
+    r"""Have output in ASCII or Latin-1 write `\uXXXX` in place of a `UnicodeEncodeError`.
+
+    The same escapes are right within the strings of JSON.
+    """
+    codecs.register_error(_ESCAPES, _escaped)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+            stream.reconfigure(errors=_ESCAPES)
+
+
+def _escaped(exc: UnicodeError) -> tuple[str, int]:
+    if not isinstance(exc, UnicodeEncodeError):
+        raise exc
+    units = exc.object[exc.start : exc.end].encode("utf-16-be", "surrogatepass")
+    pairs = zip(units[::2], units[1::2], strict=True)
+    return "".join(f"\\u{high:02x}{low:02x}" for high, low in pairs), exc.end

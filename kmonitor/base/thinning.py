@@ -7,7 +7,7 @@ Floats = NDArray[np.float64]
 
 
 def thin_series(t_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floats]:
-    """At most `2 * buckets` of the points, in time order; what stands out is never left out.
+    """At most `2 * buckets` of the points, in time order; extremes are never left out.
 
     Args:
         t_s: Rising times `[n]`, seconds.

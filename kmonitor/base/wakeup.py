@@ -1,4 +1,4 @@
-"""Wakes the hub's loop from a signal or another thread."""
+"""A pipe that wakes a thread waiting in a poll, from any other thread or from a signal."""
 
 import signal
 import socket
@@ -10,7 +10,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 class WakeupPipe:
-    """A byte in a socket pair: any thread and any signal may send it."""
+    """A socket pair: `wake` sends a byte, the waiting thread polls `fileno`."""
 
     def __init__(self) -> None:
         self._reader, self._writer = socket.socketpair()
@@ -18,11 +18,11 @@ class WakeupPipe:
         self._writer.setblocking(False)  # noqa: FBT003 - as the library has it
 
     def fileno(self) -> int:
-        """What the loop polls."""
+        """The descriptor to poll."""
         return self._reader.fileno()
 
     def wake(self) -> None:
-        """Make the loop go round; from any thread."""
+        """Wake the waiting thread; from any thread. Several before `clear` count once."""
         try:
             self._writer.send(b"w")
         except OSError:
@@ -43,9 +43,15 @@ class WakeupPipe:
 
     @contextmanager
     def on_signals(self, stop: Callable[[], None]) -> Generator[None]:
-        """Call `stop` on SIGTERM and SIGINT meanwhile; main thread only."""
+        """Call `stop` on SIGTERM and SIGINT inside the block; main thread only.
 
-        def _stop(_number: int, _frame: FrameType | None) -> None:
+        Raises:
+            KeyboardInterrupt: At the block's end, after a SIGINT.
+        """
+        seen: set[int] = set()
+
+        def _stop(number: int, _frame: FrameType | None) -> None:
+            seen.add(number)
             stop()
 
         before = {number: signal.signal(number, _stop) for number in _SIGNALS}
@@ -56,39 +62,5 @@ class WakeupPipe:
             signal.set_wakeup_fd(fd)
             for number, handler in before.items():
                 signal.signal(number, handler)
-
-
-# doorbell: Rings a thread that waits in a poll, from any other thread.
-
-
-class Doorbell:
-    """A socket pair: `ring` from any thread, `fileno` for the poller of the one that waits."""
-
-    def __init__(self) -> None:
-        self._inside, self._outside = socket.socketpair()
-        for end in (self._inside, self._outside):
-            end.setblocking(False)  # noqa: FBT003 - as the library has it
-
-    def fileno(self) -> int:
-        """What to poll."""
-        return self._inside.fileno()
-
-    def ring(self) -> None:
-        """Wake the waiting thread; rings before it answers count once."""
-        try:
-            self._outside.send(b"r")
-        except OSError:
-            return  # full: it rings already; closed: nobody waits any more
-
-    def answer(self) -> None:
-        """Take all rings."""
-        try:
-            while self._inside.recv(4096):
-                pass
-        except BlockingIOError:
-            return
-
-    def close(self) -> None:
-        """Close both ends."""
-        self._inside.close()
-        self._outside.close()
+        if signal.SIGINT in seen:
+            raise KeyboardInterrupt

@@ -1,4 +1,4 @@
-"""`kmonitor audit`: who did what through the hub."""
+"""`kmonitor audit`: a list of who did what through the hub."""
 
 import time
 from typing import Annotated

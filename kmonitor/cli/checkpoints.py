@@ -1,4 +1,4 @@
-"""`kmonitor checkpoints`: which states of a run lie on the disk, and whether they are whole."""
+"""`kmonitor checkpoints`: checkpoints of a run on the disk, and whether they are whole."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,11 +17,12 @@ from kmonitor.cli.common.terminal import (
     print_json,
     print_table,
     print_text,
+    size_text,
     terminal_safe,
 )
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row
-from kmonitor.ui.text.formats import bytes_text, moment_text, with_plain_spaces
+from kmonitor.ui.text.formats import moment_text, with_plain_spaces
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.events import FitStarted
@@ -47,7 +48,7 @@ class ListedCheckpoint:
         variables: How many it holds; None of a damaged one.
         checksum: Of its state; empty of a damaged one.
         export: Path of the `.keras` file beside it, or empty.
-        state: "whole", "damaged: ..." or, when nobody looked, empty.
+        state: "whole", "damaged: ..." or, if not verified, empty.
     """
 
     path: str
@@ -89,6 +90,8 @@ def checkpoints(
             "Checkpoints cannot be read here: h5py is not installed, which comes with Keras.",
             "Run this in the environment of the training, or: pip install h5py",
         )
+    if folder is not None and not folder.is_dir():
+        raise UserError(f"{folder} is no folder.", "Name the folder of the run's checkpoints.")
     with open_hub() as client:
         chosen = choose_run(client.runs(), run)
         folders = (
@@ -154,7 +157,7 @@ def _listed(path: Path, header: "CheckpointHeader", state: str) -> ListedCheckpo
 
 
 def _damaged(path: Path, why: str) -> Iterator[ListedCheckpoint]:
-    """What can be told of a file that does not say its run; nothing if it is another program's."""
+    """A damaged file, as far as its name goes; nothing if it is another program's."""
     from kmonitor_agent.reclaim.checkpoint_seal import has_checkpoint_magic  # noqa: PLC0415 - beside it
     from kmonitor_agent.reclaim.checkpoints import parse_checkpoint_name  # noqa: PLC0415 - NumPy
 
@@ -186,7 +189,8 @@ def _export(path: Path) -> str:
 
 
 def _verified(path: Path) -> str:
-    from kmonitor_agent.reclaim.checkpoint_file import NotACheckpoint, verify_checkpoint  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim.checkpoint_file import verify_checkpoint  # noqa: PLC0415 - NumPy
+    from kmonitor_agent.reclaim.checkpoint_seal import NotACheckpoint  # noqa: PLC0415 - NumPy
 
     try:
         verify_checkpoint(path)
@@ -213,7 +217,7 @@ def _print_checkpoints(
             "?" if each.fit is None else str(each.fit),
             "?" if each.epoch is None else str(each.epoch + 1),
             str(each.step) if each.step else "end",
-            with_plain_spaces(bytes_text(each.n_bytes)),
+            size_text(each.n_bytes),
             "yes" if each.export else "",
             each.path,
             *([each.state] if has_state_column else []),

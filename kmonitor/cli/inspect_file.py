@@ -1,4 +1,4 @@
-"""`kmonitor inspect`: what a model file holds and how it was compiled."""
+"""`kmonitor inspect`: contents of a model file, and how the model was compiled."""
 
 from pathlib import Path
 from typing import Annotated
@@ -11,11 +11,12 @@ from kmonitor.cli.common.terminal import (
     print_json,
     print_table,
     print_text,
+    size_text,
     terminal_safe,
 )
 from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile, inspect_file
 from kmonitor.ui.memory.model_file import settings_text
-from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
+from kmonitor.ui.text.formats import count_text, with_plain_spaces
 
 _FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone",
           "json": "JSON, architecture alone"}  # fmt: skip
@@ -55,7 +56,7 @@ def _print_layers(found: ModelFile) -> None:
         ("layer", "kind", "parameters", "in the file", "shapes"),
         [
             (each.path, each.kind, with_plain_spaces(count_text(each.parameters)),
-             _size(each.stored_bytes), " ".join(str(shape) for shape in each.shapes))
+             size_text(each.stored_bytes), " ".join(str(shape) for shape in each.shapes))
             for each in found.layers
         ],
         right=("parameters", "in the file"),
@@ -64,7 +65,7 @@ def _print_layers(found: ModelFile) -> None:
 
 
 def _lines(found: ModelFile) -> list[str]:
-    lines = [f"{found.path}: {_FORMS[found.form]}, {_size(found.file_bytes)}"]
+    lines = [f"{found.path}: {_FORMS[found.form]}, {size_text(found.file_bytes)}"]
     if found.model:
         lines.append(f"  model {found.model} ({found.kind}), {', '.join(found.precision)}")
     versions = [
@@ -78,9 +79,9 @@ def _lines(found: ModelFile) -> list[str]:
     lines.append(
         "  no weights"
         if found.form == "json"
-        else f"  weights {_size(found.weight_bytes)}"
+        else f"  weights {size_text(found.weight_bytes)}"
         f" ({with_plain_spaces(count_text(found.parameters))} values);"
-        f" optimizer {_size(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
+        f" optimizer {size_text(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
     )
     lines += _compiled_lines(found.compile_settings)
     if found.own_parts:
@@ -98,7 +99,3 @@ def _compiled_lines(compile_settings: CompileSettings | None) -> list[str]:
         + (f": {settings}" if settings else ""),
         f"  loss {compile_settings.loss or 'none'}; metrics {metrics}",
     ]
-
-
-def _size(n_bytes: int) -> str:
-    return with_plain_spaces(bytes_text(n_bytes))

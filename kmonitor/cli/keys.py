@@ -1,4 +1,4 @@
-"""`kmonitor keys`: this device's key, and who may connect to the hub over the network."""
+"""`kmonitor keys` and `authorize`: this device's key, and keys that may connect to the hub."""
 
 import re
 import time
@@ -82,22 +82,6 @@ def list_(
     return DONE
 
 
-@app.command
-def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Let a device connect no more; if it is connected, that ends at once.
-
-    Args:
-        name_or_key: As `kmonitor keys list` shows it.
-        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
-            `kmonitor hosts`.
-        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
-    """
-    with open_hub(host, hub=hub) as client:
-        client.keys(revoke=name_or_key)
-    print_text(f'"{terminal_safe(name_or_key)}" may not connect any more.')
-    return DONE
-
-
 def _print_keys(reply: KeysReply) -> None:
     if reply.address:
         print_text(f"The hub listens at: {reply.address}")
@@ -126,12 +110,27 @@ def _print_keys(reply: KeysReply) -> None:
     print_table(("NAME", "ROLE", "SINCE", "KEY"), rows, folds=("NAME",))
 
 
-# authorize: `kmonitor authorize`: let a device connect to this user's hub over the network.
+@app.command
+def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
+    """Let a device connect no more; if it is connected, that ends at once.
+
+    Args:
+        name_or_key: As `kmonitor keys list` shows it.
+        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            `kmonitor hosts`.
+        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+    """
+    if not name_or_key.strip():
+        raise UsageError("No key has an empty name.", "See: kmonitor keys list")
+    with open_hub(host, hub=hub) as client:
+        client.keys(revoke=name_or_key)
+    print_text(f'"{terminal_safe(name_or_key)}" may not connect any more.')
+    return DONE
 
 
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
-_SHOWN_CELLS: Final = 70
 _NAME: Final = re.compile(r"[\w.@][\w.@ -]{0,63}")
+_SHOWN_CELLS: Final = 70
 
 
 def authorize(

@@ -1,4 +1,4 @@
-"""`kmonitor load-cost`: what loading a model takes, each way in processes of its own."""
+"""`kmonitor load-cost`: cost of loading a model, each way measured in processes of its own."""
 
 from pathlib import Path
 from typing import Annotated
@@ -14,6 +14,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    size_text,
     terminal_safe,
 )
 from kmonitor.memory.model_files.description import model_source_of
@@ -27,7 +28,6 @@ from kmonitor.memory.model_files.load_cost import (
     possible_methods,
     recommend,
 )
-from kmonitor.ui.text.formats import bytes_text, with_plain_spaces
 
 
 def load_cost(
@@ -106,8 +106,8 @@ def _row(cost: LoadCost) -> tuple[str, ...]:
         )
     return (
         LOADING_METHODS[cost.loading_method],
-        with_plain_spaces(bytes_text(cost.peak_bytes)),
-        with_plain_spaces(bytes_text(cost.resident_bytes)),
+        size_text(cost.peak_bytes),
+        size_text(cost.resident_bytes),
         f"{cost.seconds:.2f}",
         cost.optimizer,
         "exactly" if cost.can_train_on else "no",

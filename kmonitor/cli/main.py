@@ -1,4 +1,4 @@
-"""The command `kmonitor`: which subcommands there are, and how failures reach the user."""
+"""The command `kmonitor`: its subcommands, and how failures reach the user."""
 
 import difflib
 import os
@@ -9,7 +9,10 @@ from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensErro
 
 from kmonitor import __version__
 from kmonitor.base.errors import UserError
-from kmonitor.base.standard_streams import fill_standard_streams
+from kmonitor.base.standard_streams import (
+    escape_what_cannot_be_encoded,
+    fill_standard_streams,
+)
 from kmonitor.cli.common.terminal import (
     BROKEN_PIPE,
     DONE,
@@ -56,6 +59,9 @@ Every command has its own help: `kmonitor show --help`. `KMONITOR_HOME=DIR` keep
 and socket of agent, hub and app below DIR.
 """
 
+_TERMINAL_SIZES = {"COLUMNS": (20, 1000), "LINES": (2, 1000)}
+_SIZE_DIGITS = 9
+
 _SUBCOMMANDS = {
     "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and go on."),
     "demo": (
@@ -81,7 +87,7 @@ _SUBCOMMANDS = {
     "doctor": ("kmonitor.cli.doctor.command:doctor", "Say what is missing here, and what to do."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
-"""Name to where it is and its line in the list of commands; each explains itself in full."""
+"""Name to import path and line in the list of commands; `--help` is each one's docstring."""
 
 
 _GROUPS = {
@@ -89,7 +95,7 @@ _GROUPS = {
     "hosts": ("add", "remove", "rename"),
     "runs": ("prune", "pin", "unpin"),
 }
-"""Of those that have commands of their own, and are not imported to explain a mistyped word."""
+"""Commands of groups, which are not imported to explain a mistyped word."""
 
 
 def build_app(called: str = "") -> App:
@@ -128,6 +134,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     argv = list(sys.argv[1:] if arguments is None else arguments)
     fill_standard_streams()
+    escape_what_cannot_be_encoded()
+    _bound_terminal_size()
     try:
         status = _guarded(argv)
         sys.stdout.flush()
@@ -146,6 +154,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return FAILED
     return status
+
+
+def _bound_terminal_size() -> None:
+    """Keep COLUMNS and LINES within what rich can lay out: it loops at a width of 1."""
+    for name, (least, most) in _TERMINAL_SIZES.items():
+        written = os.environ.get(name)
+        if written is None:
+            continue
+        if written.isdecimal() and int(written[:_SIZE_DIGITS]):
+            os.environ[name] = str(min(max(int(written[:_SIZE_DIGITS]), least), most))
+        else:
+            del os.environ[name]
 
 
 def _guarded(argv: list[str]) -> int:
@@ -168,6 +188,12 @@ def _guarded(argv: list[str]) -> int:
         if exc.remedy:
             print_stderr(exc.remedy)
         return USAGE if isinstance(exc, UsageError) else FAILED
+    except UnicodeEncodeError:
+        # Bytes that are no text: fine in a path, but no name that a hub could have.
+        if all(word.encode(errors="ignore").decode() == word for word in argv):
+            raise
+        _complain_of_usage(called, "The command line holds bytes that are no text.")
+        return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
     return result if isinstance(result, int) else DONE

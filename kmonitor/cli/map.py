@@ -1,4 +1,8 @@
-"""`kmonitor map`: what a training will take, layer by layer, before it runs."""
+"""`kmonitor map`: memory of a training, layer by layer, before it runs.
+
+The model comes from a file, a function of a script, or a run; in this order below: the command,
+the model and its plan, printing, earlier measurements, and smaller inputs for advice.
+"""
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -22,6 +26,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    size_text,
     terminal_safe,
 )
 from kmonitor.connect.hub_client import HubClient
@@ -59,216 +64,11 @@ from kmonitor.memory.what_if import (
     largest_batches,
     peaks_over_batch,
 )
-from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
+from kmonitor.ui.text.formats import count_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.events import AnyEvent
 from kmonitor_agent.wire.messages.model_layout import ConfigValue, ModelLayout, OptimizerLayout
-
-# map_lines: A memory map as lines and a table for the terminal.
-
-
-_COLUMNS = (
-    "layer", "kind", "parameters", "weights", "gradients", "slots", "kept", "workspace", "",
-)  # fmt: skip
-_RIGHT = ("parameters", "weights", "gradients", "slots", "kept", "workspace")
-
-
-def print_map(layout: ModelLayout, found: MemoryMap) -> None:
-    """The table by layer and the totals below it."""
-    print_table(_COLUMNS, map(_row, found.layers), right=_RIGHT, elided="layer")
-    print_text()
-    print_text(_headline(layout, found))
-    print_text(
-        f"  resident {_size(found.resident_bytes)}: weights {_size(found.parameter_bytes)},"
-        f" optimizer {_size(found.slot_bytes)}"
-    )
-    # The layers' part is by rules, the total by what was traced or measured: it may be less.
-    kept = "of it kept" if found.kept_bytes <= found.transient_bytes else "by rules would be kept"
-    print_text(
-        f"  transient {_size(found.transient_bytes)}: {kept} for the backward pass"
-        f" {_size(found.kept_bytes)}; gradients are {_size(found.gradient_bytes)} together, but"
-        " not all at one time"
-        if found.backend != "torch"
-        else f"  transient {_size(found.transient_bytes)}: kept for the backward pass"
-        f" {_size(found.kept_bytes)}, gradients {_size(found.gradient_bytes)}"
-    )
-    print_text(f"  tier {found.tier}: {found.method}")
-    if found.uncovered:
-        print_text(
-            f"  no rule covers: {', '.join(map(terminal_safe, found.uncovered))};"
-            " the interval is wider"
-        )
-    for note in found.notes:
-        print_text(f"  {terminal_safe(note)}")
-
-
-def print_fit(fit: BatchFit, limit: str) -> None:
-    """The largest batches within a limit."""
-    if fit.likely is None:
-        print_text(f"Not even a batch of 1 is expected to fit {terminal_safe(limit)}.")
-        return
-    certain = f"{fit.certain} with certainty" if fit.certain else "none with certainty"
-    print_text(
-        f"Largest batch within {terminal_safe(limit)}: {certain},"
-        f" {fit.likely} by the estimate itself."
-    )
-
-
-def print_advice(advised: Sequence[PeakReduction]) -> None:
-    """What would lower the peak, the largest saving first."""
-    if not advised:
-        print_text("No single change that is known would save a MiB.")
-        return
-    rows = [(_size(each.saved_bytes), _size(each.peak_bytes), each.words) for each in advised]
-    print_table(("saves", "then", "change"), rows, right=("saves", "then"), folds=("change",))
-
-
-def _headline(layout: ModelLayout, found: MemoryMap) -> str:
-    high = "not known" if found.high_bytes is None else _size(found.high_bytes)
-    optimizer = found.optimizer or "no optimizer"
-    return (
-        f"{terminal_safe(layout.name)}: peak {_size(found.peak_bytes)}"
-        f" ({_size(found.low_bytes)} to {high}) at batch {found.batch}, {optimizer},"
-        f" {found.precision}, {found.backend};"
-        f" {pluralized(len(found.layers), 'layer')}"
-    )
-
-
-def _row(row: LayerMemory) -> tuple[str, ...]:
-    return (
-        row.path,
-        row.kind,
-        with_plain_spaces(count_text(row.parameters)) if row.parameters else "",
-        *(
-            _size(each) if each else ""
-            for each in (row.parameter_bytes, row.gradient_bytes, row.slot_bytes, row.kept_bytes,
-                         row.workspace_bytes)
-        ),
-        row.note if row.is_covered else "no rule covers it",
-    )  # fmt: skip
-
-
-def _size(n_bytes: int) -> str:
-    return with_plain_spaces(bytes_text(n_bytes))
-
-
-# Measured before.
-
-
-def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
-    """What was measured of the same model, trained in the same way; nothing where nothing was.
-
-    A hub is asked, and started, only where one has kept something or a training has left it.
-
-    Args:
-        layout: Of the model.
-        plan: How it would be trained.
-    """
-    folders = find_folders()
-    if not (folders.database.exists() or folders.spool.exists()):
-        return ()
-    try:
-        with open_hub() as client:
-            return _all_measurements(client).of(layout, plan)
-    except UserError as exc:
-        print_stderr(f"kmonitor: earlier measurements are not used: {exc.what}")
-        return ()
-
-
-def run_memory(wanted: str) -> tuple[FitMemory, Measurements]:
-    """The newest fit of a run whose model is known, and all that was measured.
-
-    Args:
-        wanted: The run's id, the beginning of one, its name, or `last`.
-
-    Raises:
-        Expected: There is no such run, or it has not told its model.
-    """
-    with open_hub() as client:
-        run = choose_run(client.runs(), wanted)
-        fits = fit_memories(_events(client, run.run))
-        if not fits:
-            raise UserError(
-                f"{run.name} has not told what its model is made of.",
-                "Runs with Keras 3 tell it at a fit's begin, unless they are private.",
-            )
-        return fits[-1], _all_measurements(client)
-
-
-def _all_measurements(client: HubClient) -> Measurements:
-    return measurements_of(
-        fit for run in _measured_runs(client) for fit in fit_memories(_events(client, run))
-    )
-
-
-def _events(client: HubClient, run: str) -> Iterator[AnyEvent]:
-    for row in client.all_rows(run, MEMORY_EVENT_KINDS):
-        try:
-            yield decode_event(row.body)
-        except ProtocolError:
-            continue  # of a newer agent
-
-
-def _measured_runs(client: HubClient) -> list[str]:
-    """Ids of the runs that told a peak, the first one first."""
-    found: dict[str, None] = {}
-    cursor, more = 0, True
-    while more:
-        page = client.rows(cursor=cursor, kinds=["step_peak"])
-        found.update((row.run, None) for row in page.rows)
-        cursor, more = page.cursor, page.more
-    return list(found)
-
-
-# smaller_inputs: The same model with smaller inputs, for advice on what that would save.
-
-
-_PICTURE = 3
-_LEAST = 8
-"""A side or a length below this is not halved, nor are the few features of a table."""
-
-
-def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelLayout]:
-    """Layouts by words for what is smaller; empty where the model takes no other input.
-
-    Args:
-        source: Where the model is made from, in a process of its own.
-        layout: As it is.
-    """
-    found = _halved(layout)
-    if found is None:
-        return {}
-    change_text, shape = found
-    print_stderr("kmonitor: making the model with a smaller input, in a process of its own.")
-    try:
-        return {change_text: describe(source, [[shape]])[0]}
-    except UserError:
-        return {}  # its weights were made for this very shape, or there is no framework here
-
-
-def _halved(layout: ModelLayout) -> tuple[str, list[int]] | None:
-    """Half as high and wide, or half as long, in words; None for other inputs."""
-    if len(layout.inputs) != 1 or not layout.calls:
-        return None
-    tensor = layout.tensors[layout.inputs[0]]
-    lengths = [each for each in tensor.shape[1:] if each is not None]
-    if len(lengths) != len(tensor.shape) - 1 or not lengths or lengths[0] < 2 * _LEAST:
-        return None
-    if len(lengths) == _PICTURE and lengths[1] >= 2 * _LEAST:
-        high, wide, channels = lengths
-        change_text = (
-            f"input {high // 2} x {wide // 2} instead of {high} x {wide}; it sees less detail"
-        )
-        return change_text, [high // 2, wide // 2, channels]
-    is_series = len(lengths) == 2 or (len(lengths) == 1 and "int" in tensor.dtype)  # noqa: PLR2004
-    if is_series:
-        change_text = (
-            f"length {lengths[0] // 2} instead of {lengths[0]}; it sees less of each example"
-        )
-        return change_text, [lengths[0] // 2, *lengths[1:]]
-    return None
-
 
 Precision = Literal["float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16", "float64"]
 BackendName = Literal["tensorflow", "jax", "torch", "xla"]
@@ -279,9 +79,6 @@ _BACKENDS: dict[BackendName, Backend] = {
     "xla": "xla",
     "torch": "torch",
 }
-_BATCH: Final = 32
-_RUN: Final = "run:"
-_CURVE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,6 +114,8 @@ class TrainingOptions:
 
 
 _AS_IT_IS: Final = TrainingOptions()
+_RUN: Final = "run:"
+_CURVE = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512)
 
 
 def memory_map(
@@ -353,13 +152,13 @@ def memory_map(
         as_json: Print one JSON document.
     """
     limit_bytes = bytes_from(limit, "--limit") if limit else None
-    layout, plan, peaks, untraced = _planned_model(target, training, file)
+    measured = list(map(_measured, training.measured or ()))
+    layout, plan, peaks, untraced = _planned_model(target, training, file, measured)
     found = _estimated(layout, plan, peaks, untraced)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
     advised = _advised(layout, plan, _smaller(target, layout, file)) if advice else None
     if as_json:
-        more = {"fit": fit} if fit else {}
-        more |= {"advice": advised} if advised is not None else {}
+        more = ({"fit": fit} if fit else {}) | ({} if advised is None else {"advice": advised})
         curve = peaks_over_batch(layout, plan, _CURVE, peaks)
         print_json({**_document(layout, found), "curve": curve, **more})
         return DONE
@@ -372,9 +171,9 @@ def memory_map(
 
 
 def _planned_model(
-    target: str, options: TrainingOptions, file: FileOptions
+    target: str, options: TrainingOptions, file: FileOptions, peaks: Sequence[PeakMeasurement]
 ) -> tuple[ModelLayout, Plan, Sequence[PeakMeasurement], str]:
-    """The model, how it is trained, what was measured of that, and why no step is traced."""
+    """The model, its plan, measurements of such trainings, and why no step is traced."""
     before, described = measured_before, None
     if target.startswith(_RUN):
         if options.input_shape:
@@ -386,7 +185,6 @@ def _planned_model(
         described = _described(target, options, file)
         layout = described.layout
     plan = _plan(layout, options)
-    peaks: Sequence[PeakMeasurement] = [_measured(each) for each in options.measured or ()]
     if not (peaks or options.uncalibrated):
         peaks = usable_measurements(layout, plan, before(layout, plan))
     if described is None or described.program is None:
@@ -429,7 +227,7 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
             source,
             shape,
             sequence=options.sequence,
-            # Whether the loss is scaled is told by the precision there.
+            # There the precision decides on scaling of the loss.
             optimizer=_optimizer(options.optimizer, ""),
             precision=options.precision or "",
         )
@@ -437,22 +235,6 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
         if by_file is None:
             raise
         return TracedModel(by_file, None, exc.what)
-
-
-def _advised(
-    layout: ModelLayout, plan: Plan, smaller: dict[str, ModelLayout]
-) -> tuple[PeakReduction, ...]:
-    """By rules on both sides: a trace is of one way to train."""
-    return advise(layout, replace(plan, traced=None), smaller)
-
-
-def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:
-    if target.startswith(_RUN):
-        return {}  # a run tells no way to make its model anew
-    source = model_source_of(
-        target, config=file.config, custom=file.custom, allow_code=file.allow_code
-    )
-    return smaller_inputs(source, layout)
 
 
 def _plan(layout: ModelLayout, options: TrainingOptions) -> Plan:
@@ -465,9 +247,7 @@ def _plan(layout: ModelLayout, options: TrainingOptions) -> Plan:
     )
 
 
-def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
-    fields = {name: getattr(found, name) for name in MemoryMap.__struct_fields__}
-    return {"model": layout.name, **fields}
+_BATCH: Final = 32
 
 
 def _estimated(
@@ -490,11 +270,42 @@ def _estimated(
     return msgspec.structs.replace(found, notes=(*found.notes, note))
 
 
+def _advised(
+    layout: ModelLayout, plan: Plan, smaller: dict[str, ModelLayout]
+) -> tuple[PeakReduction, ...]:
+    """Advice by rules on both sides: a trace is of one way to train."""
+    return advise(layout, replace(plan, traced=None), smaller)
+
+
+def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:
+    if target.startswith(_RUN):
+        return {}  # nothing of a run can make its model again
+    source = model_source_of(
+        target, config=file.config, custom=file.custom, allow_code=file.allow_code
+    )
+    return smaller_inputs(source, layout)
+
+
+def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
+    fields = {name: getattr(found, name) for name in MemoryMap.__struct_fields__}
+    return {"model": layout.name, **fields}
+
+
+_BATCH_DIGITS: Final = 10
+"""A batch with so many digits would be two thousand million samples: a slip of the keyboard."""
+
+_MOST_PEAK_BYTES: Final = 2**50
+"""A pebibyte: no device or host has it."""
+
+
 def _measured(text: str) -> PeakMeasurement:
     batch, _, size = text.partition("=")
-    if not size or not batch.strip().isdigit() or not int(batch):
+    digits = batch.strip()
+    is_batch = digits.isdecimal() and len(digits) < _BATCH_DIGITS and int(digits) > 0
+    n_bytes = bytes_from(size, "--measured") if size else 0
+    if not is_batch or not 0 < n_bytes < _MOST_PEAK_BYTES:
         raise UsageError(f"--measured {text}: write a batch and its peak, such as 32=1.9GiB.")
-    return PeakMeasurement(int(batch), bytes_from(size, "--measured"))
+    return PeakMeasurement(int(digits), n_bytes)
 
 
 def _lengths(text: str) -> list[int]:
@@ -526,3 +337,197 @@ def _setting(text: str) -> tuple[str, ConfigValue]:
         return name.strip(), float(value)
     except ValueError:
         raise UsageError(f"--optimizer: {text} is no setting, such as momentum=0.9.") from None
+
+
+_COLUMNS = (
+    "layer", "kind", "parameters", "weights", "gradients", "slots", "kept", "workspace", "",
+)  # fmt: skip
+_RIGHT = ("parameters", "weights", "gradients", "slots", "kept", "workspace")
+
+
+def print_map(layout: ModelLayout, found: MemoryMap) -> None:
+    """Print the table by layer and the totals below it."""
+    print_table(_COLUMNS, map(_row, found.layers), right=_RIGHT, elided="layer")
+    print_text()
+    print_text(_headline(layout, found))
+    print_text(
+        f"  resident {size_text(found.resident_bytes)}:"
+        f" weights {size_text(found.parameter_bytes)}, optimizer {size_text(found.slot_bytes)}"
+    )
+    # The layers' part is by rules, the total by what was traced or measured: it may be less.
+    kept = "of it kept" if found.kept_bytes <= found.transient_bytes else "by rules would be kept"
+    print_text(
+        f"  transient {size_text(found.transient_bytes)}: {kept} for the backward pass"
+        f" {size_text(found.kept_bytes)}; gradients are {size_text(found.gradient_bytes)}"
+        " together, but not all at one time"
+        if found.backend != "torch"
+        else f"  transient {size_text(found.transient_bytes)}: kept for the backward pass"
+        f" {size_text(found.kept_bytes)}, gradients {size_text(found.gradient_bytes)}"
+    )
+    print_text(f"  tier {found.tier}: {found.method}")
+    if found.uncovered:
+        print_text(
+            f"  no rule covers: {', '.join(map(terminal_safe, found.uncovered))};"
+            " the interval is wider"
+        )
+    for note in found.notes:
+        print_text(f"  {terminal_safe(note)}")
+
+
+def _headline(layout: ModelLayout, found: MemoryMap) -> str:
+    high = "not known" if found.high_bytes is None else size_text(found.high_bytes)
+    optimizer = found.optimizer or "no optimizer"
+    return (
+        f"{terminal_safe(layout.name)}: peak {size_text(found.peak_bytes)}"
+        f" ({size_text(found.low_bytes)} to {high}) at batch {found.batch}, {optimizer},"
+        f" {found.precision}, {found.backend};"
+        f" {pluralized(len(found.layers), 'layer')}"
+    )
+
+
+def _row(row: LayerMemory) -> tuple[str, ...]:
+    return (
+        row.path,
+        row.kind,
+        with_plain_spaces(count_text(row.parameters)) if row.parameters else "",
+        *(
+            size_text(each) if each else ""
+            for each in (row.parameter_bytes, row.gradient_bytes, row.slot_bytes, row.kept_bytes,
+                         row.workspace_bytes)
+        ),
+        row.note if row.is_covered else "no rule covers it",
+    )  # fmt: skip
+
+
+def print_fit(fit: BatchFit, limit: str) -> None:
+    """Print the largest batches within a limit."""
+    if fit.likely is None:
+        print_text(f"Not even a batch of 1 is expected to fit {terminal_safe(limit)}.")
+        return
+    certain = f"{fit.certain} with certainty" if fit.certain else "none with certainty"
+    print_text(
+        f"Largest batch within {terminal_safe(limit)}: {certain},"
+        f" {fit.likely} by the estimate itself."
+    )
+
+
+def print_advice(advised: Sequence[PeakReduction]) -> None:
+    """Print what would lower the peak, the largest saving first."""
+    if not advised:
+        print_text("No single change that is known would save a MiB.")
+        return
+    rows = [
+        (size_text(each.saved_bytes), size_text(each.peak_bytes), each.words) for each in advised
+    ]
+    print_table(("saves", "then", "change"), rows, right=("saves", "then"), folds=("change",))
+
+
+def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
+    """Earlier measurements of the same model, trained in the same way.
+
+    A hub is asked, and started, only where one has stored something or a training has left it.
+
+    Args:
+        layout: Of the model.
+        plan: How it would be trained.
+    """
+    folders = find_folders()
+    if not (folders.database.exists() or folders.spool.exists()):
+        return ()
+    try:
+        with open_hub() as client:
+            return _all_measurements(client).of(layout, plan)
+    except UserError as exc:
+        print_stderr(f"kmonitor: earlier measurements are not used: {exc.what}")
+        return ()
+
+
+def run_memory(wanted: str) -> tuple[FitMemory, Measurements]:
+    """The newest fit of a run whose model is known, and the measurements of all runs.
+
+    Args:
+        wanted: The run's id, the beginning of one, its name, or `last`.
+
+    Raises:
+        UserError: There is no such run, or its model was not sent.
+    """
+    with open_hub() as client:
+        run = choose_run(client.runs(), wanted)
+        fits = fit_memories(_events(client, run.run))
+        if not fits:
+            raise UserError(
+                f"{run.name} has not told what its model is made of.",
+                "Runs with Keras 3 tell it at a fit's begin, unless they are private.",
+            )
+        return fits[-1], _all_measurements(client)
+
+
+def _all_measurements(client: HubClient) -> Measurements:
+    return measurements_of(
+        fit for run in _measured_runs(client) for fit in fit_memories(_events(client, run))
+    )
+
+
+def _events(client: HubClient, run: str) -> Iterator[AnyEvent]:
+    for row in client.all_rows(run, MEMORY_EVENT_KINDS):
+        try:
+            yield decode_event(row.body)
+        except ProtocolError:
+            continue  # of a newer agent
+
+
+def _measured_runs(client: HubClient) -> list[str]:
+    """Ids of the runs with a measured peak, the first one first."""
+    found: dict[str, None] = {}
+    cursor, more = 0, True
+    while more:
+        page = client.rows(cursor=cursor, kinds=["step_peak"])
+        found.update((row.run, None) for row in page.rows)
+        cursor, more = page.cursor, page.more
+    return list(found)
+
+
+_PICTURE = 3
+_LEAST = 8
+"""Sides and lengths are not halved below this; so the few features of a table stay."""
+
+
+def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelLayout]:
+    """Layouts of the model with smaller inputs, by the text of the change; else empty.
+
+    Args:
+        source: Where the model is made from, in a process of its own.
+        layout: As it is.
+    """
+    found = _halved(layout)
+    if found is None:
+        return {}
+    change_text, shape = found
+    print_stderr("kmonitor: making the model with a smaller input, in a process of its own.")
+    try:
+        return {change_text: describe(source, [[shape]])[0]}
+    except UserError:
+        return {}  # its weights were made for this very shape, or there is no framework here
+
+
+def _halved(layout: ModelLayout) -> tuple[str, list[int]] | None:
+    """Half as high and wide, or half as long, in words; None for other inputs."""
+    if len(layout.inputs) != 1 or not layout.calls:
+        return None
+    tensor = layout.tensors[layout.inputs[0]]
+    lengths = [each for each in tensor.shape[1:] if each is not None]
+    if len(lengths) != len(tensor.shape) - 1 or not lengths or lengths[0] < 2 * _LEAST:
+        return None
+    if len(lengths) == _PICTURE and lengths[1] >= 2 * _LEAST:
+        high, wide, channels = lengths
+        change_text = (
+            f"input {high // 2} x {wide // 2} instead of {high} x {wide}; it sees less detail"
+        )
+        return change_text, [high // 2, wide // 2, channels]
+    is_series = len(lengths) == 2 or (len(lengths) == 1 and "int" in tensor.dtype)  # noqa: PLR2004
+    if is_series:
+        change_text = (
+            f"length {lengths[0] // 2} instead of {lengths[0]}; it sees less of each example"
+        )
+        return change_text, [lengths[0] // 2, *lengths[1:]]
+    return None

@@ -7,7 +7,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli.common.terminal import print_stderr, terminal_safe
+from kmonitor.cli.common.terminal import UsageError, print_stderr, terminal_safe
 from kmonitor_agent.wire.local.folders import find_folders
 
 
@@ -41,13 +41,13 @@ def run(
         resume_after_crash: How often to start it again after a crash, at most. The state is then
             also saved at epochs' ends, as often as a tenth of the time allows.
     """
-    if not script:
-        raise UserError(
+    if not script or not script[0]:
+        raise UsageError(
             "there is nothing to run.",
             "Write the script after --: kmonitor run -- python train.py",
         )
     if resume_after_crash < 0:
-        raise UserError("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")
+        raise UsageError("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")
     if sys.platform == "win32":
         raise UserError("kmonitor run needs Linux or macOS.", "Start the script without it.")
     return _supervise(script, resume_after_crash)

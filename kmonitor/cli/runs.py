@@ -1,152 +1,39 @@
-"""`kmonitor runs`: the trainings that this user's hub knows; pin and remove them."""
+"""`kmonitor runs`: lists the runs that a hub knows, pins them, and removes old ones."""
 
-import sys
 import time
 from typing import Annotated, Final
 
 from cyclopts import App, Parameter
 
-from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
-from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.cli.common.hub_access import (
+    FolderOption,
+    HostOption,
+    HubOption,
+    open_hub,
+    print_hub_problems,
+)
 from kmonitor.cli.common.options import bytes_from, seconds_from
 from kmonitor.cli.common.run_choice import SHORT_ID, choose_run
-from kmonitor.cli.common.summary_text import labelled_text, run_epoch_text
+from kmonitor.cli.common.summary_text import METRICS, labelled_text, run_epoch_text
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
     UsageError,
+    is_confirmed,
     pluralized,
     print_json,
     print_stderr,
     print_table,
     print_text,
+    size_text,
     terminal_safe,
 )
-from kmonitor.cli.hub.command import print_hub_problems
 from kmonitor.connect.hub_client import HubRefused
-from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, with_plain_spaces
-from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor.ui.text.formats import duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
 
-# Prune.
-
-
-_ABANDONED_S: Final = 3600.0
-"""A silent run whose process cannot be seen may go after so long; the hub decides."""
-
-
-def prune(
-    *,
-    older_than: Annotated[str | None, Parameter(name="--older-than")] = None,
-    larger_than: Annotated[str | None, Parameter(name="--larger-than")] = None,
-    dry_run: Annotated[bool, Parameter(name="--dry-run", negative="")] = False,
-    yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False,
-    host: HostOption = None,
-    hub: HubOption = None,
-) -> int:
-    """List ended runs that are old or large, ask, and remove them from a hub's history.
-
-    Pinned runs (`kmonitor runs pin`) and living ones stay. Checkpoints and spools stay too.
-
-    Example: `kmonitor runs prune --older-than 30d --dry-run`
-
-    Args:
-        older_than: Whose last event is longer ago: `30d`, `12h`, `8w`; a bare number is days.
-        larger_than: That take more in the hub's database: `500MiB`, `2GB`. With both options,
-            both must hold.
-        dry_run: Only list them.
-        yes: Do not ask.
-        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
-        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
-    """
-    if older_than is None and larger_than is None:
-        raise UsageError("Say which runs: --older-than 30d, or --larger-than 1GiB, or both.")
-    age_s = 0.0 if older_than is None else seconds_from(older_than, "--older-than")
-    n_bytes = 0 if larger_than is None else bytes_from(larger_than, "--larger-than")
-    with open_hub(host, hub=hub) as client:
-        found = runs_to_remove(client.runs(), age_s=age_s, n_bytes=n_bytes, now_wall_s=time.time())
-        if not found:
-            print_text("No run that has ended is that old or large.")
-            return DONE
-        _print_studies(found)
-        if dry_run:
-            return DONE
-        if not (yes or _agreed()):
-            print_text("Nothing was removed.")
-            return FAILED
-        refused = 0
-        for run in found:
-            try:
-                client.edit(run.run, delete=True)
-            except HubRefused as exc:
-                refused += 1
-                print_stderr(
-                    terminal_safe(f"kmonitor: {run.name} ({run.run[:SHORT_ID]}): {exc.text}")
-                )
-    print_text(f"{pluralized(len(found) - refused, 'run')} removed.")
-    return FAILED if refused else DONE
-
-
-def runs_to_remove(
-    runs: list[RunSummary], *, age_s: float, n_bytes: int, now_wall_s: float
-) -> list[RunSummary]:
-    """The runs that may be removed and are so old and so large, the oldest first.
-
-    Args:
-        runs: All.
-        age_s: Least time since the last event, seconds.
-        n_bytes: More than this is large.
-        now_wall_s: Now, UTC.
-    """
-    found = [
-        run
-        for run in runs
-        if not run.pinned
-        and _is_over(run, now_wall_s)
-        and now_wall_s - run.last_wall_s >= age_s
-        and run.stored_bytes >= n_bytes
-    ]
-    return sorted(found, key=lambda run: run.last_wall_s)
-
-
-def _is_over(run: RunSummary, now_wall_s: float) -> bool:
-    if run.state in ENDED_STATES:
-        return True
-    return run.state == "silent" and now_wall_s - run.last_wall_s > _ABANDONED_S
-
-
-def _print_studies(found: list[RunSummary]) -> None:
-    now_wall_s = time.time()
-    rows = [
-        (
-            run.run[:SHORT_ID],
-            run.name,
-            run.host,
-            run.state,
-            with_plain_spaces(moment_text(run.last_wall_s, now_wall_s=now_wall_s)),
-            with_plain_spaces(bytes_text(run.stored_bytes)),
-        )
-        for run in found
-    ]
-    headers = ("RUN", "NAME", "HOST", "STATE", "LAST EVENT", "ABOUT")
-    print_table(headers, rows, right=("ABOUT",), folds=("NAME", "HOST"))
-    total = with_plain_spaces(bytes_text(sum(run.stored_bytes for run in found)))
-    print_text(f"{pluralized(len(found), 'run')}, about {total} together")
-
-
-def _agreed() -> bool:
-    if not sys.stdin.isatty():
-        raise UserError("Nobody is there to be asked.", "To remove them: add --yes")
-    print("Remove them? Type yes: ", end="", flush=True)
-    return sys.stdin.readline().strip().lower() in ("yes", "y")
-
-
-_METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
-
-
 app = App(name="runs", help="List the runs; pin them; remove old ones.")
-app.command(prune)
 
 
 @app.default
@@ -182,6 +69,45 @@ def runs(
             "No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo"
         )
     return DONE
+
+
+def _print_runs(found: list[RunSummary]) -> None:
+    now_wall_s = time.time()
+    headers = ("RUN", "NAME", "HOST", "STATE", "EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
+    rows = [
+        (
+            run.run[:SHORT_ID],
+            _name(run),
+            run.host,
+            _state(run, now_wall_s),
+            run_epoch_text(run),
+            *(labelled_text(run, metric) for metric in METRICS),
+            with_plain_spaces(moment_text(run.started_wall_s, now_wall_s=now_wall_s)),
+            with_plain_spaces(duration_text(run.duration_s)),
+        )
+        for run in found
+    ]
+    right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
+    print_table(
+        (*headers, "STARTED", "RAN"),
+        rows,
+        right=right,
+        folds=("HOST", "STATE"),
+        elided="NAME",
+        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP"),
+    )
+
+
+def _name(run: RunSummary) -> str:
+    rank = "" if run.rank is None else f" (rank {run.rank} of {run.world_size})"
+    return f"{run.name}{rank}{' (pinned)' if run.pinned else ''}"
+
+
+def _state(run: RunSummary, now_wall_s: float) -> str:
+    if run.stalled_wall_s is not None:
+        stalled_text = with_plain_spaces(duration_text(now_wall_s - run.stalled_wall_s))
+        return f"{run.state}, no step for {stalled_text}"
+    return f"{run.state}: {run.cause}" if run.cause else run.state
 
 
 @app.command
@@ -220,40 +146,105 @@ def _pin(wanted: str, host: str | None, hub: str | None, *, is_pinned: bool) -> 
     return DONE
 
 
-def _name(run: RunSummary) -> str:
-    rank = "" if run.rank is None else f" (rank {run.rank} of {run.world_size})"
-    return f"{run.name}{rank}{' (pinned)' if run.pinned else ''}"
+@app.command
+def prune(
+    *,
+    older_than: Annotated[str | None, Parameter(name="--older-than")] = None,
+    larger_than: Annotated[str | None, Parameter(name="--larger-than")] = None,
+    dry_run: Annotated[bool, Parameter(name="--dry-run", negative="")] = False,
+    yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False,
+    host: HostOption = None,
+    hub: HubOption = None,
+) -> int:
+    """List ended runs that are old or large, ask, and remove them from a hub's history.
+
+    Pinned runs (`kmonitor runs pin`) and living ones stay. Checkpoints and spools stay too.
+
+    Example: `kmonitor runs prune --older-than 30d --dry-run`
+
+    Args:
+        older_than: Whose last event is longer ago: `30d`, `12h`, `8w`; a bare number is days.
+        larger_than: That take more in the hub's database: `500MiB`, `2GB`. With both options,
+            both must hold.
+        dry_run: Only list them.
+        yes: Do not ask.
+        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
+        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
+    """
+    if older_than is None and larger_than is None:
+        raise UsageError("Say which runs: --older-than 30d, or --larger-than 1GiB, or both.")
+    age_s = 0.0 if older_than is None else seconds_from(older_than, "--older-than")
+    n_bytes = 0 if larger_than is None else bytes_from(larger_than, "--larger-than")
+    with open_hub(host, hub=hub) as client:
+        found = runs_to_remove(client.runs(), age_s=age_s, n_bytes=n_bytes, now_wall_s=time.time())
+        if not found:
+            print_text("No run that has ended is that old or large.")
+            return DONE
+        _print_studies(found)
+        if dry_run:
+            return DONE
+        if not (yes or is_confirmed("Remove them?", "To remove them: add --yes")):
+            print_text("Nothing was removed.")
+            return FAILED
+        refused = 0
+        for run in found:
+            try:
+                client.edit(run.run, delete=True)
+            except HubRefused as exc:
+                refused += 1
+                print_stderr(
+                    terminal_safe(f"kmonitor: {run.name} ({run.run[:SHORT_ID]}): {exc.text}")
+                )
+    print_text(f"{pluralized(len(found) - refused, 'run')} removed.")
+    return FAILED if refused else DONE
 
 
-def _state(run: RunSummary, now_wall_s: float) -> str:
-    if run.stalled_wall_s is not None:
-        stalled_text = with_plain_spaces(duration_text(now_wall_s - run.stalled_wall_s))
-        return f"{run.state}, no step for {stalled_text}"
-    return f"{run.state}: {run.cause}" if run.cause else run.state
+_ABANDONED_S: Final = 3600.0
+"""A silent run whose process cannot be seen may go after this time; the hub decides."""
 
 
-def _print_runs(found: list[RunSummary]) -> None:
+def runs_to_remove(
+    runs: list[RunSummary], *, age_s: float, n_bytes: int, now_wall_s: float
+) -> list[RunSummary]:
+    """The runs that may be removed and are old and large enough, the oldest first.
+
+    Args:
+        runs: All.
+        age_s: Least time since the last event, seconds.
+        n_bytes: More than this is large.
+        now_wall_s: Now, UTC.
+    """
+    found = [
+        run
+        for run in runs
+        if not run.pinned
+        and _is_over(run, now_wall_s)
+        and now_wall_s - run.last_wall_s >= age_s
+        and run.stored_bytes >= n_bytes
+    ]
+    return sorted(found, key=lambda run: run.last_wall_s)
+
+
+def _is_over(run: RunSummary, now_wall_s: float) -> bool:
+    if run.state in ENDED_STATES:
+        return True
+    return run.state == "silent" and now_wall_s - run.last_wall_s > _ABANDONED_S
+
+
+def _print_studies(found: list[RunSummary]) -> None:
     now_wall_s = time.time()
-    headers = ("RUN", "NAME", "HOST", "STATE", "EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
     rows = [
         (
             run.run[:SHORT_ID],
-            _name(run),
+            run.name,
             run.host,
-            _state(run, now_wall_s),
-            run_epoch_text(run),
-            *(labelled_text(run, metric) for metric in _METRICS),
-            with_plain_spaces(moment_text(run.started_wall_s, now_wall_s=now_wall_s)),
-            with_plain_spaces(duration_text(run.duration_s)),
+            run.state,
+            with_plain_spaces(moment_text(run.last_wall_s, now_wall_s=now_wall_s)),
+            size_text(run.stored_bytes),
         )
         for run in found
     ]
-    right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
-    print_table(
-        (*headers, "STARTED", "RAN"),
-        rows,
-        right=right,
-        folds=("HOST", "STATE"),
-        elided="NAME",
-        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP"),
-    )
+    headers = ("RUN", "NAME", "HOST", "STATE", "LAST EVENT", "ABOUT")
+    print_table(headers, rows, right=("ABOUT",), folds=("NAME", "HOST"))
+    total = size_text(sum(run.stored_bytes for run in found))
+    print_text(f"{pluralized(len(found), 'run')}, about {total} together")

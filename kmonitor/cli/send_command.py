@@ -1,8 +1,11 @@
-"""`kmonitor command`: have something done by a running training, and see what came of it."""
+"""`kmonitor command`: sends a command to a running training, and prints the result.
+
+Limits are typed as `ram=80%:reload`, `graph=50k` or `vram=off`.
+"""
 
 import getpass
 from collections.abc import Sequence
-from typing import Annotated, get_args
+from typing import Annotated
 
 import msgspec
 from cyclopts import Parameter
@@ -16,6 +19,7 @@ from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
     STILL_WAITING,
+    UsageError,
     print_stderr,
     print_text,
     terminal_safe,
@@ -41,68 +45,10 @@ from kmonitor_agent.wire.messages.commands import (
 from kmonitor_agent.wire.messages.events import ActionRecord, Diagnosis, SessionStarted
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
-# limit_arguments: Limits as they are typed: `ram=80%:reload`, `graph=50k`, `vram=off`.
-
-
-OFF = "off"
-"""Stands where a threshold would, to take a metric's limit away."""
-
-_EXAMPLE = "For example: kmonitor command last set_limits ram=80%:reload step_time='250 ms'"
-
-
-def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
-    """The arguments of `set_limits`.
-
-    Args:
-        assignments: Each METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off.
-        set_by: Who sets them.
-
-    Raises:
-        Expected: There are none, or one makes no sense; says what to write.
-    """
-    if not assignments:
-        raise UserError("set_limits needs at least one limit.", _EXAMPLE)
-    metrics: dict[LimitMetric, None] = {}
-    limits: list[LimitSpec] = []
-    for assignment in assignments:
-        metric, spec = _parse_limit(assignment)
-        metrics[metric] = None
-        if spec is not None:
-            limits.append(msgspec.structs.replace(spec, set_by=set_by))
-    return SetLimits(metrics=list(metrics), limits=limits)
-
-
-def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
-    metric, equals, rest = assignment.partition("=")
-    threshold, _, action = rest.partition(":")
-    if not equals or metric not in LIMIT_METRICS:
-        known = ", ".join(LIMIT_METRICS)
-        raise UserError(
-            f'"{assignment}" is no limit; it begins with one of {known} and "=".', _EXAMPLE
-        )
-    if threshold.strip() == OFF:
-        return metric, None
-    try:
-        limit = Limit(metric, _threshold(threshold), action=action or "notify")
-    except (ValueError, TypeError) as exc:
-        raise UserError(f'"{assignment}" is no limit: {exc}', _EXAMPLE) from exc
-    return metric, limit.spec
-
-
-def _threshold(text: str) -> str | float:
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-Action = CommandName
-"""What may be asked on the command line: all that a training takes."""
-
 
 def command(  # noqa: PLR0913 - the user's arguments
     run: str,
-    action: Action,
+    action: CommandName,
     /,
     *limits: str,
     at: Annotated[SafePoint, Parameter(name="--at")] = "epoch",
@@ -153,7 +99,7 @@ def command(  # noqa: PLR0913 - the user's arguments
 
 
 def _arguments(
-    action: Action,
+    action: CommandName,
     limits: tuple[str, ...],
     at: SafePoint,
     *,
@@ -203,7 +149,7 @@ def _require_available(client: HubClient, run: RunSummary, action: CommandName) 
 
 
 def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:
-    """What the run's newest process said of it when it began; empty if nothing."""
+    """Reason that the run's newest process gave when it began; empty if none."""
     sessions = [decode_row(row) for row in client.all_rows(run.run, ("session",))]
     newest = next((each for each in reversed(sessions) if isinstance(each, SessionStarted)), None)
     return "" if newest is None else newest.unavailable.get(action, "")
@@ -250,7 +196,7 @@ _ENDINGS = {
 
 
 def _outcome_rows(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
-    """The records of what was done: one, or one for each level of `auto`; of a diagnosis all."""
+    """Records of the action: one, or one for each level of `auto`; of a diagnosis its evidence."""
     if status.state not in ("done", "failed"):
         return []
     result_rows: list[EventRow] = []
@@ -264,8 +210,11 @@ def _outcome_rows(client: HubClient, run: RunSummary, status: CommandStatus) -> 
     return result_rows
 
 
+_IN_FORCE = {"set_limits": "limits", "pause": "paused", "resume": "paused"}
+
+
 def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
-    """What holds now, after a command that has no record of its own."""
+    """The setting in force after a command that has no record of its own."""
     kind = _IN_FORCE.get(status.name)
     if status.state != "done" or kind is None:
         return []
@@ -273,8 +222,64 @@ def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list
     return rows[-1:]
 
 
-_IN_FORCE = {"set_limits": "limits", "pause": "paused", "resume": "paused"}
+OFF = "off"
+"""In place of a threshold, to take a metric's limit away."""
+
+_EXAMPLE = "For example: kmonitor command last set_limits ram=80%:reload step_time='250 ms'"
 
 
-ACTIONS: tuple[Action, ...] = get_args(Action)
-"""What may be asked on the command line."""
+def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
+    """The arguments of `set_limits`.
+
+    Args:
+        assignments: Each METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off.
+        set_by: Who sets them.
+
+    Raises:
+        UserError: There are none, or one makes no sense.
+    """
+    if not assignments:
+        raise UserError("set_limits needs at least one limit.", _EXAMPLE)
+    metrics: dict[LimitMetric, None] = {}
+    limits: list[LimitSpec] = []
+    for assignment in assignments:
+        metric, spec = _parse_limit(assignment)
+        if metric in metrics and (spec is None or _contradicts(metric, spec, limits)):
+            raise UsageError(f"The limits of {metric} contradict each other.", _EXAMPLE)
+        metrics[metric] = None
+        if spec is not None:
+            limits.append(msgspec.structs.replace(spec, set_by=set_by))
+    return SetLimits(metrics=list(metrics), limits=limits)
+
+
+def _contradicts(metric: LimitMetric, spec: LimitSpec, others: Sequence[LimitSpec]) -> bool:
+    """True unless they are steps: another action at another threshold."""
+    same = [each for each in others if each.metric == metric]
+    return not same or any(
+        each.action == spec.action or (each.value, each.fraction) == (spec.value, spec.fraction)
+        for each in same
+    )
+
+
+def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
+    metric, equals, rest = assignment.partition("=")
+    threshold, _, action = rest.partition(":")
+    if not equals or metric not in LIMIT_METRICS:
+        known = ", ".join(LIMIT_METRICS)
+        raise UserError(
+            f'"{assignment}" is no limit; it begins with one of {known} and "=".', _EXAMPLE
+        )
+    if threshold.strip() == OFF:
+        return metric, None
+    try:
+        limit = Limit(metric, _threshold(threshold), action=action or "notify")
+    except (ValueError, TypeError) as exc:
+        raise UserError(f'"{assignment}" is no limit: {exc}', _EXAMPLE) from exc
+    return metric, limit.spec
+
+
+def _threshold(text: str) -> str | float:
+    try:
+        return float(text)
+    except ValueError:
+        return text

@@ -1,4 +1,4 @@
-"""`kmonitor ship`: what trainings without a hub wrote into a folder goes to a hub."""
+"""`kmonitor ship`: sends the spools of trainings without a hub from a folder to a hub."""
 
 import threading
 from collections.abc import Generator
@@ -20,6 +20,7 @@ from kmonitor.cli.common.run_choice import SHORT_ID
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
+    INTERRUPTED,
     UsageError,
     pluralized,
     print_json,
@@ -40,104 +41,12 @@ from kmonitor.connect.shipping import (
     delete_shipped,
     kept_reason,
 )
-from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.folders import Folders, expand_user, find_folders
 from kmonitor_agent.wire.local.hub_address import SCHEME, ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.local.spool_format import segments_bytes, unsafe_in
 from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
 from kmonitor_agent.wire.messages.unions import RunSummary
-
-# Ship target.
-
-
-@dataclass(frozen=True, slots=True)
-class ShipTarget:
-    """Where spools go.
-
-    Attributes:
-        folders: This user's.
-        host: Its host, as for ssh or by its remembered name; None: not so.
-        hub: Its address, `tcp://HOST:PORT?key=KEY`; None: not so.
-    """
-
-    folders: Folders
-    host: str | None = None
-    hub: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.host is not None and self.hub is not None:
-            raise UsageError("--host and --hub name two hubs.", "Give one of them.")
-
-    @property
-    def description(self) -> str:
-        """Where it is, in words."""
-        if self.host is not None:
-            return f"the hub of {self.host}"
-        return "your hub" if self.hub is None else "the hub at that address"
-
-    def is_transient(self, exc: HubUnreachable | HostError) -> bool:
-        """Whether trying again can help without the user."""
-        return exc.is_transient if isinstance(exc, HostError) else True
-
-    @contextmanager
-    def endpoint(self) -> Generator[IngestEndpoint]:
-        """Its door for trainings, for as long as the way there holds.
-
-        Raises:
-            Expected: It is not reached, or not any more; says why.
-        """
-        if self.hub is not None:
-            yield IngestEndpoint(network_ingest(self.hub, self.folders))
-            return
-        if self.host is None:
-            require_hub(self.folders)
-            yield IngestEndpoint(ipc_endpoint(ingest_socket_path(self.folders)))
-            return
-        with folder_faults_named(self.folders), remote_ingest(self.folders, self.host) as endpoint:
-            try:
-                yield endpoint
-            except HubUnreachable as exc:
-                remedy = "Ship again: what it has already is not sent twice."
-                raise route_lost(self.host, remedy) from exc
-
-    def runs(self) -> dict[str, RunSummary]:
-        """The runs that it knows by their ids; none where a training's key may not look."""
-        if self.hub is not None or self._is_direct:
-            return {}
-        with open_hub(self.host) as client:
-            return {run.run: run for run in client.runs()}
-
-    def is_read_by_own_hub(self, spool: Path) -> bool:
-        """Whether a spool lies where this user's own hub finds it."""
-        return spool.parent.resolve() == self.folders.spool.resolve()
-
-    @property
-    def _is_direct(self) -> bool:
-        host = self.host
-        return host is not None and known_host(self.folders, host).address.startswith(SCHEME)
-
-
-_EVERY_S: Final = 1.0
-_SCAN_EVERY: Final = 5
-"""Rounds from one look for new spools to the next."""
-
-_TRIES: Final = 5
-_FIRST_PAUSE_S: Final = 0.5
-_LONGEST_PAUSE_S: Final = 30.0
-"""A way that was lost is tried anew so often, and after such pauses; with `--follow` for ever."""
-
-
-@dataclass(slots=True)
-class _Spool:
-    """A spool, and what was done with it so far."""
-
-    spool_reader: SpoolReader
-    progress: ShippingProgress
-    n_bytes: int = -1
-    kept_reason: str = ""
-    left_alone: str = ""
-    deleted: bool = False
-    is_printed: bool = False
 
 
 def ship(
@@ -170,45 +79,139 @@ def ship(
         hub: To the hub at this address, tcp://HOST:PORT?key=KEY, which must have let in the key
             of `kmonitor keys mine --agent`.
     """
-    spool_folder = folder.expanduser().absolute()
+    spool_folder = expand_user(str(folder)).absolute()
     target = ShipTarget(find_folders(), host, hub)
     require_spools(spool_folder)
     shipping = _Shipping(spool_folder, target, delete=delete, follow=follow)
+    is_interrupted = False
     try:
         shipping.run()
     except KeyboardInterrupt:
         if not follow:
             raise
+        is_interrupted = True
     spools = list(shipping.spools.values())
     if json:
         print_json([_object(spool) for spool in spools])
     else:
         _print_result(spool_folder, spools, target)
+    if is_interrupted:
+        return INTERRUPTED
     return FAILED if any(spool.progress.refused for spool in spools) else DONE
+
+
+@dataclass(slots=True)
+class _Spool:
+    """A spool and its state."""
+
+    spool_reader: SpoolReader
+    progress: ShippingProgress
+    n_bytes: int = -1
+    kept_reason: str = ""
+    left_alone: str = ""
+    deleted: bool = False
+    is_printed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ShipTarget:
+    """The hub that gets the spools.
+
+    Attributes:
+        folders: This user's.
+        host: Its host, as for ssh or by its remembered name; None: not so.
+        hub: Its address, `tcp://HOST:PORT?key=KEY`; None: not so.
+    """
+
+    folders: Folders
+    host: str | None = None
+    hub: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.host is not None and self.hub is not None:
+            raise UsageError("--host and --hub name two hubs.", "Give one of them.")
+
+    @property
+    def description(self) -> str:
+        """The hub as text."""
+        if self.host is not None:
+            return f"the hub of {self.host}"
+        return "your hub" if self.hub is None else "the hub at that address"
+
+    def is_transient(self, exc: HubUnreachable | HostError) -> bool:
+        """True if trying again may help."""
+        return exc.is_transient if isinstance(exc, HostError) else True
+
+    @contextmanager
+    def endpoint(self) -> Generator[IngestEndpoint]:
+        """Its endpoint for trainings, for as long as the route holds.
+
+        Raises:
+            UserError: It is not reached, or not any more.
+        """
+        if self.hub is not None:
+            yield IngestEndpoint(network_ingest(self.hub, self.folders))
+            return
+        if self.host is None:
+            require_hub(self.folders)
+            yield IngestEndpoint(ipc_endpoint(ingest_socket_path(self.folders)))
+            return
+        with folder_faults_named(self.folders), remote_ingest(self.folders, self.host) as endpoint:
+            try:
+                yield endpoint
+            except HubUnreachable as exc:
+                remedy = "Ship again: what it has already is not sent twice."
+                raise route_lost(self.host, remedy) from exc
+
+    def runs(self) -> dict[str, RunSummary]:
+        """The runs that it knows by their ids; none where a training's key may not list them."""
+        if self.hub is not None or self._is_direct:
+            return {}
+        with open_hub(self.host) as client:
+            return {run.run: run for run in client.runs()}
+
+    def is_read_by_own_hub(self, spool: Path) -> bool:
+        """True if a spool lies where this user's own hub finds it."""
+        return spool.parent.resolve() == self.folders.spool.resolve()
+
+    @property
+    def _is_direct(self) -> bool:
+        host = self.host
+        return host is not None and known_host(self.folders, host).address.startswith(SCHEME)
+
+
+_EVERY_S: Final = 1.0
+_SCAN_EVERY: Final = 5
+"""Rounds from one search for new spools to the next."""
+
+_TRIES: Final = 5
+_FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 30.0
+"""Number of tries after the route is lost, and pauses between them; with `--follow` no end."""
 
 
 class _Shipping:
     """All spools of a folder on their way.
 
     Attributes:
-        spools: What was found so far, by its place.
+        spools: Those found so far, by path.
     """
 
     def __init__(
         self, spool_folder: Path, target: ShipTarget, *, delete: bool, follow: bool
     ) -> None:
         self.spools: dict[Path, _Spool] = {}
-        self._place, self._target = spool_folder, target
+        self._folder, self._target = spool_folder, target
         self._delete, self._follow = delete, follow
         self._was_reached = False
         self._n_lost = 0
-        self._named: set[Path] = set()
+        self._refused: set[Path] = set()
 
     def run(self) -> None:
-        """Ship, over a new way whenever one is lost; returns only without `--follow`.
+        """Ship, over a new route whenever one is lost; returns only without `--follow`.
 
         Raises:
-            Expected: The hub was never reached, or not again.
+            UserError: The hub was never reached, or not again.
         """
         while True:
             try:
@@ -226,7 +229,7 @@ class _Shipping:
             threading.Event().wait(pause_s)
 
     def _ship_through(self, endpoint: IngestEndpoint) -> None:
-        # Whoever gave a near socket has just heard its hub; on the network nobody has yet.
+        # A hub behind a local or forwarded socket has just answered; one on the network has not.
         self._was_reached = self._was_reached or not isinstance(endpoint.hub, NetworkHub)
         self._round(endpoint)
         n = 0
@@ -236,16 +239,16 @@ class _Shipping:
             n += 1
             self._round(endpoint, is_scan=n % _SCAN_EVERY == 0)
 
-    def _name(self, entry: UnsafePath) -> None:
-        if entry.path not in self._named:
-            self._named.add(entry.path)
+    def _print_refused(self, entry: UnsafePath) -> None:
+        if entry.path not in self._refused:
+            self._refused.add(entry.path)
             print_stderr(
                 f"kmonitor: {terminal_safe(str(entry.path))!r} is left alone: it {entry.why}."
             )
 
     def _round(self, endpoint: IngestEndpoint, *, is_scan: bool = True) -> None:
         if is_scan:
-            for path in spools_below(self._place, known=self.spools, refused=self._name):
+            for path in spools_below(self._folder, known=self.spools, refused=self._print_refused):
                 if path not in self.spools:
                     self.spools[path] = _Spool(SpoolReader(path), ShippingProgress(path.name))
         with Shipper(endpoint) as shipper:

@@ -89,11 +89,11 @@ def _require_one_source(host: str | None, folder: Path | None) -> None:
 
 
 def _check_screenshot(screenshot: Path, requested_folders: Folders | None) -> None:
-    """All that a picture needs is there, the hub of these folders with it."""
+    """Check all that a picture needs, the hub of these folders too."""
     # A picture is the same whatever the screen, and no window flashes up for it.
     settle_platform(offscreen=True)
     check_screenshot_folder(screenshot)
-    # The window itself would try again and again, and each time say why in vain.
+    # The window itself would try again and again, and report each time in vain.
     if requested_folders is not None:
         require_hub(requested_folders)
 
@@ -121,10 +121,10 @@ def _selected(folders: Folders, run: str | None, host: str | None) -> str | None
 
 
 def check_screenshot_name(screenshot: Path) -> None:
-    """See that a picture's name says PNG.
+    """Check that a picture's name ends in .png.
 
     Raises:
-        Expected: It does not.
+        UserError: It does not.
     """
     if screenshot.suffix.lower() != ".png":
         raise UserError(
@@ -136,10 +136,10 @@ def check_screenshot_name(screenshot: Path) -> None:
 
 
 def check_screenshot_folder(screenshot: Path) -> None:
-    """See that a picture can be written where it is to go.
+    """Check that a picture can be written there.
 
     Raises:
-        Expected: It cannot, with the cause.
+        UserError: It cannot, with the cause.
     """
     folder = screenshot.absolute().parent
     if screenshot.is_dir():
@@ -154,13 +154,13 @@ def check_screenshot_folder(screenshot: Path) -> None:
 
 
 def ready_for_qt(*, offscreen: bool) -> None:
-    """See that Qt can start here, before it is imported.
+    """Check that Qt can start here, before it is imported.
 
     Args:
         offscreen: Nothing is to be shown, only drawn.
 
     Raises:
-        Expected: Packages, system libraries or the display are missing; says the line to run.
+        UserError: Packages, system libraries or the display are missing.
     """
     _require_packages()
     found = find_display()
@@ -211,7 +211,7 @@ def window_packages() -> dict[str, str]:
 
 
 def trouble_of(qt: str, charts: str) -> str:
-    """What is wrong with these versions of PySide6 and pyqtgraph together; empty if nothing is."""
+    """Problem of these versions of PySide6 and pyqtgraph together; empty if there is none."""
     if _numbers(qt) < OLDEST_QT:
         return f"PySide6 {qt} is too old for the charts"
     if _numbers(charts) < OLDEST_CHARTS:

@@ -18,7 +18,7 @@ from typing import Final, Self
 
 from kmonitor.base.errors import UserError
 from kmonitor.connect.local_hub import request_local_hub
-from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.folders import Folders, expand_user, find_folders
 from kmonitor_agent.wire.local.private_files import read_own
 from kmonitor_agent.wire.local.spool_reader import spools_below
 
@@ -44,9 +44,9 @@ class FolderHub:
 
         Raises:
             NoSpools: The folder cannot be read, or has no spool of a run in it.
-            Expected: The hub does not start.
+            UserError: The hub does not start.
         """
-        self.folder = folder.expanduser().absolute()
+        self.folder = expand_user(str(folder)).absolute()
         require_spools(self.folder)
         self._home = Path(tempfile.mkdtemp(prefix="kmonitor-folder-"))
         environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_SPOOL"}

@@ -26,7 +26,7 @@ def remote_endpoint(folders: Folders, host: str) -> Generator[str | NetworkHub]:
 
     Raises:
         HostError: It is not reached, and why.
-        Expected: The address cannot be used, or there is no ssh here.
+        UserError: The address cannot be used, or there is no ssh here.
         NotPrivate: The folder for the socket is open to others.
     """
     known = known_host(folders, host)
@@ -39,7 +39,7 @@ def remote_endpoint(folders: Folders, host: str) -> Generator[str | NetworkHub]:
 
 @contextmanager
 def remote_ingest(folders: Folders, host: str) -> Generator[IngestEndpoint]:
-    """The door for trainings of a host's hub. Args and Raises: as `remote_endpoint`."""
+    """The ingest endpoint of a host's hub. Args and Raises: as `remote_endpoint`."""
     known = known_host(folders, host)
     if known.address.startswith(SCHEME):
         yield IngestEndpoint(network_ingest(known.address, folders))
@@ -56,17 +56,17 @@ def open_tunnel(
     is_ingest: bool = False,
     stop: threading.Event | None = None,
 ) -> Generator[tuple[RemoteHub, SshTunnel]]:
-    """A host's hub, reached over ssh, and the way to one of its sockets.
+    """A host's hub, reached over ssh, and a tunnel to one of its sockets.
 
     Args:
         folders: This user's.
         host: Which one.
-        is_ingest: Whether the door for trainings is meant.
+        is_ingest: Forward the socket for trainings instead of the one for windows.
         stop: Given up when it is set.
 
     Raises:
-        Stopped: It was.
-        Expected: As `remote_endpoint`.
+        ConnectCancelled: It was.
+        UserError: As `remote_endpoint`.
     """
     stop = stop or threading.Event()
     found = ensure_remote(host.address, command=host.command, stop=stop)
@@ -79,7 +79,7 @@ def open_tunnel(
         if not tunnel.wait_until_open(stop):
             raise ConnectCancelled
         if not tunnel.reaches(stop):
-            # It has just answered there: only the way is missing.
+            # It has just answered there: only the forwarding fails.
             raise tunnel.error() or no_forwarding(host.address)
         yield found, tunnel
     finally:
@@ -97,8 +97,8 @@ def check_host(
     """See whether a host's hub can be had from here; given up when `stop` is set.
 
     Raises:
-        Stopped: `stop` was set.
-        Expected: As `remote_endpoint`.
+        ConnectCancelled: `stop` was set.
+        UserError: As `remote_endpoint`.
     """
     if host.address.startswith(SCHEME):
         with HubClient(network_hub(host.address, folders)) as client:

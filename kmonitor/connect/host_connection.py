@@ -1,4 +1,8 @@
-"""Keeps the way to one host's hub open: asks for the hub, forwards its socket, comes back."""
+"""The connection to a hub on another host: its route over ssh, kept open, and its follower.
+
+Two threads: `HostRoute` asks for the hub, forwards its socket and reconnects (`kmonitor-host`);
+`HubFollower` reads through the socket (`kmonitor-follower`) and reports when nobody answers there.
+"""
 
 import logging
 import random
@@ -24,149 +28,11 @@ if TYPE_CHECKING:
 
 LOG = logging.getLogger("kmonitor.connect")
 
-_BACK_OFF_FIRST_S: Final = 0.1
-_BACK_OFF_LAST_S: Final = 30.0
-_POLL_S: Final = 0.1
-_JOIN_S: Final = 10.0
-
-
-class HostRoute:
-    """Owns the thread `kmonitor-host`, its ssh processes, and nothing of the hub's messages.
-
-    What only the user can mend (a refused key, no kmonitor there) is not tried again before
-    `retry_now`: a server locks out who knocks for ever.
-    """
-
-    def __init__(
-        self, host: RememberedHost, local: Path, on_change: Callable[[RouteChanged], None]
-    ) -> None:
-        """Nothing happens before `start`.
-
-        Args:
-            host: Which one, and what is remembered of it.
-            local: Where its hub's socket is to appear here.
-            on_change: Called from the keeper's thread when the way opened, closed or changed.
-        """
-        self._host = host
-        self._local = local
-        self._on_change = on_change
-        self._hub = RemoteHub(host.socket) if host.socket else None
-        self._back_off_s = _BACK_OFF_FIRST_S
-        self._is_missed = False
-        self._stop = threading.Event()
-        self._wakeup = threading.Event()
-        self._thread = threading.Thread(target=self._main, name="kmonitor-host", daemon=True)
-
-    def start(self) -> None:
-        """Begin."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread and ssh; the hub there goes on."""
-        self._stop.set()
-        self._wakeup.set()
-        if self._thread.is_alive():
-            self._thread.join(_JOIN_S)
-
-    def retry_now(self) -> None:
-        """Do not wait for the next attempt; from any thread."""
-        self._back_off_s = _BACK_OFF_FIRST_S
-        self._wakeup.set()
-
-    def missed(self) -> None:
-        """The way is open, and no hub answers at its end: see what is wrong; from any thread."""
-        self._is_missed = True
-        self._wakeup.set()
-
-    def reached(self) -> None:
-        """The hub answers: the next attempt, if there must be one, may be soon; any thread."""
-        self._is_missed = False
-        self._back_off_s = _BACK_OFF_FIRST_S
-
-    def _main(self) -> None:
-        while not self._stop.is_set():
-            try:
-                self._keep_open()
-            except HostError as exc:
-                self._rest(exc, is_transient=exc.is_transient)
-            except ConnectCancelled:
-                return
-            except (UserError, NotPrivate, OSError) as exc:
-                self._rest(exc, is_transient=False)
-            except Exception as exc:
-                LOG.exception("the way to %s", self._host.address)
-                self._rest(exc, is_transient=False)
-
-    def _keep_open(self) -> None:
-        # A socket that is remembered saves the question; where nobody listens on it any more,
-        # the follower misses the hub, and then it is asked.
-        hub = self._hub or self._ensure()
-        self._on_change(RouteChanged("opening", hub=hub))
-        tunnel = SshTunnel(self._host.address, hub.socket, self._local)
-        try:
-            tunnel.start()
-            if not tunnel.wait_until_open(self._stop):
-                return
-            if not tunnel.reaches(self._stop):
-                self._raise_tunnel_error(tunnel, hub)
-                return
-            self._is_missed = False
-            self._on_change(RouteChanged("open", hub=hub))
-            self._watch(tunnel)
-        finally:
-            tunnel.stop()
-
-    def _raise_tunnel_error(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
-        trouble = tunnel.error()
-        if trouble is not None:
-            raise trouble
-        if self._ensure().pid == hub.pid:
-            # It answers there before and after: only the way from here is missing.
-            raise no_forwarding(self._host.address)
-
-    def _watch(self, tunnel: SshTunnel) -> None:
-        """Until ssh ends, or the hub is found in another place."""
-        while not self._stop.is_set():
-            self._wakeup.wait(_POLL_S)
-            self._wakeup.clear()
-            trouble = tunnel.error()
-            if trouble is not None:
-                raise trouble
-            if self._is_missed or tunnel.is_target_missing:
-                # Also where the hub there is well: then the connection is frozen or half dead,
-                # and is made anew instead of waiting until ssh notices.
-                self._hub = None
-                self._ensure()
-                self._stop.wait(self._back_off_s)
-                self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)
-                return
-
-    def _ensure(self) -> RemoteHub:
-        self._on_change(RouteChanged("asking"))
-        hub = ensure_remote(self._host.address, command=self._host.command, stop=self._stop)
-        self._hub = hub
-        return hub
-
-    def _rest(self, exc: Exception, *, is_transient: bool) -> None:
-        pause_s = self._back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
-        what = exc.what if isinstance(exc, UserError) else str(exc)
-        remedy = exc.remedy if isinstance(exc, UserError) else ""
-        if self._stop.is_set():
-            return
-        self._on_change(RouteChanged("closed", what, remedy, pause_s if is_transient else None))
-        LOG.info("%s: %s", self._host.address, what)
-        self._wakeup.wait(pause_s if is_transient else None)
-        self._wakeup.clear()
-        self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)
-
-
-# Host link.
-
 
 class RemoteHubFollower:
-    """What `HubFollower` is for this machine's hub; two threads, `kmonitor-follower` and -`host`.
+    """A `HubFollower` for a hub on another host: the same methods, over a `HostRoute`.
 
-    While the way is closed the follower rests, and its news is what the keeper says of the way.
+    While the route is closed the follower is suspended, and the news is of the route.
     """
 
     def __init__(
@@ -190,7 +56,7 @@ class RemoteHubFollower:
 
     @property
     def inbox(self) -> "deque[News]":
-        """What came, oldest first; the reader takes from the left."""
+        """News, oldest first; the reader takes from the left."""
         return self._follower.inbox
 
     def start(self) -> None:
@@ -228,3 +94,139 @@ class RemoteHubFollower:
             self._host_route.reached()
         else:
             self._host_route.missed()
+
+
+_BACK_OFF_FIRST_S: Final = 0.1
+_BACK_OFF_LAST_S: Final = 30.0
+_POLL_S: Final = 0.1
+_JOIN_S: Final = 10.0
+
+
+class HostRoute:
+    """Owns the thread `kmonitor-host`, its ssh processes, and nothing of the hub's messages.
+
+    What only the user can repair (a refused key, no kmonitor there) is not tried again before
+    `retry_now`: a server locks out who knocks for ever.
+    """
+
+    def __init__(
+        self, host: RememberedHost, local: Path, on_change: Callable[[RouteChanged], None]
+    ) -> None:
+        """Nothing happens before `start`.
+
+        Args:
+            host: Which one, and what is remembered of it.
+            local: Where its hub's socket is to appear here.
+            on_change: Called from this thread when the route opened, closed or changed.
+        """
+        self._host = host
+        self._local = local
+        self._on_change = on_change
+        self._hub = RemoteHub(host.socket) if host.socket else None
+        self._back_off_s = _BACK_OFF_FIRST_S
+        self._is_missed = False
+        self._stop = threading.Event()
+        self._wakeup = threading.Event()
+        self._thread = threading.Thread(target=self._main, name="kmonitor-host", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread and ssh; the hub there goes on."""
+        self._stop.set()
+        self._wakeup.set()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def retry_now(self) -> None:
+        """Do not wait for the next attempt; from any thread."""
+        self._back_off_s = _BACK_OFF_FIRST_S
+        self._wakeup.set()
+
+    def missed(self) -> None:
+        """The route is open, and no hub answers at its end: see what is wrong; from any thread."""
+        self._is_missed = True
+        self._wakeup.set()
+
+    def reached(self) -> None:
+        """The hub answers: the next attempt, if there must be one, may be soon; any thread."""
+        self._is_missed = False
+        self._back_off_s = _BACK_OFF_FIRST_S
+
+    def _main(self) -> None:
+        while not self._stop.is_set():
+            try:
+                self._keep_open()
+            except HostError as exc:
+                self._rest(exc, is_transient=exc.is_transient)
+            except ConnectCancelled:
+                return
+            except (UserError, NotPrivate, OSError) as exc:
+                self._rest(exc, is_transient=False)
+            except Exception as exc:
+                LOG.exception("the way to %s", self._host.address)
+                self._rest(exc, is_transient=False)
+
+    def _keep_open(self) -> None:
+        # A socket that is remembered saves asking for it; where nobody listens on it any more,
+        # the follower misses the hub, and then it is asked.
+        hub = self._hub or self._ensure()
+        self._on_change(RouteChanged("opening", hub=hub))
+        tunnel = SshTunnel(self._host.address, hub.socket, self._local)
+        try:
+            tunnel.start()
+            if not tunnel.wait_until_open(self._stop):
+                return
+            if not tunnel.reaches(self._stop):
+                self._raise_tunnel_error(tunnel, hub)
+                return
+            self._is_missed = False
+            self._on_change(RouteChanged("open", hub=hub))
+            self._watch(tunnel)
+        finally:
+            tunnel.stop()
+
+    def _raise_tunnel_error(self, tunnel: SshTunnel, hub: RemoteHub) -> None:
+        trouble = tunnel.error()
+        if trouble is not None:
+            raise trouble
+        if self._ensure().pid == hub.pid:
+            # It answers there before and after: only the forwarding fails.
+            raise no_forwarding(self._host.address)
+
+    def _watch(self, tunnel: SshTunnel) -> None:
+        """Until ssh ends, or the hub is found in another place."""
+        while not self._stop.is_set():
+            self._wakeup.wait(_POLL_S)
+            self._wakeup.clear()
+            trouble = tunnel.error()
+            if trouble is not None:
+                raise trouble
+            if self._is_missed or tunnel.is_target_missing:
+                # Also where the hub there is well: then the connection is frozen or half dead,
+                # and is made again instead of waiting until ssh notices.
+                self._hub = None
+                self._ensure()
+                self._stop.wait(self._back_off_s)
+                self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)
+                return
+
+    def _ensure(self) -> RemoteHub:
+        self._on_change(RouteChanged("asking"))
+        hub = ensure_remote(self._host.address, command=self._host.command, stop=self._stop)
+        self._hub = hub
+        return hub
+
+    def _rest(self, exc: Exception, *, is_transient: bool) -> None:
+        pause_s = self._back_off_s * random.uniform(0.7, 1.3)  # noqa: S311 - jitter
+        what = exc.what if isinstance(exc, UserError) else str(exc)
+        remedy = exc.remedy if isinstance(exc, UserError) else ""
+        if self._stop.is_set():
+            return
+        self._on_change(RouteChanged("closed", what, remedy, pause_s if is_transient else None))
+        LOG.info("%s: %s", self._host.address, what)
+        self._wakeup.wait(pause_s if is_transient else None)
+        self._wakeup.clear()
+        self._back_off_s = min(2 * self._back_off_s, _BACK_OFF_LAST_S)

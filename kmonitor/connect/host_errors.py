@@ -23,23 +23,22 @@ HostErrorCode = Literal[
     "no_hub",
     "broken",
 ]
-"""What is wrong, for programs; `HostError` says it in words."""
+"""The error for programs; `HostError` says it in words."""
 
 _TRANSIENT: Final[frozenset[HostErrorCode]] = frozenset(
     ("host_unknown", "refused", "silent", "no_hub", "hub_failed", "broken")
 )
-"""What time alone can mend. The rest waits for the user: servers lock out who knocks for ever."""
+"""Pass with time alone. The rest waits for the user: servers lock out who knocks for ever."""
 
 _LONGEST_OUTPUT: Final = 300
-
 _INSTALL: Final = "python3 -m pip install ./kmonitor"
 """Beside the clone: a full stop alone, as from inside of it, reads as the sentence's own."""
 
 _CLOSED_BY_UNKNOWN: Final = "closed by UNKNOWN port"
-"""What ssh ends with when the jump host or proxy that it goes through has ended."""
+"""Last words of ssh when the jump host or proxy that it goes through has ended."""
 
 _PAST_JUMP: Final = "stdio forwarding failed"
-"""What it says besides when that jump host was reached, and the host behind it was not."""
+"""It says this besides when that jump host was reached, and the host behind it was not."""
 
 
 class HostError(UserError):
@@ -57,7 +56,7 @@ class HostError(UserError):
 
     @property
     def is_transient(self) -> bool:
-        """Whether it is worth trying again without the user."""
+        """True if it is worth trying again without the user."""
         return self.code in _TRANSIENT
 
 
@@ -81,7 +80,7 @@ _PATTERNS: Final[tuple[tuple[str, HostErrorCode], ...]] = (
 
 
 def ssh_error(address: str, output: str) -> HostError:
-    """What ssh's own words mean.
+    """The error that ssh's own words mean.
 
     Args:
         address: The host that it was to reach.

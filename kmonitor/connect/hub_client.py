@@ -1,4 +1,4 @@
-"""Questions to a hub, one at a time: for the command line and tests."""
+"""Requests to a hub, one at a time: for the command line and tests."""
 
 import math
 import time
@@ -126,12 +126,12 @@ class HubClient:
         timeout_s: float = 5.0,
         stuck_s: float = _STUCK_S,
     ) -> None:
-        """Connect; a hub that is not there is noticed at the first question.
+        """Connect; a hub that is not there is noticed at the first request.
 
         Args:
             endpoint: ZeroMQ address, or a hub on the network; None: this user's hub.
             folders: Where this user's hub is; None: by the environment.
-            timeout_s: How long each question waits for its answer, or for the hub's word that it
+            timeout_s: How long each request waits for its reply, or for the hub's word that it
                 works on it, seconds.
             stuck_s: How long a hub that says so may get on with nothing, seconds.
         """
@@ -222,7 +222,7 @@ class HubClient:
         return self._request(request, SeriesReply)
 
     def verdicts(self, run: str) -> list[Verdict]:
-        """How a run stands now, one verdict a metric. Raises: `HubRefused`, not known there."""
+        """The current verdicts of a run, one a metric. Raises: `HubRefused`, not known there."""
         return self._request(
             VerdictsRequest(request_id=self._next(), run=run), VerdictsReply
         ).verdicts
@@ -237,7 +237,7 @@ class HubClient:
         id: str | None = None,  # noqa: A002 - the wire's word
         requested_by: str = "",
     ) -> CommandStatus:
-        """Ask once for a command; the same `id` asked again only tells where it stands."""
+        """Ask once for a command; the same `id` asked again only returns its status."""
         request = CommandRequest(
             request_id=self._next(),
             id=id or new_id(),
@@ -292,7 +292,7 @@ class HubClient:
         return self._request(request, KeysReply)
 
     def audit(self, *, before: int = 0, limit: int = 200) -> AuditReply:
-        """What was done through the hub, newest first: a page behind row `before` (0: all)."""
+        """The hub's audit, newest first: a page behind row `before` (0: all)."""
         return self._request(
             AuditRequest(request_id=self._next(), before=before, limit=limit), AuditReply
         )
@@ -313,7 +313,7 @@ class HubClient:
         last_reply_s, send_s = time.monotonic(), 0.0
         while (now_s := time.monotonic()) < (end_s := last_reply_s + self._timeout_s):
             if now_s >= send_s:
-                # Every question may be asked twice: the hub could have died in between.
+                # Every request may be sent twice: the hub could have died in between.
                 self._view_socket.send(message)
                 send_s = now_s + _RESEND_S
             self._view_socket.wait(min(end_s - now_s, send_s - now_s, _CHECK_S))

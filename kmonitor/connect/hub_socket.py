@@ -1,4 +1,4 @@
-"""A hub on the network as this device reaches it: the hub's pinned key, and our own.
+"""Sockets to a hub, on this machine or on the network: keys, handshake, requests, ingest.
 
 Nothing is trusted on first use: the hub's key is in the address that the user was given, and a hub
 with another key cannot even finish the handshake.
@@ -26,14 +26,6 @@ from kmonitor_agent.wire.messages.codec import (
 from kmonitor_agent.wire.messages.fields import MAX_AGENT_FRAME_BYTES
 from kmonitor_agent.wire.messages.unions import ToAgent, ToDesktop
 
-_REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
-_OTHER_KEY = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
-_NO_HUB = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
-_ANSWERED = zmq.EVENT_HANDSHAKE_SUCCEEDED
-
-_SURE_AFTER = 3
-"""A hub that just closes its door looks like one with another key, once or twice."""
-
 
 @dataclass(frozen=True, slots=True)
 class NetworkHub:
@@ -54,7 +46,7 @@ def network_hub(url: str, folders: Folders) -> NetworkHub:
     """The hub behind `tcp://HOST:PORT?key=KEY`, with this device's keys, made on first use.
 
     Raises:
-        Expected: The address is none, or this device's keys cannot be used; says what to do.
+        UserError: The address is none, or this device's keys cannot be used; says what to do.
     """
     try:
         address = parse_direct_address(url)
@@ -64,7 +56,7 @@ def network_hub(url: str, folders: Folders) -> NetworkHub:
 
 
 def network_ingest(url: str, folders: Folders) -> NetworkHub:
-    """The same hub as trainings on this device reach it, with their keys. Raises: `Expected`."""
+    """The same hub as trainings on this device reach it, with their keys. Raises: `UserError`."""
     hub = network_hub(url, folders)
     return NetworkHub(hub.address, _load_or_make_keys(folders, "agent"), role="agent")
 
@@ -73,7 +65,7 @@ def device_keys(folders: Folders) -> KeyPair:
     """The keys of this user's app and command line on this device, made on first use.
 
     Raises:
-        Expected: They cannot be made, or others could know them.
+        UserError: They cannot be made, or others could know them.
     """
     return _load_or_make_keys(folders, "desktop")
 
@@ -90,8 +82,120 @@ def _load_or_make_keys(folders: Folders, owner: Literal["desktop", "agent"]) -> 
         raise UserError(what, remedy) from exc
 
 
+_HIGH_WATER = 64
+
+
+class _HubSocket:
+    """One DEALER socket with a context of its own; owned by one thread.
+
+    Connecting does not fail where no hub is: the caller notices that no reply comes.
+
+    Args:
+        hub: ZeroMQ address, or a hub on the network with the keys to use.
+        options: Socket options besides those that all have.
+
+    Attributes:
+        socket: For the caller's poller.
+    """
+
+    def __init__(self, hub: str | NetworkHub, *options: tuple[int, int]) -> None:
+        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
+        self.socket = self._context.socket(zmq.DEALER)
+        for option, value in (
+            (zmq.LINGER, 0),
+            (zmq.SNDHWM, _HIGH_WATER),
+            (zmq.HANDSHAKE_IVL, 3000),
+            (zmq.RECONNECT_IVL, 50),
+            (zmq.RECONNECT_IVL_MAX, 1000),
+            *options,
+        ):
+            self.socket.setsockopt(option, value)
+        self._handshake: Handshake | None = None
+        if isinstance(hub, NetworkHub):
+            self._handshake = Handshake(self.socket, hub)
+            self.socket.connect(hub.address.endpoint)
+        else:
+            self.socket.connect(hub)
+
+    @property
+    def refusal(self) -> str:
+        """Why the hub does not let this device in, as far as was heard; else empty."""
+        return "" if self._handshake is None else self._handshake.refusal()
+
+    def send(self, message: msgspec.Struct) -> bool:
+        """Send, or return False when the hub does not take any more now."""
+        try:
+            self.socket.send_multipart(pack(message), zmq.DONTWAIT)
+        except zmq.Again:
+            return False
+        return True
+
+    def wait(self, timeout_s: float) -> bool:
+        """True if something arrived within `timeout_s` seconds."""
+        return bool(self.socket.poll(max(0, int(timeout_s * 1000) + 1), zmq.POLLIN))
+
+    def close(self, *, linger_s: float = 0.0) -> None:
+        """Close at once, or give what is queued so many seconds; by the thread that made it."""
+        if self._handshake is not None:
+            self._handshake.close()
+        self.socket.close(linger=int(linger_s * 1000))
+        self._context.term()
+
+
+_MAX_REPLY_BYTES = 16 * 1024 * 1024
+"""A series of 16 columns x 8000 points is 4 MB; a wrong hub must not fill our memory."""
+
+
+class ViewSocket(_HubSocket):
+    """The connection of a window or a command to a hub.
+
+    Attributes:
+        malformed: Replies that could not be decoded.
+    """
+
+    def __init__(self, hub: str | NetworkHub) -> None:
+        super().__init__(hub, (zmq.MAXMSGSIZE, _MAX_REPLY_BYTES), (zmq.RCVHWM, _HIGH_WATER))
+        self.malformed = 0
+
+    def receive(self) -> ToDesktop | None:
+        """The next message that is there already, None if there is none."""
+        while True:
+            try:
+                frames = self.socket.recv_multipart(zmq.DONTWAIT)
+            except zmq.Again:
+                return None
+            try:
+                return unpack_to_desktop(frames)
+            except ProtocolError:
+                self.malformed += 1
+
+
+class IngestSocket(_HubSocket):
+    """The connection of a shipper to a hub's socket for trainings, with their keys."""
+
+    def __init__(self, hub: str | NetworkHub) -> None:
+        super().__init__(hub, (zmq.MAXMSGSIZE, MAX_AGENT_FRAME_BYTES))
+
+    def receive(self, timeout_s: float) -> ToAgent | None:
+        """The next message within so many seconds; None if none came, or it was malformed."""
+        if not self.wait(timeout_s):
+            return None
+        try:
+            return unpack_to_agent(self.socket.recv_multipart(zmq.DONTWAIT))
+        except (ProtocolError, zmq.Again):
+            return None
+
+
+_REFUSED = zmq.EVENT_HANDSHAKE_FAILED_AUTH
+_OTHER_KEY = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL
+_NO_HUB = zmq.EVENT_HANDSHAKE_FAILED_PROTOCOL
+_ANSWERED = zmq.EVENT_HANDSHAKE_SUCCEEDED
+_SURE_AFTER = 3
+"""A hub that just closes its socket looks like one with another key, once or twice."""
+
+
 class Handshake:
-    """Encrypts a socket, and hears how its handshakes end. Owned by the socket's thread."""
+    """Encrypts a socket, and sees how its handshakes end. Owned by the socket's thread."""
 
     def __init__(self, socket: "zmq.Socket[bytes]", hub: NetworkHub) -> None:
         """Before the socket is connected."""
@@ -112,7 +216,7 @@ class Handshake:
         return self._refusal
 
     def close(self) -> None:
-        """Hear no more; before the socket is closed."""
+        """Stop watching; before the socket is closed."""
         self._socket.disable_monitor()
         self._monitor.close(linger=0)
 
@@ -135,137 +239,3 @@ class Handshake:
                     f"what answers at {where} does not have the key in this address; ask for the "
                     "right one, which `kmonitor keys list` prints on its host"
                 )
-
-
-# view_link: One DEALER socket to a hub's door, near or far; what client and follower share.
-
-
-_MAX_ANSWER_BYTES = 16 * 1024 * 1024
-"""A series of 16 columns x 8000 points is 4 MB; a wrong hub must not fill our memory."""
-
-_HIGH_WATER = 64
-
-
-class ViewSocket:
-    """Owned by one thread, with a context of its own.
-
-    Attributes:
-        malformed: Answers that were no message of ours.
-    """
-
-    def __init__(self, hub: str | NetworkHub) -> None:
-        """Args: `hub`: ZeroMQ address of a near one, or one on the network with its keys."""
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self.socket = self._context.socket(zmq.DEALER)
-        for option, value in (
-            (zmq.LINGER, 0),
-            (zmq.MAXMSGSIZE, _MAX_ANSWER_BYTES),
-            (zmq.SNDHWM, _HIGH_WATER),
-            (zmq.RCVHWM, _HIGH_WATER),
-            (zmq.HANDSHAKE_IVL, 3000),
-            (zmq.RECONNECT_IVL, 50),
-            (zmq.RECONNECT_IVL_MAX, 1000),
-        ):
-            self.socket.setsockopt(option, value)
-        self.malformed = 0
-        self._handshake: Handshake | None = None
-        if isinstance(hub, NetworkHub):
-            self._handshake = Handshake(self.socket, hub)
-            self.socket.connect(hub.address.endpoint)
-        else:
-            self.socket.connect(hub)
-
-    @property
-    def refusal(self) -> str:
-        """Why the hub does not let this device in, as far as was heard; else empty."""
-        return "" if self._handshake is None else self._handshake.refusal()
-
-    def send(self, message: msgspec.Struct) -> bool:
-        """Send, or return False when the hub does not take any more now."""
-        try:
-            self.socket.send_multipart(pack(message), zmq.DONTWAIT)
-        except zmq.Again:
-            return False
-        return True
-
-    def receive(self) -> ToDesktop | None:
-        """The next message that is there already, None if there is none."""
-        while True:
-            try:
-                frames = self.socket.recv_multipart(zmq.DONTWAIT)
-            except zmq.Again:
-                return None
-            try:
-                return unpack_to_desktop(frames)
-            except ProtocolError:
-                self.malformed += 1
-
-    def wait(self, timeout_s: float) -> bool:
-        """Whether something arrived within `timeout_s` seconds."""
-        return bool(self.socket.poll(max(0, int(timeout_s * 1000) + 1), zmq.POLLIN))
-
-    def close(self) -> None:
-        """Close at once; by the thread that made it."""
-        if self._handshake is not None:
-            self._handshake.close()
-        self.socket.close(linger=0)
-        self._context.destroy(linger=0)
-
-
-# ingest_link: One DEALER socket to a hub's ingest door: for who ships what others left.
-
-
-class IngestSocket:
-    """Owned by one thread, with a context of its own."""
-
-    def __init__(self, hub: str | NetworkHub) -> None:
-        """Connect to a ZeroMQ address, or to a hub on the network with trainings' keys.
-
-        That nobody is there is noticed by who waits.
-        """
-        self._context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-        self._socket = self._context.socket(zmq.DEALER)
-        for option, value in (
-            (zmq.LINGER, 0),
-            (zmq.MAXMSGSIZE, MAX_AGENT_FRAME_BYTES),
-            (zmq.SNDHWM, _HIGH_WATER),
-            (zmq.HANDSHAKE_IVL, 3000),
-            (zmq.RECONNECT_IVL, 50),
-            (zmq.RECONNECT_IVL_MAX, 1000),
-        ):
-            self._socket.setsockopt(option, value)
-        self._handshake: Handshake | None = None
-        if isinstance(hub, NetworkHub):
-            self._handshake = Handshake(self._socket, hub)
-            self._socket.connect(hub.address.endpoint)
-        else:
-            self._socket.connect(hub)
-
-    @property
-    def refusal(self) -> str:
-        """Why the hub does not let this device in, as far as was heard; else empty."""
-        return "" if self._handshake is None else self._handshake.refusal()
-
-    def send(self, message: msgspec.Struct) -> bool:
-        """Send, or return False when the hub does not take any more now."""
-        try:
-            self._socket.send_multipart(pack(message), zmq.DONTWAIT)
-        except zmq.Again:
-            return False
-        return True
-
-    def receive(self, timeout_s: float) -> ToAgent | None:
-        """The next message within so many seconds, None if none comes; rubbish is passed over."""
-        if not self._socket.poll(max(0, int(timeout_s * 1000) + 1), zmq.POLLIN):
-            return None
-        try:
-            return unpack_to_agent(self._socket.recv_multipart(zmq.DONTWAIT))
-        except (ProtocolError, zmq.Again):
-            return None
-
-    def close(self, *, linger_s: float = 0.0) -> None:
-        """Close at once, or give what is queued so many seconds."""
-        if self._handshake is not None:
-            self._handshake.close()
-        self._socket.close(linger=int(linger_s * 1000))
-        self._context.term()

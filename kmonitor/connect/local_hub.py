@@ -1,4 +1,4 @@
-"""This user's own hub: whether it answers, starting it when it does not, ending it."""
+"""This user's hub: folders made for it, started, asked, ended when it hangs."""
 
 import os
 import shutil
@@ -29,15 +29,173 @@ from kmonitor_agent.wire.local.private_files import (
 )
 from kmonitor_agent.wire.messages.unions import HubReply
 
-# home: This user's folders as a hub needs them: made, and what is wrong where they cannot be.
+_ANSWER_S = 2.0
+_FIRST_ANSWER_S = 0.25
+_SILENT_S = 0.02
+_ANOTHER_STARTED_IT = 3
+"""Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_ANOTHER`)."""
+
+_started: "list[subprocess.Popen[bytes]]" = []
+"""Hubs that this process started, kept so that they can be reaped when they end."""
+
+
+class HubDidNotStart(UserError):
+    """A hub was started and does not answer; says why as far as it can be seen."""
+
+
+def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
+    """This user's hub; started as a process of its own when none answers.
+
+    It outlives its starter: trainings go on when the window is closed. It ends by itself when for
+    ten minutes no run was live and no desktop asked.
+
+    Raises:
+        HomeUnusable: A folder that it needs cannot be made, or is open to others.
+        HubSilent: One is there that does not answer.
+        HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
+    """
+    found = request_local_hub(folders, timeout_s=_FIRST_ANSWER_S)
+    if found is not None:
+        return found
+    make_hub_folders(folders)
+    _forget_ended_processes()
+    end_s = time.monotonic() + timeout_s
+    process = _start(folders)
+    while time.monotonic() < end_s:
+        found = request_local_hub(folders, timeout_s=_ANSWER_S)
+        if found is not None:
+            _withdraw(process, found)
+            return found
+        if process.poll() not in {None, _ANOTHER_STARTED_IT}:
+            break
+        if is_listening(view_socket_path(folders)):
+            continue
+        threading.Event().wait(_SILENT_S)
+        if process.poll() == _ANOTHER_STARTED_IT:
+            # Another one has the lock and no socket: it just starts, or it ends and ours
+            # takes over.
+            process = _start(folders)
+    raise silent_hub_error(folders) or _failure(folders, process.poll(), timeout_s)
+
+
+def request_local_hub(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubReply | None:
+    """The status of this user's hub; None if none answers within `timeout_s` seconds."""
+    if not is_listening(view_socket_path(folders)):
+        return None
+    with HubClient(folders=folders, timeout_s=timeout_s) as client:
+        try:
+            return client.hub()
+        except HubUnreachable:
+            return None
+
+
+def is_listening(path: Path) -> bool:
+    """True if a process listens on a socket; also one that is stopped, or hangs."""
+    # A hub that was killed leaves its socket's file; ZeroMQ would wait for it in silence.
+    if not hasattr(socket, "AF_UNIX"):
+        return path.exists()
+    with socket.socket(socket.AF_UNIX) as probe:
+        try:
+            probe.connect(os.fsencode(path))
+        except OSError:
+            return False
+    return True
+
+
+def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
+    """End this user's hub after its last commit; False if none was running.
+
+    Raises:
+        HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
+    """
+    if not is_listening(view_socket_path(folders)):
+        return False
+    end_s = time.monotonic() + timeout_s
+    with HubClient(folders=folders, timeout_s=_ANSWER_S) as client:
+        try:
+            pid = client.hub(stop=True).pid
+        except HubUnreachable:
+            return False
+        while not _is_gone(pid):
+            if time.monotonic() > end_s:
+                raise HubUnreachable(client.endpoint, timeout_s)
+            threading.Event().wait(0.02)
+    _forget_ended_processes()
+    return True
+
+
+def _is_gone(pid: int) -> bool:
+    try:
+        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return True
+
+
+def _start(folders: Folders) -> "subprocess.Popen[bytes]":
+    environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_HOME"}
+    if find_folders(environ) != folders:
+        environ["KMONITOR_HOME"] = str(folders.state)
+    with open_own(_stderr_path(folders), "wb") as stderr_file:
+        # What trainings send after it ended waits in their spools for the next hub.
+        process = subprocess.Popen(
+            [sys.executable, "-m", "kmonitor.hub", "--idle-s", "600"],
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=stderr_file,
+            cwd="/" if os.name == "posix" else None,
+            start_new_session=True,
+        )
+    _started.append(process)
+    return process
+
+
+def _withdraw(process: "subprocess.Popen[bytes]", found: HubReply) -> None:
+    # Somebody else's hub was faster. Ours would end by itself, unless that one is stopped
+    # meanwhile: then it would stay, unasked for.
+    if process.pid != found.pid:
+        process.terminate()
+        process.wait()
+        _forget_ended_processes()
+
+
+def _forget_ended_processes() -> None:
+    _started[:] = [process for process in _started if process.poll() is None]
+
+
+def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNotStart:
+    lack = disk_space_problem(folders)
+    if lack:
+        remedy = "Free some space, or set KMONITOR_HOME to a folder on another disk."
+        return HubDidNotStart(f"The hub cannot start. {lack}", remedy)
+    what = _stderr_text(folders)
+    if not what and status is None:
+        what = f"The hub was started but does not answer within {timeout_s:g} s."
+    elif not what:
+        what = f"The hub was started and ended at once, with exit status {status}."
+    return HubDidNotStart(what, _log_hint(folders))
+
+
+def _log_hint(folders: Folders) -> str:
+    log = folders.logs / "hub.log"
+    if is_plain(log) and log.lstat().st_size:
+        return f"Its log is {log}."
+    return "Run `kmonitor hub` in a terminal to see what it says."
+
+
+def _stderr_text(folders: Folders) -> str:
+    try:
+        text = read_own(_stderr_path(folders)).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return text[-2000:].removeprefix("kmonitor hub: ")
+
+
+def _stderr_path(folders: Folders) -> Path:
+    return folders.logs / "hub.err"
 
 
 _ELSEWHERE = "Set KMONITOR_HOME to a folder that you can write to."
-
-_NEEDED_BYTES = 4 * 1024 * 1024
-"""An empty database with its log, and a log file, with some to spare."""
-
-_PROBE_BYTES = 256 * 1024
 
 
 class HomeUnusable(UserError):
@@ -65,6 +223,24 @@ def make_hub_folders(folders: Folders) -> None:
         raise HomeUnusable(f"{folder} cannot be made: {exc.strerror}.", _ELSEWHERE) from exc
 
 
+def _blocking_file(folder: Path) -> Path | None:
+    for path in (folder, *folder.parents):
+        try:
+            if path.is_dir():
+                return None
+            if path.exists() or path.is_symlink():
+                return path
+        except OSError:
+            return None
+    return None
+
+
+_NEEDED_BYTES = 4 * 1024 * 1024
+"""An empty database with its log, and a log file, with some to spare."""
+
+_PROBE_BYTES = 256 * 1024
+
+
 def disk_space_problem(folders: Folders) -> str:
     """Which folder's disk has no room for a hub, as a sentence; empty when all have."""
     for folder in (folders.state, folders.runtime):
@@ -78,21 +254,6 @@ def disk_space_problem(folders: Folders) -> str:
         if free < _NEEDED_BYTES:
             return f"The disk of {folder} is full: {free // 1024} KiB are free."
     return ""
-
-
-def _blocking_file(folder: Path) -> Path | None:
-    for path in (folder, *folder.parents):
-        try:
-            if path.is_dir():
-                return None
-            if path.exists() or path.is_symlink():
-                return path
-        except OSError:
-            return None
-    return None
-
-
-# silent_hub: A hub that holds its lock and does not answer: seen, told, and ended on request.
 
 
 _TERM_S: Final = 5.0
@@ -115,6 +276,12 @@ class HubSilent(UserError):
         self.pid = pid
 
 
+def silent_hub_error(folders: Folders) -> HubSilent | None:
+    """The error to raise where no hub answered; None if no process holds its lock either."""
+    pid = lock_holder(folders)
+    return None if pid is None else HubSilent(pid, hub_lock_path(folders))
+
+
 def lock_holder(folders: Folders) -> int | None:
     """The process that is provably this user's hub: named in the lock, which it has open.
 
@@ -129,12 +296,6 @@ def lock_holder(folders: Folders) -> int | None:
     except (OSError, ValueError, psutil.Error):
         return None
     return pid if is_ours and os.path.realpath(path) in map(os.path.realpath, opened) else None
-
-
-def silent_hub_error(folders: Folders) -> HubSilent | None:
-    """What is to be told where no hub answered; None if nobody holds its place either."""
-    pid = lock_holder(folders)
-    return None if pid is None else HubSilent(pid, hub_lock_path(folders))
 
 
 def end_silent_hub(folders: Folders, *, term_s: float = _TERM_S) -> int | None:
@@ -169,170 +330,3 @@ def _signal(pid: int, number: int) -> None:
             os.kill(pid, signal.SIGCONT)  # a stopped process does not hear the other one
     except OSError:
         pass  # gone meanwhile, or not ours to end: the caller sees which
-
-
-_ANSWER_S = 2.0
-_ANSWER_TIMEOUT_S = 0.25
-_SILENT_S = 0.02
-_ANOTHER_STARTED_IT = 3
-"""Exit status of a hub that found another one running (`kmonitor.hub.service.EXIT_ANOTHER`)."""
-
-
-_started: "list[subprocess.Popen[bytes]]" = []
-"""Hubs that this process started, kept so that they can be reaped when they end."""
-
-
-class HubDidNotStart(UserError):
-    """A hub was started and does not answer; says why as far as it can be seen."""
-
-
-def request_local_hub(folders: Folders, *, timeout_s: float = _ANSWER_S) -> HubReply | None:
-    """What this user's hub says of itself; None if none answers within `timeout_s` seconds."""
-    if not is_listening(view_socket_path(folders)):
-        return None
-    with HubClient(folders=folders, timeout_s=timeout_s) as client:
-        try:
-            return client.hub()
-        except HubUnreachable:
-            return None
-
-
-def ensure_hub(folders: Folders, *, timeout_s: float = 10.0) -> HubReply:
-    """This user's hub; started as a process of its own when none answers.
-
-    It outlives its starter: trainings go on when the window is closed. It ends by itself when for
-    ten minutes no run was live and no desktop asked.
-
-    Raises:
-        HomeUnusable: A folder that it needs cannot be made, or is open to others.
-        HubSilent: One is there that does not answer.
-        HubDidNotStart: It refuses to run here, or does not answer in `timeout_s` seconds.
-    """
-    found = request_local_hub(folders, timeout_s=_ANSWER_TIMEOUT_S)
-    if found is not None:
-        return found
-    make_hub_folders(folders)
-    _forget_ended_processes()
-    end_s = time.monotonic() + timeout_s
-    process = _start(folders)
-    while time.monotonic() < end_s:
-        found = request_local_hub(folders, timeout_s=_ANSWER_S)
-        if found is not None:
-            _withdraw(process, found)
-            return found
-        if process.poll() not in {None, _ANOTHER_STARTED_IT}:
-            break
-        if is_listening(view_socket_path(folders)):
-            continue
-        threading.Event().wait(_SILENT_S)
-        if process.poll() == _ANOTHER_STARTED_IT:
-            # Another one has the lock and no socket: it just starts, or it ends and leaves the
-            # place to ours.
-            process = _start(folders)
-    raise silent_hub_error(folders) or _failure(folders, process.poll(), timeout_s)
-
-
-def stop_hub(folders: Folders, *, timeout_s: float = 10.0) -> bool:
-    """End this user's hub after its last commit; False if none was running.
-
-    Raises:
-        HubUnreachable: It was asked to end, and is still there after `timeout_s` seconds.
-    """
-    if not is_listening(view_socket_path(folders)):
-        return False
-    end_s = time.monotonic() + timeout_s
-    with HubClient(folders=folders, timeout_s=_ANSWER_S) as client:
-        try:
-            pid = client.hub(stop=True).pid
-        except HubUnreachable:
-            return False
-        while not _is_gone(pid):
-            if time.monotonic() > end_s:
-                raise HubUnreachable(client.endpoint, timeout_s)
-            threading.Event().wait(0.02)
-    _forget_ended_processes()
-    return True
-
-
-def is_listening(path: Path) -> bool:
-    """Whether a process listens on a socket; also one that is stopped, or hangs."""
-    # A hub that was killed leaves its socket's file; ZeroMQ would wait for it in silence.
-    if not hasattr(socket, "AF_UNIX"):
-        return path.exists()
-    with socket.socket(socket.AF_UNIX) as probe:
-        try:
-            probe.connect(os.fsencode(path))
-        except OSError:
-            return False
-    return True
-
-
-def _start(folders: Folders) -> "subprocess.Popen[bytes]":
-    environ = {k: v for k, v in os.environ.items() if k != "KMONITOR_HOME"}
-    if find_folders(environ) != folders:
-        environ["KMONITOR_HOME"] = str(folders.state)
-    with open_own(_stderr_path(folders), "wb") as stderr_file:
-        # What trainings tell after it ended waits in their spools for the next hub.
-        process = subprocess.Popen(
-            [sys.executable, "-m", "kmonitor.hub", "--idle-s", "600"],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=stderr_file,
-            cwd="/" if os.name == "posix" else None,
-            start_new_session=True,
-        )
-    _started.append(process)
-    return process
-
-
-def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNotStart:
-    lack = disk_space_problem(folders)
-    if lack:
-        remedy = "Free some space, or set KMONITOR_HOME to a folder on another disk."
-        return HubDidNotStart(f"The hub cannot start. {lack}", remedy)
-    what = _stderr_text(folders)
-    if not what and status is None:
-        what = f"The hub was started but does not answer within {timeout_s:g} s."
-    elif not what:
-        what = f"The hub was started and ended at once, with exit status {status}."
-    return HubDidNotStart(what, _log_hint(folders))
-
-
-def _log_hint(folders: Folders) -> str:
-    log = folders.logs / "hub.log"
-    if is_plain(log) and log.lstat().st_size:
-        return f"Its log is {log}."
-    return "Run `kmonitor hub` in a terminal to see what it says."
-
-
-def _stderr_path(folders: Folders) -> Path:
-    return folders.logs / "hub.err"
-
-
-def _stderr_text(folders: Folders) -> str:
-    try:
-        text = read_own(_stderr_path(folders)).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
-    return text[-2000:].removeprefix("kmonitor hub: ")
-
-
-def _withdraw(process: "subprocess.Popen[bytes]", found: HubReply) -> None:
-    # Somebody else's hub was faster. Ours would end by itself, unless that one is stopped
-    # meanwhile: then it would stay, unasked for.
-    if process.pid != found.pid:
-        process.terminate()
-        process.wait()
-        _forget_ended_processes()
-
-
-def _forget_ended_processes() -> None:
-    _started[:] = [process for process in _started if process.poll() is None]
-
-
-def _is_gone(pid: int) -> bool:
-    try:
-        return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
-    except psutil.NoSuchProcess:
-        return True

@@ -1,4 +1,8 @@
-"""The file of remembered hosts: read whole, written whole, changed by one process at a time."""
+"""The hosts that this user connected to, in a file that window and command line share.
+
+`HostStore` reads the file again with each call. `HostFile` reads and writes it whole; only the
+holder of its lock changes it, so that several processes may.
+"""
 
 import contextlib
 import os
@@ -21,13 +25,7 @@ from kmonitor_agent.wire.local.private_files import is_plain, make_own_folder, o
 
 __all__ = ["HostNameTaken", "HostStore", "HostsNotSaved", "RememberedHost"]
 
-
-FILE_NAME: Final = "hosts.json"
-LOCK_NAME: Final = "hosts.lock"
 MOST_HOSTS: Final = 200
-_MODE: Final = 0o600
-_LOCK_S: Final = 5.0
-_POLL_S: Final = 0.005
 
 Short = Annotated[str, msgspec.Meta(max_length=200)]
 Long = Annotated[str, msgspec.Meta(max_length=1000)]
@@ -38,7 +36,7 @@ class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         address: As for ssh: `gpu-01` or `user@gpu-01`, or `tcp://HOST:PORT?key=KEY` of a hub
-            that listens; tells it from the others.
+            that listens; unique.
         name: What the user calls it; empty: the address.
         command: The command that is kmonitor there; empty: it is found without.
         socket: Where its hub's socket was last, so that the next start need not ask.
@@ -53,7 +51,7 @@ class RememberedHost(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def called(self) -> str:
-        """What the host is called on screen."""
+        """The host's name on screen."""
         return self.name or short_address(self.address)
 
 
@@ -62,12 +60,213 @@ def short_address(address: str) -> str:
     return address.removeprefix(SCHEME).partition("?")[0]
 
 
-class _File(msgspec.Struct, frozen=True):
-    hosts: Annotated[list[RememberedHost], msgspec.Meta(max_length=MOST_HOSTS)] = []
+def checked_host_address(address: str) -> str:
+    """An address of a host or of a hub that listens. Raises: `UserError`."""
+    if not address.strip().startswith(SCHEME):
+        return checked_address(address)
+    try:
+        return parse_direct_address(address).url
+    except ValueError as exc:
+        raise UserError(f"{exc}.") from exc
+
+
+def clean_name(name: str) -> str:
+    """A name of a host without what no screen can show."""
+    return "".join(c for c in name if c.isprintable()).strip()[:200]
 
 
 class HostsNotSaved(UserError):
     """The file of hosts cannot be changed."""
+
+
+class HostNameTaken(UserError):
+    """Another host is called so.
+
+    Attributes:
+        name: The name.
+        address: That of the host which has it.
+    """
+
+    def __init__(self, name: str, address: str) -> None:
+        what = f'"{name}" is another host already: {short_address(address)}.'
+        super().__init__(what, "Give another name.")
+        self.name = name
+        self.address = address
+
+
+Hosts = list[RememberedHost]
+
+
+class HostStore:
+    """Reads the file with each call, so that it changes what another process has just written.
+
+    Attributes:
+        trouble: What was wrong with the file when it was last read, and where it was put aside;
+            empty: nothing.
+    """
+
+    def __init__(self, folders: Folders) -> None:
+        self._file = HostFile(folders.settings)
+        self.trouble = ""
+
+    def stamp(self) -> tuple[int, int, int]:
+        """Differs once the file was changed, by whomever."""
+        return self._file.stamp()
+
+    def hosts(self) -> Hosts:
+        """All of them, oldest first; of a damaged file, which is put aside, what is sound."""
+        self.trouble = ""
+        try:
+            return self._file.read()
+        except FileNotFoundError:
+            return []
+        except OSError as exc:
+            self.trouble = f"{self._file.path} cannot be read: {exc.strerror or exc}."
+            return []
+        except ValueError as exc:
+            try:
+                with self._file.locked():
+                    return self._load_hosts()
+            except HostsNotSaved:
+                self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be put aside."
+                return []
+
+    def find(self, wanted: str) -> RememberedHost | None:
+        """A host by its address, else by its name."""
+        known = self.hosts()
+        by_address = [host for host in known if host.address == wanted]
+        # A host without a name is not the one that an empty variable of a shell means.
+        by_name = [host for host in known if wanted and host.name == wanted]
+        return next(iter(by_address + by_name), None)
+
+    def add(self, address: str, *, name: str = "", command: str | None = None) -> RememberedHost:
+        """Remember a host; of one that is known, change what is given.
+
+        Raises:
+            UserError: Address or command cannot be used, the name is another host's, or the file
+                cannot be written.
+        """
+        address = checked_host_address(address)
+        changed: dict[str, Any] = {"name": clean_name(name)} if name else {}
+        if command is not None:
+            changed["command"] = checked_command(command)
+
+        def change(hosts: Hosts) -> Hosts:
+            index = _index_of_host(hosts, address)
+            _require_free_name(hosts, address, address, changed.get("name", ""))
+            if index < len(hosts):
+                return _replaced(hosts, index, changed)
+            if len(hosts) >= MOST_HOSTS:
+                raise HostsNotSaved(f"{MOST_HOSTS} hosts are remembered.", "Remove one of them.")
+            return _replaced([*hosts, RememberedHost(address)], index, changed)
+
+        hosts = self._change(change)
+        return hosts[_index_of_host(hosts, address)]
+
+    def restore(self, known: Hosts) -> None:
+        """Remember these again, besides what is there. Raises: `HostsNotSaved`."""
+
+        def change(hosts: Hosts) -> Hosts:
+            known_addresses = {host.address for host in hosts}
+            return [*hosts, *(host for host in known if host.address not in known_addresses)][
+                :MOST_HOSTS
+            ]
+
+        self._change(change)
+
+    def rename(self, address: str, name: str) -> None:
+        """Call a host so; empty: by its address. Raises: `HostNameTaken`, `HostsNotSaved`."""
+        name = clean_name(name)
+
+        def change(hosts: Hosts) -> Hosts:
+            index = _index_of_host(hosts, address)
+            _require_free_name(hosts, address, name)
+            return _replaced(hosts, index, {"name": name}) if index < len(hosts) else hosts
+
+        self._change(change)
+
+    def note(self, address: str, *, socket: str | None = None, error: str = "") -> None:
+        """Keep what came of the last attempt. Raises: `HostsNotSaved`."""
+        changed: dict[str, Any] = {"error": error[:1000]}
+        if socket is not None:
+            changed["socket"] = socket
+        self._set(address, **changed)
+
+    def remove(self, address: str) -> bool:
+        """Forget a host; False if it was not known. Raises: `HostsNotSaved`."""
+        found: Hosts = []
+
+        def change(hosts: Hosts) -> Hosts:
+            found.extend(host for host in hosts if host.address == address)
+            return [host for host in hosts if host.address != address]
+
+        self._change(change)
+        return bool(found)
+
+    def _set(self, address: str, **changed: Any) -> None:
+        # Noted at each attempt, and seldom anything new: then nothing is locked nor written.
+        host = next((host for host in self.hosts() if host.address == address), None)
+        if host is None or msgspec.structs.replace(host, **changed) == host:
+            return
+
+        def change(hosts: Hosts) -> Hosts:
+            index = _index_of_host(hosts, address)
+            return _replaced(hosts, index, changed) if index < len(hosts) else hosts
+
+        self._change(change)
+
+    def _change(self, change: Callable[[Hosts], Hosts]) -> Hosts:
+        with self._file.locked():
+            before = self._load_hosts()
+            after = change(before)
+            if after != before:
+                self._file.write(after)
+            return after
+
+    def _load_hosts(self) -> Hosts:
+        """All hosts, for the holder of the lock. Raises: `HostsNotSaved`, it cannot be read."""
+        try:
+            return self._file.read()
+        except FileNotFoundError:
+            return []
+        except OSError as exc:
+            # Written over, all that it holds would be lost.
+            what = f"{self._file.path} cannot be read: {exc.strerror or exc}."
+            raise HostsNotSaved(what, "See who owns it.") from exc
+        except ValueError as exc:
+            salvaged, outcome = self._file.put_aside()
+            self.trouble = f"{self._file.path} is damaged ({exc}). {outcome}"
+            return salvaged
+
+
+def _require_free_name(hosts: Hosts, address: str, *called: str) -> None:
+    # What is asked for by a name, or removed, must be the host that is meant.
+    for host in hosts:
+        for name_or_address in called if host.address != address else ():
+            if name_or_address and name_or_address in (host.name, host.address):
+                raise HostNameTaken(name_or_address, host.address)
+
+
+def _index_of_host(hosts: Hosts, address: str) -> int:
+    """Index of a host; behind the last one if it is not there."""
+    return next((at for at, host in enumerate(hosts) if host.address == address), len(hosts))
+
+
+def _replaced(hosts: Hosts, index: int, changed: dict[str, Any]) -> Hosts:
+    after = list(hosts)
+    after[index] = msgspec.structs.replace(hosts[index], **changed)
+    return after
+
+
+FILE_NAME: Final = "hosts.json"
+LOCK_NAME: Final = "hosts.lock"
+_MODE: Final = 0o600
+_LOCK_S: Final = 5.0
+_POLL_S: Final = 0.005
+
+
+class _File(msgspec.Struct, frozen=True):
+    hosts: Annotated[list[RememberedHost], msgspec.Meta(max_length=MOST_HOSTS)] = []
 
 
 class HostFile:
@@ -187,16 +386,6 @@ class HostFile:
                 self.path.chmod(_MODE)
 
 
-def checked_host_address(address: str) -> str:
-    """An address of a host or of a hub that listens. Raises: `Expected`."""
-    if not address.strip().startswith(SCHEME):
-        return checked_address(address)
-    try:
-        return parse_direct_address(address).url
-    except ValueError as exc:
-        raise UserError(f"{exc}.") from exc
-
-
 def _checked(body: bytes) -> list[RememberedHost]:
     return [_checked_host(host) for host in msgspec.json.decode(body, type=_File).hosts]
 
@@ -212,190 +401,3 @@ def _checked_host(host: RememberedHost) -> RememberedHost:
     # Only a hint: without it the host is asked.
     socket = host.socket if is_forwardable(host.socket) else ""
     return msgspec.structs.replace(host, name=clean_name(host.name), socket=socket)
-
-
-def clean_name(name: str) -> str:
-    """A name of a host without what no screen can show."""
-    return "".join(c for c in name if c.isprintable()).strip()[:200]
-
-
-# host_book: The hosts that this user connected to: what window and command line share of them.
-
-
-Hosts = list[RememberedHost]
-
-
-class HostNameTaken(UserError):
-    """Another host is called so.
-
-    Attributes:
-        name: The name.
-        address: That of the host which has it.
-    """
-
-    def __init__(self, name: str, address: str) -> None:
-        what = f'"{name}" is another host already: {short_address(address)}.'
-        super().__init__(what, "Give another name.")
-        self.name = name
-        self.address = address
-
-
-class HostStore:
-    """Reads the file anew with each call, and changes what another process has just written.
-
-    Attributes:
-        trouble: What was wrong with the file when it was last read, and where it was put aside;
-            empty: nothing.
-    """
-
-    def __init__(self, folders: Folders) -> None:
-        self._file = HostFile(folders.settings)
-        self.trouble = ""
-
-    def stamp(self) -> tuple[int, int, int]:
-        """Differs once the file was changed, by whomever."""
-        return self._file.stamp()
-
-    def hosts(self) -> Hosts:
-        """All of them, oldest first; of a damaged file, which is put aside, what is sound."""
-        self.trouble = ""
-        try:
-            return self._file.read()
-        except FileNotFoundError:
-            return []
-        except OSError as exc:
-            self.trouble = f"{self._file.path} cannot be read: {exc.strerror or exc}."
-            return []
-        except ValueError as exc:
-            try:
-                with self._file.locked():
-                    return self._load_hosts()
-            except HostsNotSaved:
-                self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be put aside."
-                return []
-
-    def find(self, wanted: str) -> RememberedHost | None:
-        """A host by its address, else by its name."""
-        known = self.hosts()
-        by_address = [host for host in known if host.address == wanted]
-        # A host without a name is not the one that an empty variable of a shell means.
-        by_name = [host for host in known if wanted and host.name == wanted]
-        return next(iter(by_address + by_name), None)
-
-    def add(self, address: str, *, name: str = "", command: str | None = None) -> RememberedHost:
-        """Remember a host; of one that is known, change what is given.
-
-        Raises:
-            Expected: Address or command cannot be used, the name is another host's, or the file
-                cannot be written.
-        """
-        address = checked_host_address(address)
-        changed: dict[str, Any] = {"name": clean_name(name)} if name else {}
-        if command is not None:
-            changed["command"] = checked_command(command)
-
-        def change(hosts: Hosts) -> Hosts:
-            index = _index_of_host(hosts, address)
-            _require_free_name(hosts, address, address, changed.get("name", ""))
-            if index < len(hosts):
-                return _replaced(hosts, index, changed)
-            if len(hosts) >= MOST_HOSTS:
-                raise HostsNotSaved(f"{MOST_HOSTS} hosts are remembered.", "Remove one of them.")
-            return _replaced([*hosts, RememberedHost(address)], index, changed)
-
-        hosts = self._change(change)
-        return hosts[_index_of_host(hosts, address)]
-
-    def restore(self, known: Hosts) -> None:
-        """Remember these again, besides what is there. Raises: `HostsNotSaved`."""
-
-        def change(hosts: Hosts) -> Hosts:
-            known_addresses = {host.address for host in hosts}
-            return [*hosts, *(host for host in known if host.address not in known_addresses)][
-                :MOST_HOSTS
-            ]
-
-        self._change(change)
-
-    def rename(self, address: str, name: str) -> None:
-        """Call a host so; empty: by its address. Raises: `NameTaken`, `HostsNotSaved`."""
-        name = clean_name(name)
-
-        def change(hosts: Hosts) -> Hosts:
-            index = _index_of_host(hosts, address)
-            _require_free_name(hosts, address, name)
-            return _replaced(hosts, index, {"name": name}) if index < len(hosts) else hosts
-
-        self._change(change)
-
-    def note(self, address: str, *, socket: str | None = None, error: str = "") -> None:
-        """Keep what came of the last attempt. Raises: `HostsNotSaved`."""
-        changed: dict[str, Any] = {"error": error[:1000]}
-        if socket is not None:
-            changed["socket"] = socket
-        self._set(address, **changed)
-
-    def remove(self, address: str) -> bool:
-        """Forget a host; False if it was not known. Raises: `HostsNotSaved`."""
-        found: Hosts = []
-
-        def change(hosts: Hosts) -> Hosts:
-            found.extend(host for host in hosts if host.address == address)
-            return [host for host in hosts if host.address != address]
-
-        self._change(change)
-        return bool(found)
-
-    def _set(self, address: str, **changed: Any) -> None:
-        # Noted at each attempt, and seldom anything new: then nothing is locked nor written.
-        host = next((host for host in self.hosts() if host.address == address), None)
-        if host is None or msgspec.structs.replace(host, **changed) == host:
-            return
-
-        def change(hosts: Hosts) -> Hosts:
-            index = _index_of_host(hosts, address)
-            return _replaced(hosts, index, changed) if index < len(hosts) else hosts
-
-        self._change(change)
-
-    def _change(self, change: Callable[[Hosts], Hosts]) -> Hosts:
-        with self._file.locked():
-            before = self._load_hosts()
-            after = change(before)
-            if after != before:
-                self._file.write(after)
-            return after
-
-    def _load_hosts(self) -> Hosts:
-        """All hosts, for the holder of the lock. Raises: `HostsNotSaved`, it cannot be read."""
-        try:
-            return self._file.read()
-        except FileNotFoundError:
-            return []
-        except OSError as exc:
-            # Written over, all that it holds would be lost.
-            what = f"{self._file.path} cannot be read: {exc.strerror or exc}."
-            raise HostsNotSaved(what, "See who owns it.") from exc
-        except ValueError as exc:
-            salvaged, outcome = self._file.put_aside()
-            self.trouble = f"{self._file.path} is damaged ({exc}). {outcome}"
-            return salvaged
-
-
-def _require_free_name(hosts: Hosts, address: str, *called: str) -> None:
-    # What is asked for by a name, or removed, must be the host that is meant.
-    for host in hosts:
-        for name_or_address in called if host.address != address else ():
-            if name_or_address and name_or_address in (host.name, host.address):
-                raise HostNameTaken(name_or_address, host.address)
-
-
-def _index_of_host(hosts: Hosts, address: str) -> int:
-    """Where a host stands; behind the last one if it does not."""
-    return next((at for at, host in enumerate(hosts) if host.address == address), len(hosts))
-
-
-def _replaced(hosts: Hosts, index: int, changed: dict[str, Any]) -> Hosts:
-    after = list(hosts)
-    after[index] = msgspec.structs.replace(hosts[index], **changed)
-    return after

@@ -1,4 +1,4 @@
-"""The hub on another host: asked over ssh whether it runs, and started there when it does not."""
+"""The hub on another host: found over ssh, and started there when none answers."""
 
 import shlex
 import subprocess
@@ -43,7 +43,7 @@ _MOST_OUTPUT: Final = 256 * 1024
 _MARK: Final = "kmonitor-"
 
 # One line for any login shell: it has no single quote, exclamation mark or line end. Noise of the
-# shell's start-up files is told apart by the marks. A shell without a terminal enters no
+# shell's start-up files is recognised by the marks. A shell without a terminal enters no
 # environment, hence the record that each agent's start leaves behind.
 _SCRIPT: Final = (
     "try() { w=$1; shift; "
@@ -86,11 +86,11 @@ _SCRIPT: Final = (
 )
 
 _UNQUOTABLE: Final = frozenset("'\"`\\!\n\r\0")
-"""What the login shells of this world quote in different ways; no command needs it."""
+"""Login shells quote these in different ways; no command needs them."""
 
 
 class RemoteHub(msgspec.Struct, frozen=True):
-    """What `kmonitor hub ensure --json` answers.
+    """Answer of `kmonitor hub ensure --json`.
 
     Attributes:
         socket: Absolute path of the view socket there.
@@ -115,7 +115,7 @@ class RemoteHub(msgspec.Struct, frozen=True):
 
 
 class RemoteRefusal(msgspec.Struct, frozen=True):
-    """What `kmonitor hub ensure --json` answers when there is no hub.
+    """Answer of `kmonitor hub ensure --json` when there is no hub.
 
     Attributes:
         error: "disabled" or "failed".
@@ -151,7 +151,7 @@ def checked_command(command: str) -> str:
 
 
 def ensure_command_line(command: str = "") -> str:
-    """What is run on the host, quoted for its login shell.
+    """The command that is run on the host, quoted for its login shell.
 
     Args:
         command: The one remembered for the host, tried last; empty: none.
@@ -167,12 +167,12 @@ def ensure_remote(
     Args:
         address: As for ssh.
         command: The command remembered for the host; empty: none.
-        stop: When it is set, the question is given up.
+        stop: When it is set, the request is given up.
 
     Raises:
         HostError: There is none, and why.
-        Expected: The address or the command cannot be used, or there is no ssh here.
-        Stopped: `stop` was set.
+        UserError: The address or the command cannot be used, or there is no ssh here.
+        ConnectCancelled: `stop` was set.
     """
     address = checked_address(address)
     arguments = remote_arguments(address, ensure_command_line(command))
@@ -189,7 +189,7 @@ def ensure_remote(
 
 
 def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
-    """What the host said.
+    """The hub in what the host printed.
 
     Args:
         address: The host.

@@ -1,7 +1,8 @@
 """Sends the spools of a folder to a hub as their agents would have: in order, once each.
 
-The hub says what it has of each run, and takes only what follows: shipping again tells nothing
-twice. Nothing in the folder is locked or changed.
+The hub says what it has of each run, and takes only what follows: shipping again sends nothing
+twice. Shipping locks and changes nothing in the folder; `kept_reason` says whether a shipped spool
+may go, and `delete_shipped` removes it.
 """
 
 import contextlib
@@ -51,10 +52,10 @@ from kmonitor_agent.wire.messages.unions import (
 
 _ANSWER_S: Final = 1.0
 _POLL_S: Final = 0.2
-"""How often to see whether the way has ended, or the hub refuses this device."""
+"""How often to check if the tunnel has ended, or the hub refuses this device."""
 
 _LONG_MS: Final = 5000
-"""Who is told to come back later than this is refused for now."""
+"""A hub that asks for a longer pause than this refuses for now."""
 
 _STALLS: Final = 3
 """After so many answers in a row that confirm nothing a run is given up for now."""
@@ -68,11 +69,11 @@ def _do_nothing() -> None: ...
 
 @dataclass(frozen=True, slots=True)
 class IngestEndpoint:
-    """A hub's door for trainings.
+    """A hub's socket for trainings.
 
     Attributes:
         hub: ZeroMQ address, or a hub on the network.
-        trouble: Why the way there has ended; None while it holds.
+        trouble: Why the tunnel there has ended; None while it holds.
     """
 
     hub: str | NetworkHub
@@ -86,7 +87,7 @@ class IngestEndpoint:
 
 @dataclass(slots=True)
 class ShippingProgress:
-    """What was done with one run's spool, over however many connections.
+    """Progress with one run's spool, over however many connections.
 
     Attributes:
         run: Run id.
@@ -107,7 +108,7 @@ class ShippingProgress:
     _spool_chunk: SpoolChunk | None = None
 
     def begin(self, chunk: SpoolChunk) -> None:
-        """This is being sent; the way may be lost before the hub says what it has of it."""
+        """This is being sent; the connection may be lost before the hub confirms it."""
         self._spool_chunk = chunk
 
     def mark_acked(self, seq: int) -> None:
@@ -123,7 +124,7 @@ class ShippingProgress:
 
 
 class Shipper:
-    """One connection to a hub's ingest door, for one thread. Use as a context manager."""
+    """One connection to a hub's ingest socket, for one thread. Use as a context manager."""
 
     def __init__(self, endpoint: IngestEndpoint, *, timeout_s: float = 10.0) -> None:
         """Connect; that no hub is there is noticed at the first spool.
@@ -161,7 +162,7 @@ class Shipper:
         Raises:
             HubUnreachable: No hub answers.
             HubAccessDenied: It does not let this device in.
-            Expected: The way there has ended, and why.
+            UserError: The tunnel there has ended, and why.
             OSError: The spool cannot be read.
         """
         progress.waits = progress.refused = ""
@@ -197,7 +198,7 @@ class Shipper:
             first, last = chunk.events[0].seq, chunk.events[-1].seq
             progress.mark_acked(acked)
             if acked != last:
-                # The hub was started anew, and forgot what it had not confirmed or more.
+                # The hub was started again, and forgot what it had not confirmed or more.
                 stalls = 0 if acked >= first else stalls + 1
                 welcomed = self._send_hello(facts, first, progress)
                 if welcomed is None:
@@ -208,7 +209,7 @@ class Shipper:
     def _send_hello(
         self, facts: SessionFacts, first: int, progress: ShippingProgress
     ) -> int | None:
-        """What the hub has of a run, or None if it does not want it from us."""
+        """The last number that the hub has of a run; None if it does not take the run from us."""
         hello = Hello(
             run=progress.run,
             session=facts.session,
@@ -232,7 +233,7 @@ class Shipper:
                     progress.refused = reply.text
                     return None
                 case ErrorMessage(code="busy"):
-                    # Perhaps by us, over a way that was lost: the hub gives it up in a moment.
+                    # Perhaps by us, over a lost connection: the hub gives it up in a moment.
                     busy = reply.text
                 case ErrorMessage(retry_ms=retry_ms) if retry_ms > _LONG_MS:
                     progress.refused = reply.text
@@ -258,7 +259,7 @@ class Shipper:
             acked < last and time.monotonic() < end_s and self._ingest_endpoint.trouble() is None
         ):
             match self._ingest_socket.receive(_ANSWER_S):
-                case Ack(run=told_run, acked=seq) if told_run == run:
+                case Ack(run=acked_run, acked=seq) if acked_run == run:
                     acked = seq
                 case Nack() | HelloAgain() | ErrorMessage() | None:
                     break
@@ -267,7 +268,7 @@ class Shipper:
         return acked
 
     def _replies_to_hello(self, hello: Hello) -> Iterator[ToAgent]:
-        """What comes while the hub is greeted again and again, until it answers or time is up."""
+        """Messages that come while `hello` is repeated; ends when time is up."""
         end_s, send_s = time.monotonic() + self._timeout_s, 0.0
         while (now_s := time.monotonic()) < end_s:
             trouble = self._ingest_endpoint.trouble()
@@ -281,37 +282,6 @@ class Shipper:
             reply = self._ingest_socket.receive(min(send_s - now_s, end_s - now_s, _POLL_S))
             if reply is not None:
                 yield reply
-
-
-def newest_facts(reader: SpoolReader) -> SessionFacts | None:
-    """The session that wrote the newest segment that can be read. Raises: OSError."""
-    for path in reversed(segments_in(reader.folder)):
-        facts = read_session_facts(path)
-        if facts is not None and facts.run == reader.run:
-            return facts
-    return None
-
-
-def checked(event: SpooledEvent) -> SpooledEvent:
-    """The event, or one that says that it cannot be decoded."""
-    try:
-        decode_event(event.body)
-    except UnsupportedType:
-        return event  # of a newer agent: kept as it is
-    except ProtocolError as exc:
-        return event._replace(body=encode_lost_event(event.seq, 0.0, str(exc)))
-    return event
-
-
-def ends_run(body: bytes) -> bool:
-    """Whether an event says that the run's process ended, and none follows."""
-    try:
-        event = decode_event(body)
-    except ProtocolError:
-        return False
-    if isinstance(event, SessionDied):
-        return not event.supervisor
-    return isinstance(event, SessionEnded) and event.why != "restart"
 
 
 def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
@@ -328,13 +298,30 @@ def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
         yield batch
 
 
-# Shipped spools.
+def checked(event: SpooledEvent) -> SpooledEvent:
+    """The event, or one that says that it cannot be decoded."""
+    try:
+        decode_event(event.body)
+    except UnsupportedType:
+        return event  # of a newer agent: kept as it is
+    except ProtocolError as exc:
+        return event._replace(body=encode_lost_event(event.seq, 0.0, str(exc)))
+    return event
+
+
+def newest_facts(reader: SpoolReader) -> SessionFacts | None:
+    """The session that wrote the newest segment that can be read. Raises: OSError."""
+    for path in reversed(segments_in(reader.folder)):
+        facts = read_session_facts(path)
+        if facts is not None and facts.run == reader.run:
+            return facts
+    return None
 
 
 def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> str:
     """Why a spool that was shipped has to stay; empty when it may go.
 
-    A lock is only asked for where it tells something: on a disk of this machine, of a process of
+    A lock is only tried where it means something: on a disk of this machine, of a process of
     this machine.
 
     Args:
@@ -356,6 +343,17 @@ def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> 
     if not is_ours or is_on_network_file_system(path):
         return f"its process on {progress.host} may still write"
     return _in_use_reason(path)
+
+
+def ends_run(body: bytes) -> bool:
+    """True if an event says that the run's process ended, and none follows."""
+    try:
+        event = decode_event(body)
+    except ProtocolError:
+        return False
+    if isinstance(event, SessionDied):
+        return not event.supervisor
+    return isinstance(event, SessionEnded) and event.why != "restart"
 
 
 def _in_use_reason(path: Path) -> str:

@@ -1,4 +1,4 @@
-"""One ssh process that forwards a host's hub to a socket in this user's private folder."""
+"""ssh: checked addresses, its command lines, and a process that forwards a host's socket."""
 
 import contextlib
 import os
@@ -20,44 +20,16 @@ from kmonitor.connect.host_errors import HostError, ssh_error
 from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
 from kmonitor_agent.wire.local.private_files import make_private_folder
 
-# Ssh command.
-
-
 LONGEST_ADDRESS: Final = 255
-
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9_][A-Za-z0-9_.+-]*@)?[A-Za-z0-9_\[:][A-Za-z0-9_.:%\[\]-]*")
 """`host` or `user@host`. No sign that a shell knows: ssh hands it to the user's ProxyCommand."""
-
-_COMMON: Final = (
-    "BatchMode=yes",
-    "ControlMaster=no",
-    "ControlPath=none",
-    "ConnectTimeout=10",
-    "ServerAliveInterval=5",
-    "ServerAliveCountMax=2",
-    "LogLevel=INFO",
-    "PermitLocalCommand=no",
-    "RemoteCommand=none",
-)
-"""Never asks; a connection of its own; notices within 15 s that nobody answers; says why.
-
-A shared connection (ControlMaster) would keep the forwarding after us, and hang with the others.
-"""
-
-_TUNNEL: Final = (
-    "ExitOnForwardFailure=yes",
-    "StreamLocalBindUnlink=yes",
-    "StreamLocalBindMask=0177",
-)
-"""Ends when the socket cannot be forwarded; the socket here is for its user alone."""
-
 
 _WITH_PORT = re.compile(r"[^:\[\]]+:\d+|\[.*\]:\d+")
 """`host:port`: ssh would look for a host of that name."""
 
 
 class BadAddress(UserError):
-    """What was typed is no host that ssh should be given."""
+    """An address that ssh should not be given."""
 
     def __init__(self, address: str) -> None:
         shown = "".join(c if c.isprintable() else "?" for c in address[:80])
@@ -77,6 +49,15 @@ class BadAddress(UserError):
             "Type it as for ssh: gpu-01 or user@gpu-01. Ports and all else belong into "
             "~/.ssh/config, under a name of your own.",
         )
+
+
+def checked_address(address: str) -> str:
+    """An address without the blanks around it. Raises: `BadAddress`."""
+    address = address.strip()
+    is_odd = address.startswith("-") or "@-" in address or _WITH_PORT.fullmatch(address)
+    if is_odd or len(address) > LONGEST_ADDRESS or not _ADDRESS.fullmatch(address):
+        raise BadAddress(address)
+    return address
 
 
 class NoSsh(UserError):
@@ -100,13 +81,28 @@ class NoForwarding(UserError):
         )
 
 
-def checked_address(address: str) -> str:
-    """An address without the blanks around it. Raises: `BadAddress`."""
-    address = address.strip()
-    is_odd = address.startswith("-") or "@-" in address or _WITH_PORT.fullmatch(address)
-    if is_odd or len(address) > LONGEST_ADDRESS or not _ADDRESS.fullmatch(address):
-        raise BadAddress(address)
-    return address
+_COMMON: Final = (
+    "BatchMode=yes",
+    "ControlMaster=no",
+    "ControlPath=none",
+    "ConnectTimeout=10",
+    "ServerAliveInterval=5",
+    "ServerAliveCountMax=2",
+    "LogLevel=INFO",
+    "PermitLocalCommand=no",
+    "RemoteCommand=none",
+)
+"""Never asks; a connection of its own; notices within 15 s that nobody answers; says why.
+
+A shared connection (ControlMaster) would keep the forwarding after us, and hang with the others.
+"""
+
+_TUNNEL: Final = (
+    "ExitOnForwardFailure=yes",
+    "StreamLocalBindUnlink=yes",
+    "StreamLocalBindMask=0177",
+)
+"""Ends when the socket cannot be forwarded; the socket here is for its user alone."""
 
 
 def remote_arguments(address: str, command: str) -> list[str]:
@@ -136,25 +132,6 @@ def tunnel_arguments(address: str, remote: str, local: Path) -> list[str]:
     return [setpriv, "--pdeathsig", "TERM", *arguments] if setpriv else arguments
 
 
-def is_forwardable(path: str) -> bool:
-    """Whether ssh can be given this path of a socket: absolute, short, and without a colon."""
-    is_short = len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES
-    return path.startswith("/") and is_short and ":" not in path and path.isprintable()
-
-
-def free_socket(folders: Folders) -> Path:
-    """A place for a forwarded socket that nobody uses, in the private folder, short enough."""
-    # As long as "agents.sock", for which the folder was chosen.
-    return folders.runtime / f"s{secrets.token_hex(5)}"
-
-
-def ssh_environment() -> dict[str, str]:
-    """The environment for ssh: its words in English, and never a window that asks."""
-    left_out = {"DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE"}
-    environ = {name: value for name, value in os.environ.items() if name not in left_out}
-    return {**environ, "LC_ALL": "C"}
-
-
 def _options(options: Sequence[str]) -> list[str]:
     return [part for option in options for part in ("-o", option)]
 
@@ -168,13 +145,26 @@ def _ssh() -> str:
     return found
 
 
+def ssh_environment() -> dict[str, str]:
+    """The environment for ssh: its words in English, and never a window that asks."""
+    left_out = {"DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE"}
+    environ = {name: value for name, value in os.environ.items() if name not in left_out}
+    return {**environ, "LC_ALL": "C"}
+
+
+def is_forwardable(path: str) -> bool:
+    """True if ssh can be given this path of a socket: absolute, short, and without a colon."""
+    is_short = len(os.fsencode(path)) <= SOCKET_PATH_LIMIT_BYTES
+    return path.startswith("/") and is_short and ":" not in path and path.isprintable()
+
+
 _POLL_S: Final = 0.01
 _ENDS_S: Final = 2.0
 _TAIL_BYTES: Final = 8192
 
 
 class SshTunnel:
-    """Owned by one thread: `start`, `wait_until_open`, look at `trouble` now and then, `stop`.
+    """Owned by one thread: `start`, `wait_until_open`, check `error` now and then, `stop`.
 
     Attributes:
         local: The socket here; `ipc://` before it is the hub's address.
@@ -205,7 +195,7 @@ class SshTunnel:
 
     @property
     def pid(self) -> int:
-        """Of ssh; 0 before `start`."""
+        """Process id of ssh; 0 before `start`."""
         return self._process.pid if self._process is not None else 0
 
     def wait_until_open(self, stop: threading.Event, *, timeout_s: float = 30.0) -> bool:
@@ -238,7 +228,7 @@ class SshTunnel:
 
     @property
     def is_target_missing(self) -> bool:
-        """Whether ssh said that the socket there was not reached.
+        """True if ssh said that the socket there was not reached.
 
         Nobody listens on it, or its server forbids it: sshd 9 has the same words for both.
         """
@@ -304,6 +294,12 @@ def make_socket_path(folders: Folders) -> Path:
             with contextlib.suppress(OSError):
                 old.unlink()
     return free_socket(folders)
+
+
+def free_socket(folders: Folders) -> Path:
+    """An unused path for a forwarded socket, in the private folder, short enough."""
+    # As long as "agents.sock", for which the folder was chosen.
+    return folders.runtime / f"s{secrets.token_hex(5)}"
 
 
 def _is_forsaken(path: Path) -> bool:

@@ -1,6 +1,6 @@
 """The demo's data: handwriting-like digits, drawn from the strokes in `resources/demo`.
 
-How they are made stands in `resources/demo/LICENSE-data.md`.
+How they are made is written in `resources/demo/LICENSE-data.md`.
 """
 
 from dataclasses import dataclass

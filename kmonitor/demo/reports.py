@@ -1,4 +1,4 @@
-"""What a training of the demo tells the demo, one JSON object a line."""
+"""Reports from the demo's training to the demo, one JSON object a line."""
 
 import msgspec
 
@@ -66,7 +66,7 @@ def as_line(report: AnyDemoReport) -> str:
 
 
 def from_line(line: str) -> AnyDemoReport | None:
-    """What a line tells; None for anything else that a process prints."""
+    """The report in a line; None for anything else that a process prints."""
     try:
         return _decoder.decode(line)
     except (msgspec.DecodeError, UnicodeError):

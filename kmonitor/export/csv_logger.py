@@ -40,7 +40,7 @@ class CsvLoggerExport:
         """Write to an open file; returns lines, without the titles.
 
         Raises:
-            Expected: No epoch of the fit has ended, or there is no such fit.
+            UserError: No epoch of the fit has ended, or there is no such fit.
         """
         return write_csv_logger(self._epochs(), file)
 

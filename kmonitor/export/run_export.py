@@ -1,10 +1,13 @@
-"""One run written out: which format, from which rows, into which file."""
+"""Runs written out: formats, the rows of one run or of several, and the file they go into."""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO
+
+from typing_extensions import override
 
 from kmonitor.base.atomic_file import atomic_file
 from kmonitor.base.errors import UserError
@@ -33,7 +36,7 @@ from kmonitor_agent.wire.messages.readings import SAMPLE_COLUMNS, is_extra_colum
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 ExportFormat = Literal["csv", "json", "parquet"]
-"""What a run can be written out as."""
+"""Formats that a run can be written out in."""
 
 ENDINGS: Final[dict[str, ExportFormat]] = {
     ".csv": "csv",
@@ -49,11 +52,11 @@ _MOST_NAMED: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written.
+    """Result of an export.
 
     Attributes:
         lines: Lines or rows, without titles.
-        columns: Of the table; empty for JSON, which has the events that tell the sources.
+        columns: Of the table; empty for JSON, which has the events with the sources.
         unreadable: Events that cannot be read, each with why; a table lacks them.
     """
 
@@ -69,7 +72,48 @@ class ExportCancelled(UserError):
         super().__init__("The export was given up.")
 
 
-class RunExport:
+class _Export(ABC):
+    """Writes a table, or events, in one of the formats."""
+
+    def __init__(self) -> None:
+        self._unreadable: list[str] = []
+
+    def into_file(self, output: Path, format_: ExportFormat) -> Exported:
+        """Write into a file, which is replaced. Raises: `UserError`; it is as it was."""
+        if format_ != "parquet":
+            with atomic_text_file(output) as text:
+                return self.as_text(text, format_)
+        require_parquet()
+        with atomic_file(output) as file:
+            columns = self.columns()
+            lines = write_parquet(columns, self.cells(), file, about=self._about())
+            return Exported(lines, columns, self._unreadable)
+
+    def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
+        """Write text to an open file."""
+        if format_ == "json":
+            return Exported(write_json_lines(self.objects(), file), (), self._unreadable)
+        columns = self.columns()
+        return Exported(write_csv(columns, self.cells(), file), columns, self._unreadable)
+
+    @abstractmethod
+    def columns(self) -> list[TableColumn]:
+        """Columns of the table, with their sources."""
+
+    @abstractmethod
+    def cells(self) -> Iterator[dict[str, Any]]:
+        """Lines of the table: cells by column."""
+
+    @abstractmethod
+    def objects(self) -> Iterator[dict[str, Any]]:
+        """All events as data."""
+
+    @abstractmethod
+    def _about(self) -> dict[str, str]:
+        """Fields of the file as a whole."""
+
+
+class RunExport(_Export):
     """Writes out one run; for one thread.
 
     A run that goes on is written as far as it is stored when the last page is asked for.
@@ -91,39 +135,21 @@ class RunExport:
             between: Only events of these run times, seconds, both included; None: all.
             is_cancelled: Asked at each row whether nobody wants it any more; None: never.
         """
+        super().__init__()
         self._client = client
         self._run = run
         self._between = between
         self._is_cancelled = is_cancelled
-        self._unreadable: list[str] = []
 
-    def into_file(self, output: Path, format_: ExportFormat) -> Exported:
-        """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
-        if format_ != "parquet":
-            with atomic_text_file(output) as text:
-                return self.as_text(text, format_)
-        require_parquet()
-        with atomic_file(output) as file:
-            columns = self.columns()
-            lines = write_parquet(columns, self.cells(), file, about=self._run_fields())
-            return Exported(lines, columns, self._unreadable)
-
-    def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
-        """Write text to an open file."""
-        if format_ == "json":
-            return Exported(write_json_lines(self.objects(), file), (), self._unreadable)
-        columns = self.columns()
-        return Exported(write_csv(columns, self.cells(), file), columns, self._unreadable)
-
+    @override
     def columns(self) -> list[TableColumn]:
-        """Of the table, with their sources."""
         logs, sources = dict[str, None](), list[FieldSource]()
         for row in self._client.all_rows(self._run.run, ("epoch_end", "sources")):
             match decode_row(row):
                 case EpochEnded() as ended:
                     logs.update(dict.fromkeys(ended.logs))
-                case FieldSources() as told:
-                    sources += told.sources
+                case FieldSources() as message:
+                    sources += message.sources
                 case _:
                     pass
         have = self._client.series(self._run.run, [SAMPLE_COLUMNS[0]], buckets=1).have
@@ -131,8 +157,8 @@ class RunExport:
             logs, sources, extras=[name for name in have if is_extra_column(name)]
         )
 
+    @override
     def objects(self) -> Iterator[dict[str, Any]]:
-        """All events as data."""
         for row in self._rows(()):
             fields = event_object(row)
             if UNREADABLE in fields:
@@ -141,8 +167,8 @@ class RunExport:
                 self._note(row, DAMAGED)
             yield fields
 
+    @override
     def cells(self) -> Iterator[dict[str, Any]]:
-        """Lines of the table: cells by column."""
         for row in self._rows((*TABLE_KINDS, "lost")):
             match decode_row(row):
                 case Sample() | EpochEnded():
@@ -165,15 +191,13 @@ class RunExport:
             if from_s <= row.t_s <= to_s:
                 yield row
 
-    def _run_fields(self) -> dict[str, str]:
+    @override
+    def _about(self) -> dict[str, str]:
         run = self._run
         about = {"run": run.run, "name": run.name, "host": run.host}
         about["started_wall_s"] = f"{run.started_wall_s:.3f}"
         about |= {f"version:{name}": version for name, version in sorted(run.versions.items())}
         return about
-
-
-# Runs export.
 
 
 _RUN_COLUMNS = (TableColumn("run", "text"), TableColumn("name", "text"))
@@ -187,32 +211,17 @@ class NamedExport:
     export: RunExport
 
 
-class RunsExport:
+class RunsExport(_Export):
     """Writes runs one after the other; for one thread."""
 
     def __init__(self, runs: Sequence[NamedExport]) -> None:
-        """Args: `runs`: In the order in which they are to stand."""
+        """Args: `runs`: In the order in which they are written."""
+        super().__init__()
         self._runs = runs
 
-    def into_file(self, output: Path, format_: ExportFormat) -> Exported:
-        """Write into a file, which is replaced. Raises: `Expected`; it is as it was."""
-        if format_ != "parquet":
-            with atomic_text_file(output) as text:
-                return self._as_text(text, format_)
-        require_parquet()
-        with atomic_file(output) as file:
-            columns = self._columns()
-            lines = write_parquet(columns, self._cells(), file, about=self._about())
-            return Exported(lines, columns)
-
-    def _as_text(self, text: TextIO, format_: ExportFormat) -> Exported:
-        if format_ == "json":
-            return Exported(write_json_lines(self._objects(), text))
-        columns = self._columns()
-        return Exported(write_csv(columns, self._cells(), text), columns)
-
-    def _columns(self) -> list[TableColumn]:
-        """Those of all runs; one that any run filled says where from."""
+    @override
+    def columns(self) -> list[TableColumn]:
+        # Those of all runs; a column that any of them filled has that run's source.
         found: dict[str, TableColumn] = {column.name: column for column in _RUN_COLUMNS}
         for each in self._runs:
             for column in each.export.columns():
@@ -220,20 +229,19 @@ class RunsExport:
                     found[column.name] = column
         return list(found.values())
 
-    def _cells(self) -> Iterator[dict[str, Any]]:
+    @override
+    def cells(self) -> Iterator[dict[str, Any]]:
         for each in self._runs:
             for row in each.export.cells():
-                yield {**_named(each.run), **row}
+                yield {"run": each.run.run, "name": each.run.name, **row}
 
-    def _objects(self) -> Iterator[dict[str, Any]]:
+    @override
+    def objects(self) -> Iterator[dict[str, Any]]:
         for each in self._runs:
             for event in each.export.objects():
                 # An event may have a name of its own: it keeps it.
                 yield {"run": each.run.run, "run_name": each.run.name, **event}
 
+    @override
     def _about(self) -> dict[str, str]:
         return {f"run:{each.run.run}": each.run.name for each in self._runs}
-
-
-def _named(run: RunSummary) -> dict[str, str]:
-    return {"run": run.run, "name": run.name}

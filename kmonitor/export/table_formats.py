@@ -1,10 +1,11 @@
-"""Samples and epochs of a run as one table: its columns, their units and where they come from.
+"""The table of samples and epochs: columns, and writers for CSV, JSON lines and Parquet.
 
 Columns: `seq`, `t_s` and `type` ("sample" or "epoch_end"), then every field of a sample, then
 those of an epoch's end that a sample lacks (its step times as `step_times.p50_s` and so on),
 then one column `log:NAME` for each of Keras' logs at an epoch's end, `batch:NAME` for one as it
 stood within an epoch when the sample was taken, and `deviceN_...` for each further device. Bytes,
-seconds, operations, degrees C, watts; an empty cell was not read.
+seconds, operations, degrees C, watts; an empty cell was not read. JSON lines hold all events as
+they are; Parquet needs the optional pyarrow.
 """
 
 import csv
@@ -58,7 +59,7 @@ class TableColumn:
         name: Its title.
         kind: What its cells hold.
         unit: "bytes", "seconds", ...; empty for what has none.
-        source: Where its values come from; empty where nobody told.
+        source: Where its values come from; empty where the run did not say.
         absent: Why it is empty; itself empty where values were read.
     """
 
@@ -76,7 +77,7 @@ def table_columns(
 
     Args:
         log_names: Of Keras' logs, in the order in which they appear.
-        sources: As the run told them; the last one of a field counts.
+        sources: As the run reported them; the last one of a field counts.
         extras: Columns that samples of this run fill beside those of every run.
     """
     names = ["seq", "t_s", "type", *_fields_of(Sample)]
@@ -124,17 +125,14 @@ def _prefixed(prefix: str, part: dict[str, Any] | None) -> dict[str, Any]:
     return {f"{prefix}{key}": value for key, value in (part or {}).items()}
 
 
-# text_file: The table of samples and epochs as CSV, and all events as JSON, one object a line.
-
-
+# A spreadsheet takes these for the begin of a formula, and passes over those before it.
 _FORMULA: Final = ("=", "+", "-", "@")
 _BEFORE: Final = frozenset("\t\r\n")
-"""What spreadsheets take for the begin of a formula, and what they pass over before it."""
 
 
 @contextmanager
 def atomic_text_file(output: Path) -> Generator[TextIO]:
-    """A file to write UTF-8 to, which takes its name once all is in it. Raises: `Expected`."""
+    """A file to write UTF-8 to, which takes its name once all is in it. Raises: `UserError`."""
     with atomic_file(output) as file:
         text = io.TextIOWrapper(file, encoding="utf-8", newline="")
         try:
@@ -186,14 +184,11 @@ def write_json_lines(events: Iterable[dict[str, Any]], file: TextIO) -> int:
     return written
 
 
-# Parquet file.
-
-
 _ROWS_A_GROUP: Final = 32_768
 
 
 def require_parquet() -> None:
-    """See that Parquet can be written here. Raises: `Expected`, with the line to run."""
+    """See that Parquet can be written here. Raises: `UserError`, with the line to run."""
     _pyarrow("pyarrow")
 
 

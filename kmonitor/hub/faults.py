@@ -1,24 +1,21 @@
 """The hub's own faults: counted, logged at a bounded rate, never the end of the hub."""
 
 import logging
-import threading
 from collections import Counter
-from collections.abc import Callable, Generator
-from contextlib import closing, contextmanager
+from collections.abc import Generator
+from contextlib import contextmanager
 
-from kmonitor.hub.log import LOG
-from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection
+from kmonitor.hub.store.connection import RETRYABLE_ERRORS
 from kmonitor_agent.wire.messages.codec import ProtocolError
+
+EXTERNAL_FAULTS = (ProtocolError, OSError, *RETRYABLE_ERRORS)
+"""A peer's bytes or the disk: where in our code it was noticed helps nobody."""
 
 _MAX_PARTS = 64
 _MAX_NAMED = 1000
 """Offenders that are named once each; then they are only counted."""
 
 _MAX_TEXT = 500
-_READ_AGAIN_S = 1.0
-
-_NOT_OUR_FAULT = (ProtocolError, OSError, *RETRYABLE_ERRORS)
-"""A peer's bytes or the disk: where in our code it was noticed helps nobody."""
 
 
 class HubFaults:
@@ -48,9 +45,9 @@ class HubFaults:
         # Powers of two: a peer that sends rubbish for a night fills no disk.
         if is_new or (not is_named and count & (count - 1) == 0):
             exc = what if isinstance(what, BaseException) else None
-            if isinstance(exc, _NOT_OUR_FAULT):
+            if isinstance(exc, EXTERNAL_FAULTS):
                 exc = None
-            text = f"{_text_of(of)}: {_text_of(what)}" if of else _text_of(what)
+            text = f"{fault_text(of)}: {fault_text(what)}" if of else fault_text(what)
             self._log.warning("%s (%d so far): %s", where, count, text, exc_info=exc)
 
     def fault_counts(self) -> dict[str, int]:
@@ -66,38 +63,8 @@ class HubFaults:
             self.record(where, exc, of=of)
 
 
-def run_reader_thread(
-    what: str,
-    open_reader: Callable[[], StoreConnection],
-    is_stopping: threading.Event,
-    turn: Callable[[StoreConnection], None],
-) -> None:
-    """The main of a thread that reads the database: one turn after the other until it is to stop.
-
-    What a turn raises ends neither the thread nor its work: the next has another connection.
-
-    Args:
-        what: What it reads, for the log.
-        open_reader: Gives a connection for the thread.
-        is_stopping: Set when it is to stop.
-        turn: One turn.
-    """
-    last_text = ""
-    while not is_stopping.is_set():
-        try:
-            with closing(open_reader()) as connection:
-                while not is_stopping.is_set():
-                    turn(connection)
-        except Exception as exc:  # noqa: BLE001 - a thread's main
-            fault_text = f"{what}: {_text_of(exc)}"
-            if fault_text != last_text:
-                is_fault = not isinstance(exc, _NOT_OUR_FAULT)
-                LOG.warning("%s; tried again", fault_text, exc_info=is_fault)
-            last_text = fault_text
-            is_stopping.wait(_READ_AGAIN_S)
-
-
-def _text_of(what: object) -> str:
+def fault_text(what: object) -> str:
+    """An exception or words as one line of the log."""
     text = str(what)
     if isinstance(what, BaseException):
         text = f"{type(what).__name__}: {text}".removesuffix(": ")

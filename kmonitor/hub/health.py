@@ -1,4 +1,4 @@
-"""What is wrong with a hub, for whoever asks; and what it keeps, which may be part of that."""
+"""Health of the hub: its troubles for whoever asks, and its settings for retention."""
 
 from collections.abc import Callable
 
@@ -32,10 +32,10 @@ class HubHealth:
         Args:
             folders: This user's folders.
             log: What may not be writable.
-            retention: Is told what is to be kept.
+            retention: Gets what is to be kept.
             is_fixed: What is to be kept was said on the command line: the settings do not count.
-            of_spools: Tells what is wrong with the spools; empty: nothing.
-            of_events: Tells what is wrong with stored events; empty: nothing.
+            of_spools: Returns what is wrong with the spools; empty: nothing.
+            of_events: Returns what is wrong with stored events; empty: nothing.
         """
         self._folders = folders
         self._event_log = log
@@ -46,7 +46,7 @@ class HubHealth:
         self._keep_fault = ""
         self._store_trouble = ""
         self.exporters_trouble: Callable[[], str] = str
-        """Tells what is wrong with the ways on which figures leave; empty: nothing."""
+        """Returns what is wrong with the metrics exporters; empty: nothing."""
 
     @property
     def unwritten(self) -> str:

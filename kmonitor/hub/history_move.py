@@ -1,4 +1,4 @@
-"""A SQLite history moved into a team's database: run by run, compared; again where it stopped.
+"""Move of a SQLite history into a team's database: run by run, compared; resumed if it stopped.
 
 Rows and runs keep their numbers, counted from the beginning of this hub's stretch; what the hub
 has stored there itself lies behind its middle, so that older rows still come before newer ones. A
@@ -142,7 +142,7 @@ class _Move:
         self._copy_blocks(key)
         self._compare(record.run, key, n_events)
         record.key = self._first + key
-        # Windows that follow this hub are told of what changed last.
+        # Windows that follow this hub get what changed last.
         record.change = self._newest_change() + 1
         self._server.execute(
             "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?)",

@@ -1,4 +1,4 @@
-"""The hub's one loop: agents in, commits, answers out."""
+"""The hub's main loop: reads from agents and desktops, commits, sends what is committed."""
 
 import math
 import os
@@ -14,8 +14,7 @@ import psutil
 from kmonitor.base.wakeup import WakeupPipe
 from kmonitor.hub.access.endpoints import MEMORY_CHECK_EVERY_S, HubEndpoints
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.health import HEALTH_CHECK_EVERY_S as CONDITION_EVERY_S
-from kmonitor.hub.health import HubHealth
+from kmonitor.hub.health import HEALTH_CHECK_EVERY_S, HubHealth
 from kmonitor.hub.ingest.agents import AgentService
 from kmonitor.hub.ingest.folder_reader import FolderReader
 from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
@@ -51,17 +50,6 @@ if TYPE_CHECKING:
     import zmq
 
 
-# schedule: What the hub's loop does every so often.
-
-
-@dataclass(slots=True)
-class _Task:
-    name: str
-    interval_s: Callable[[], float]
-    act: Callable[[], None]
-    next_s: float
-
-
 class LoopSchedule:
     """Repeated tasks, run by the loop that owns it."""
 
@@ -89,11 +77,19 @@ class LoopSchedule:
         return max(0.0, min(task.next_s for task in self._tasks) - now_s)
 
 
+@dataclass(slots=True)
+class _Task:
+    name: str
+    interval_s: Callable[[], float]
+    act: Callable[[], None]
+    next_s: float
+
+
 _BOUND_EVERY_S = 300.0
 """How often all spools together are brought below their bound; living agents do so too."""
 
 _WORKING_EVERY_S = 1.0
-"""How often those are told who wait for an answer."""
+"""How often clients that wait for a reply are sent `ReplyPending`."""
 
 
 class HubLoop:
@@ -126,22 +122,24 @@ class HubLoop:
             options: How it runs; None: as this user's hub, for ever.
 
         Raises:
-            Expected: The database cannot be used, or a newer program wrote it.
+            UserError: The database cannot be used, or a newer program wrote it.
             zmq.ZMQError: A socket cannot be bound.
         """
-        self._clock, self._wake, self._faults = clock, pipe, faults
+        self._clock = clock
+        self._pipe = pipe
+        self._faults = faults
         self._folders = folders
         self._started_wall_s = clock.wall_s()
-        self._options = options = options or HubOptions()
-        database = open_database(folders, options.store or "")
+        self._options = options or HubOptions()
+        database = open_database(folders, self._options.store or "")
         self.hub = database.hub
-        self._event_log = HubEventLog(database, faults, clock, is_lenient=options.is_lenient)
-        self._doors = endpoints = HubEndpoints(folders, context, faults, clock)
+        self._event_log = HubEventLog(database, faults, clock, is_lenient=self._options.is_lenient)
+        self._endpoints = endpoints = HubEndpoints(folders, context, faults, clock)
         self._series = SeriesThread(database.open_reader, pipe.wake)
-        self._verdicts = JudgeThread(database.open_reader, pipe.wake)
+        self._judge_thread = JudgeThread(database.open_reader, pipe.wake)
         self._sample_packer = SamplePacker(self._event_log, self._series, clock)
         self._judge_dispatcher = JudgeDispatcher(
-            self._event_log, self._verdicts, faults, endpoints.to_desktop
+            self._event_log, self._judge_thread, faults, endpoints.to_desktop
         )
         processes = ProcessWatch(folders.state)
         self._host = processes.host
@@ -149,16 +147,17 @@ class HubLoop:
         self._viewer_service = ViewerService(
             self._event_log, self._series, faults, clock, endpoints.to_desktop
         )
-        self._keys = AccessService(endpoints, self._event_log, clock)
+        self._access = AccessService(endpoints, self._event_log, clock)
         self._join(endpoints)
         self._watch_runs(processes)
-        self._condition = self._build_health()
-        self._team = TeamRuns(self._event_log, clock) if database.is_shared else None
-        self._feed = self._build_folder_reader(options.folder)
+        self._health = self._build_health()
         self._busy_s = clock.monotonic_s()
 
     def _watch_runs(self, processes: ProcessWatch) -> None:
-        """Build what follows living, spooled and old runs."""
+        """Build what follows living, spooled, old and other hubs' runs."""
+        is_shared = self._event_log.database.is_shared
+        self._team = TeamRuns(self._event_log, self._clock) if is_shared else None
+        self._folder_reader = self._build_folder_reader(self._options.folder)
         folders, faults, clock = self._folders, self._faults, self._clock
         connections = self._agent_service.agent_connections
         self._liveness = Liveness(self._event_log, connections, processes, clock)
@@ -172,7 +171,7 @@ class HubLoop:
     def _join(self, endpoints: HubEndpoints) -> None:
         self._event_log.listeners.append(StallMonitor(self._event_log).on_event)
         self._viewer_service.host = self._host
-        self._viewer_service.judges = self._verdicts
+        self._viewer_service.judges = self._judge_thread
         self._viewer_service.on_hub_request = self._send_hub_reply
         self._viewer_service.on_access_request = self._answer_about_access
         self._viewer_service.who = endpoints.authorizer.peer_of_identity
@@ -185,18 +184,18 @@ class HubLoop:
         Raises:
             NetworkRefused: Not there, or not safely.
         """
-        self._doors.listen(bind)
-        LOG.info("listening at %s", self._doors.address)
+        self._endpoints.listen(bind)
+        LOG.info("listening at %s", self._endpoints.address)
 
     def start_exporters(self) -> None:
-        """Let figures leave on the ways that the options name; before `run`.
+        """Open the metrics exporters that the options name; before `run`.
 
         Raises:
             ExporterRefused: One of them cannot be opened.
         """
         self._metrics_exporters = exporters = MetricsExporters(self._faults)
         self._event_log.listeners.append(exporters.on_event)
-        self._condition.exporters_trouble = exporters.trouble
+        self._health.exporters_trouble = exporters.trouble
         if self._options.prometheus:
             exporters.serve(self._options.prometheus)
         if self._options.otlp:
@@ -205,7 +204,7 @@ class HubLoop:
     def stop(self) -> None:
         """End once what was taken is committed; from a signal or any thread."""
         self._is_stopping = True
-        self._wake.wake()
+        self._pipe.wake()
 
     def run(self, is_in_place: Callable[[], bool]) -> bool:
         """Serve until `stop`, or until a file of ours was moved away.
@@ -219,9 +218,9 @@ class HubLoop:
         schedule = self._schedule(is_in_place)
         if self._metrics_exporters is not None:
             schedule.every(PUBLISH_EVERY_S, "figures", self._publish)
-        self._doors.watch(self._wake.fileno())
+        self._endpoints.watch(self._pipe.fileno())
         self._series.start()
-        self._verdicts.start()
+        self._judge_thread.start()
         if self._team is not None:
             self._team.start()
         while not (self._is_stopping or self._is_moved):
@@ -230,8 +229,8 @@ class HubLoop:
             commit_s = self._event_log.wait_s(now_s)
             if commit_s is not None:
                 wait_s = min(wait_s, commit_s)
-            self._doors.wait(math.ceil(wait_s * 1000))
-            self._wake.clear()
+            self._endpoints.wait(math.ceil(wait_s * 1000))
+            self._pipe.clear()
             # Whatever one message, run or answer does, it ends neither the loop nor others' turn.
             with self._faults.guarded("serve"):
                 self._serve()
@@ -246,11 +245,10 @@ class HubLoop:
             self._spools.close()
             if self._event_log.commit():
                 self._agent_service.acknowledge()
-        closers = [self._series.stop, self._verdicts.stop, self._doors.close]
+        closers = [self._series.stop, self._judge_thread.stop, self._endpoints.close]
         if self._metrics_exporters is not None:
-            closers.insert(
-                0, self._metrics_exporters.close
-            )  # waits a little for a collector that hangs
+            # It waits a little for a collector that hangs.
+            closers.insert(0, self._metrics_exporters.close)
         if self._team is not None:
             closers.insert(0, self._team.stop)
         for close in (*closers, self._event_log.database.close):
@@ -261,7 +259,7 @@ class HubLoop:
         self._event_verifier = EventVerifier(
             self._event_log, self._folders.spool, self._faults, self._clock
         )
-        found = HubHealth(
+        health = HubHealth(
             self._folders,
             self._event_log,
             self._retention,
@@ -269,9 +267,9 @@ class HubLoop:
             of_spools=lambda: self._spools.trouble,
             of_events=self._event_verifier.text,
         )
-        found.refresh()
-        self._viewer_service.troubles = found.troubles
-        return found
+        health.refresh()
+        self._viewer_service.troubles = health.troubles
+        return health
 
     def _build_folder_reader(self, folder: Path | None) -> FolderReader | None:
         self._liveness.is_settled = self._spools.is_settled
@@ -287,7 +285,7 @@ class HubLoop:
 
     def _schedule(self, is_in_place: Callable[[], bool]) -> LoopSchedule:
         def look_around() -> None:
-            are_endpoints_in_place = self._doors.is_in_place()
+            are_endpoints_in_place = self._endpoints.is_in_place()
             if not (
                 are_endpoints_in_place and is_in_place() and self._event_log.database.is_in_place()
             ):
@@ -308,14 +306,14 @@ class HubLoop:
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)
         schedule.every(1.0, "retention", self._retention.step)
-        schedule.every(CONDITION_EVERY_S, "condition", self._condition.refresh)
+        schedule.every(HEALTH_CHECK_EVERY_S, "condition", self._health.refresh)
         if self._team is not None:
             schedule.every(TEAM_EVERY_S, "team", self._team.apply_found)
-        if self._feed is not None:
-            schedule.every(self._feed.wait_s, "folder", self._feed.step)
+        if self._folder_reader is not None:
+            schedule.every(self._folder_reader.wait_s, "folder", self._folder_reader.step)
         self._schedule_upkeep(schedule)
         schedule.every(_WORKING_EVERY_S, "working", self._send_pending_replies)
-        schedule.every(0.2, "keys", self._doors.refresh_keys)
+        schedule.every(0.2, "keys", self._endpoints.refresh_keys)
         schedule.every(3600.0, "audit", self._bound_audit)
         schedule.every(MEMORY_CHECK_EVERY_S, "memory", self._check_memory)
         if self._options.idle_s is not None:
@@ -327,21 +325,24 @@ class HubLoop:
         schedule.every(VERIFY_EVERY_S, "verifying", self._event_verifier.step)
 
     def _serve(self) -> None:
-        self._doors.serve(self._agent_service.handle, self._viewer_service.handle)
+        self._endpoints.serve(self._agent_service.handle, self._viewer_service.handle)
         for identity, reply in self._series.pop_answers():
             with self._faults.guarded("series"):
-                self._doors.to_desktop(identity, reply)
+                self._endpoints.to_desktop(identity, reply)
         with self._faults.guarded("judging"):
             self._judge_dispatcher.dispatch_results()
         with self._faults.guarded("packing"):
             self._sample_packer.store_packed()
 
     def _send_pending_replies(self) -> None:
-        for identity, working in (*self._series.late_replies(), *self._verdicts.late_replies()):
-            self._doors.to_desktop(identity, working)
+        for identity, working in (
+            *self._series.late_replies(),
+            *self._judge_thread.late_replies(),
+        ):
+            self._endpoints.to_desktop(identity, working)
 
     def _check_memory(self) -> None:
-        self._doors.check_memory(is_working=self._series.is_working)
+        self._endpoints.check_memory(is_working=self._series.is_working)
 
     def _commit_if_due(self) -> None:
         wait_s = self._event_log.wait_s(self._clock.monotonic_s())
@@ -375,7 +376,7 @@ class HubLoop:
             rows=self._event_log.registry.rows,
             database_bytes=self._event_log.database.size_bytes(),
             faults=self._fault_counts(),
-            troubles=len(self._condition.troubles()),
+            troubles=len(self._health.troubles()),
             runs_removed=self._retention.removed,
             resident_bytes=psutil.Process().memory_info().rss,
             cpu_s=time.process_time(),
@@ -386,8 +387,8 @@ class HubLoop:
 
     def _fault_counts(self) -> dict[str, int]:
         faults = self._faults.fault_counts()
-        if self._doors.unsent:
-            faults["unsent"] = self._doors.unsent
+        if self._endpoints.unsent:
+            faults["unsent"] = self._endpoints.unsent
         return faults
 
     def _end_when_idle(self) -> None:
@@ -401,18 +402,18 @@ class HubLoop:
             self._is_stopping = True
 
     def _is_reading(self) -> bool:
-        return self._feed is not None and self._feed.is_reading()
+        return self._folder_reader is not None and self._folder_reader.is_reading()
 
     def _send_hub_reply(self, identity: bytes, request: HubRequest) -> None:
-        peer = self._doors.authorizer.peer_of_identity(identity)
+        peer = self._endpoints.authorizer.peer_of_identity(identity)
         if request.stop and (peer is None or peer.is_far):
             text = "only its own user, on its own host, can end this hub"
             if peer is not None:
-                self._doors.authorizer.refusals.of_peer(peer, "stop the hub", text)
+                self._endpoints.authorizer.refusals.of_peer(peer, "stop the hub", text)
             error = ErrorMessage(
                 code="unauthorised", text=text, fatal=True, request_id=request.request_id
             )
-            self._doors.to_desktop(identity, error)
+            self._endpoints.to_desktop(identity, error)
             return
         if request.stop:
             self.stop()
@@ -435,18 +436,20 @@ class HubLoop:
             retention_bytes=self._retention.keep.n_bytes,
             retention_is_fixed=self._options.keep is not None,
             runs_removed=self._retention.removed,
-            troubles=self._condition.troubles(),
-            unwritten=self._condition.unwritten,
+            troubles=self._health.troubles(),
+            unwritten=self._health.unwritten,
             prometheus="" if self._metrics_exporters is None else self._metrics_exporters.page_url,
             otlp="" if self._metrics_exporters is None else self._metrics_exporters.endpoint,
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
-        self._doors.to_desktop(identity, reply)
+        self._endpoints.to_desktop(identity, reply)
 
     def _answer_about_access(self, identity: bytes, request: KeysRequest | AuditRequest) -> None:
-        peer = self._doors.authorizer.peer_of_identity(identity)
+        peer = self._endpoints.authorizer.peer_of_identity(identity)
         if peer is not None:
-            self._keys.serve(peer, request, lambda reply: self._doors.to_desktop(identity, reply))
+            self._access.serve(
+                peer, request, lambda reply: self._endpoints.to_desktop(identity, reply)
+            )
 
     def _end_sessions(self, keys: set[str]) -> None:
         self._agent_service.end_sessions(keys)

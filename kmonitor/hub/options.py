@@ -1,4 +1,4 @@
-"""How a hub is run: until when, what it keeps, and whether it only shows a folder."""
+"""Options of a hub: until when it runs, what it keeps, and whether it only shows a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,15 +32,15 @@ class HubOptions:
 
     Attributes:
         idle_s: End by itself after so long without a live run or a desktop, seconds; None: never.
-        keep: What is kept; None: as it stands in the settings.
+        keep: What is kept; None: as the settings say.
         folder: Only show the spools of this folder; None: be this user's hub.
         bind: Also listen at this ADDRESS:PORT, for keys that were let in; empty: this host only.
         store: Store in this team's database, `postgresql://...`; empty: in the hub's own file;
-            None: as it stands in the settings.
-        prometheus: Serve figures for Prometheus at this ADDRESS:PORT; empty: nowhere.
-        otlp: Send figures to the OpenTelemetry collector at this address; empty: to none.
-        is_lenient: Rows in whose place others stand are left out and named: reading all anew was
-            of no use.
+            None: as the settings say.
+        prometheus: Serve metrics for Prometheus at this ADDRESS:PORT; empty: nowhere.
+        otlp: Send metrics to the OpenTelemetry collector at this address; empty: to none.
+        is_lenient: Rows in whose place there are others are left out and named: reading all again
+            was of no use.
     """
 
     idle_s: float | None = None

@@ -46,12 +46,15 @@ EXIT_ANOTHER = 3
 EXIT_REFUSED = 4
 """Exit status when the hub cannot run here: a folder is not private, say."""
 
+EXIT_INTERRUPTED = 130
+"""Exit status after SIGINT."""
+
 _MIN_FILES = 4096
 _NEEDS = RequiredResources(descriptors=64, threads=4, n_bytes=64 * MIB)
 """Below it libzmq would end the process by a signal."""
 
 _DIFFERS_AGAIN_S = 60.0
-"""What differs again so soon after all was read anew differs for good."""
+"""A store that is out of sync again so soon after all was read stays so."""
 
 
 class Ending(Enum):
@@ -70,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """`python -m kmonitor.hub`: run until SIGTERM, SIGINT or a desktop's request.
 
     Returns:
-        Exit status: 0 when asked to end, else `EXIT_ANOTHER` or `EXIT_REFUSED`.
+        Exit status: 0 when asked to end, 130 by SIGINT, else `EXIT_ANOTHER` or `EXIT_REFUSED`.
     """
     fill_standard_streams()
     options = _parser().parse_args(argv)
@@ -89,6 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except UserError as exc:
         sys.stderr.write(f"kmonitor hub: {exc}\n")
         return EXIT_ANOTHER if isinstance(exc, AnotherHub) else EXIT_REFUSED
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
     return 0
 
 
@@ -143,11 +148,11 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
 
     Raises:
         NetworkRefused: It cannot listen there, or not safely.
-        ExporterRefused: Figures cannot leave on a way that was asked for.
+        ExporterRefused: An exporter that was asked for cannot be opened.
         AnotherHub: One is running already.
         CannotStart: The runtime folder is not private, or a folder cannot be made.
         OtherDatabase: Another version wrote the database.
-        Expected: The team's database cannot be used.
+        UserError: The team's database cannot be used.
     """
     options = options or HubOptions()
     os.umask(0o077)
@@ -175,7 +180,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
 
 def _run_until_stopped(folders: Folders, options: HubOptions) -> None:
     # Whatever lay under the hub and is gone (a cleaned temporary folder, a deleted database) is
-    # answered by starting anew: a restart loses nothing.
+    # answered by starting again: a restart loses nothing.
     differed_s = float("-inf")
     while (ending := _run_once(folders, options)) is not Ending.STOPPED:
         if not folders.state.is_dir():
@@ -207,7 +212,7 @@ def _open_log(folders: Folders) -> logging.Handler:
 
 def _store(folders: Folders, options: HubOptions) -> str:
     if options.folder is not None:
-        return ""  # what is only looked at is kept nowhere
+        return ""  # a folder that is only shown has no store
     return stored_store(folders) if options.store is None else options.store
 
 

@@ -1,7 +1,7 @@
-"""What a search is given, told to other processes: arrays in files, functions by where they stand.
+"""Arguments of a search, encoded for other processes: arrays in files, functions by name.
 
-Nothing is pickled. An object is told by its class and its attributes and made again from them,
-without its `__init__`, where all of them can be told.
+Nothing is pickled. An object is encoded as its class and its attributes and made again from them,
+without its `__init__`, where all of them can be encoded.
 """
 
 import inspect
@@ -18,7 +18,7 @@ _PLAIN: Final = (str, bytes, bool, int, float, type(None))
 
 
 class NotEncodable(TypeError):
-    """A value that another process cannot be told.
+    """A value that cannot be sent to another process.
 
     Attributes:
         where: What it is, as the user calls it: "x", "callbacks[0]".
@@ -32,7 +32,7 @@ class NotEncodable(TypeError):
 
 
 class HandedOver:
-    """Values told as plain data; functions and classes apart, by the names used for them.
+    """Encodes values as plain data; functions and classes apart, by the names used for them.
 
     Attributes:
         callables: Those functions and classes, for a `functools.partial`.
@@ -56,7 +56,7 @@ class HandedOver:
                 tuples and dicts of them.
 
         Raises:
-            NotTransferable: It is, or holds, something else.
+            NotEncodable: It is, or holds, something else.
             OSError: An array cannot be written.
         """
         return self._encode(where, value, 0)

@@ -1,5 +1,5 @@
 # pyright: basic
-"""A trial of KerasTuner's in its own process: its model is made, checked, trained and kept."""
+"""A trial of KerasTuner's in its own process: its model is made, checked, trained and saved."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -21,10 +21,15 @@ from kmonitor_agent.studies.fold import Fold
 from kmonitor_agent.studies.host_resources import visible_gpus
 
 FAILED: Final = "failed"
+
 FATAL: Final = "fatal"
+
 RESULTS: Final = "results"
+
 HYPERPARAMETERS: Final = "hyperparameters"
+
 REQUEST: Final = "facts"
+
 TOO_LARGE: Final = "too large: "
 
 _DATA: Final = ("x", "y", "validation_data", "sample_weight", "callbacks")
@@ -32,51 +37,15 @@ _DEFAULT_BATCH: Final = 32
 """Of Keras' `fit`."""
 
 
-def space_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict[str, Any]:
-    """Every hyperparameter that the hypermodel asks for, as KerasTuner finds them.
-
-    Args:
-        fold: Asks for those that are known.
-        told: See `trial_in_a_process`.
-        callables: Likewise.
-    """
-    request, arguments = fold.ask("space"), decode(told, callables)
-    known = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
-    oracle = kt.Oracle(hyperparameters=known)
-    hypermodel = _hypermodel_of_space(arguments, request["memory_bytes"])
-    kt.Tuner(
-        oracle, hypermodel, directory=str(fold.directory), project_name="space", overwrite=True
-    )
-    return oracle.get_space().get_config()
-
-
-def size_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict[str, Any]:
-    """What a trial's model needs at least to be trained, as plain data; it is not trained here.
-
-    Args:
-        fold: Asks which trial it is.
-        told: See `trial_in_a_process`.
-        callables: Likewise.
-    """
-    request, arguments = fold.ask("size"), decode(told, callables)
-    hypermodel, least = _build_hypermodel(arguments), MinimumSize()
-    if _is_bounded(hypermodel):
-        hp = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
-        least = find_minimum_size(
-            _keras3(), lambda: hypermodel.build(hp.copy()), request["memory_bytes"]
-        )
-    return msgspec.to_builtins(least)
-
-
-def trial_in_a_process(fold: Fold, *, told: list[Any], **callables: Any) -> dict[str, Any]:
-    """Run one execution of a trial; what came of it, as plain data.
+def trial_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> dict[str, Any]:
+    """Run one execution of a trial; returns its results as plain data.
 
     Args:
         fold: Asks which trial it is; takes the checkpoint of its best epoch.
-        told: The search, see `HandedOver`.
+        encoded: The search, by `HandedOver.encode`.
         callables: Functions and classes of it.
     """
-    request, arguments = fold.ask("trial"), decode(told, callables)
+    request, arguments = fold.ask("trial"), decode(encoded, callables)
     trial = kt.engine.trial.Trial(
         hyperparameters=kt.HyperParameters.from_config(request[HYPERPARAMETERS]),
         trial_id=request["id"],
@@ -117,6 +86,70 @@ def _tuner(arguments: dict[str, Any], request: dict[str, Any], size: Any, folder
     return tuner
 
 
+def _args(arguments: dict[str, Any]) -> list[Any]:
+    return [_data_of(each) for each in arguments["args"]]
+
+
+def _named(arguments: dict[str, Any]) -> dict[str, Any]:
+    from kmonitor_agent import MonitorCallback  # noqa: PLC0415 - it brings Keras along
+
+    named = {
+        name: _data_of(each) if name in _DATA else each
+        for name, each in arguments["named"].items()
+    }
+    named["callbacks"] = [*(named.get("callbacks") or []), MonitorCallback()]
+    return named
+
+
+def _data_of(value: Any) -> Any:
+    """Data, or what a function of the user's makes of it here."""
+    return value() if isinstance(value, Callable) and not hasattr(value, "__array__") else value
+
+
+def _plain(results: Any) -> Any:
+    """The results of `run_trial` as plain data: of a history its values."""
+    if isinstance(results, list):
+        return [_plain(each) for each in results]
+    history = getattr(results, "history", None)
+    return {"history": history} if history is not None else {"value": results}
+
+
+def size_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> dict[str, Any]:
+    """The least memory that training a trial's model needs, as plain data; nothing is trained.
+
+    Args:
+        fold: Asks which trial it is.
+        encoded: See `trial_in_a_process`.
+        callables: Likewise.
+    """
+    request, arguments = fold.ask("size"), decode(encoded, callables)
+    hypermodel, least = _build_hypermodel(arguments), MinimumSize()
+    if _is_bounded(hypermodel):
+        hp = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
+        least = find_minimum_size(
+            _keras3(), lambda: hypermodel.build(hp.copy()), request["memory_bytes"]
+        )
+    return msgspec.to_builtins(least)
+
+
+def space_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> dict[str, Any]:
+    """Every hyperparameter that the hypermodel asks for, as KerasTuner finds them.
+
+    Args:
+        fold: Asks for those that are known.
+        encoded: See `trial_in_a_process`.
+        callables: Likewise.
+    """
+    request, arguments = fold.ask("space"), decode(encoded, callables)
+    known = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
+    oracle = kt.Oracle(hyperparameters=known)
+    hypermodel = _hypermodel_of_space(arguments, request["memory_bytes"])
+    kt.Tuner(
+        oracle, hypermodel, directory=str(fold.directory), project_name="space", overwrite=True
+    )
+    return oracle.get_space().get_config()
+
+
 def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
     """The user's, which refuses models that do not fit."""
     hypermodel = _build_hypermodel(arguments)
@@ -136,6 +169,16 @@ def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
 
     hypermodel.build, hypermodel.fit = built, fitted
     return hypermodel
+
+
+def _batch(hp: Any, named: dict[str, Any], args: tuple[Any, ...], *, is_own_fit: bool) -> int:
+    """Examples a step; 1 where it is not known, with which no model is skipped that would fit."""
+    batch_size = named.get("batch_size") or hp.values.get("batch_size")
+    if isinstance(batch_size, int):
+        return batch_size
+    x: Any = named.get("x", args[0] if args else None)
+    is_array = hasattr(x, "shape") and not is_own_fit
+    return min(_DEFAULT_BATCH, len(x)) if is_array else 1
 
 
 def _hypermodel_of_space(arguments: dict[str, Any], bound: int | None) -> Any:
@@ -166,8 +209,22 @@ def _is_bounded(hypermodel: Any) -> bool:
     return hypermodel is not None and _keras3() is not None and not visible_gpus()
 
 
+class _OfFunction(kt.HyperModel):
+    """As KerasTuner's own, which it keeps to itself."""
+
+    def __init__(self, build: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.build: Any = build
+
+
+def _keras3() -> Any:
+    import keras
+
+    return keras if keras.__version__ >= "3" else None
+
+
 def results_of(plain: Any) -> Any:
-    """What KerasTuner takes for results."""
+    """The results again, as KerasTuner takes them."""
     if isinstance(plain, list):
         return [results_of(each) for each in plain]
     if "value" in plain:
@@ -183,55 +240,3 @@ def failure_reason(message: str) -> str:
     """The reason alone: KerasTuner keeps the traceback of the process that only waited."""
     last = message.strip().rpartition("FailedTrialError: ")[2].rpartition("RuntimeError: ")[2]
     return last or message
-
-
-class _OfFunction(kt.HyperModel):
-    """As KerasTuner's own, which it keeps to itself."""
-
-    def __init__(self, build: Callable[[Any], Any]) -> None:
-        super().__init__()
-        self.build: Any = build
-
-
-def _keras3() -> Any:
-    import keras
-
-    return keras if keras.__version__ >= "3" else None
-
-
-def _batch(hp: Any, named: dict[str, Any], args: tuple[Any, ...], *, is_own_fit: bool) -> int:
-    """Examples a step; where nothing tells, 1, with which no model is skipped that would fit."""
-    batch_size = named.get("batch_size") or hp.values.get("batch_size")
-    if isinstance(batch_size, int):
-        return batch_size
-    x: Any = named.get("x", args[0] if args else None)
-    is_array = hasattr(x, "shape") and not is_own_fit
-    return min(_DEFAULT_BATCH, len(x)) if is_array else 1
-
-
-def _args(arguments: dict[str, Any]) -> list[Any]:
-    return [_data_of(each) for each in arguments["args"]]
-
-
-def _named(arguments: dict[str, Any]) -> dict[str, Any]:
-    from kmonitor_agent import MonitorCallback  # noqa: PLC0415 - it brings Keras along
-
-    named = {
-        name: _data_of(each) if name in _DATA else each
-        for name, each in arguments["named"].items()
-    }
-    named["callbacks"] = [*(named.get("callbacks") or []), MonitorCallback()]
-    return named
-
-
-def _data_of(value: Any) -> Any:
-    """Data, or what a function of the user's makes of it here."""
-    return value() if isinstance(value, Callable) and not hasattr(value, "__array__") else value
-
-
-def _plain(results: Any) -> Any:
-    """What `run_trial` returned: histories are told by what they noted."""
-    if isinstance(results, list):
-        return [_plain(each) for each in results]
-    history = getattr(results, "history", None)
-    return {"history": history} if history is not None else {"value": results}

@@ -52,7 +52,7 @@ class TrialsRefused(FoldsRefused, kt.errors.FatalError):
 
 
 class InProcesses:
-    """Stands before a tuner among the bases: `class Mine(InProcesses, keras_tuner.Hyperband)`.
+    """Comes before a tuner among the bases: `class Mine(InProcesses, keras_tuner.Hyperband)`.
 
     Everything is as that tuner does it, but that each execution of a trial is a fresh process
     which returns all of its memory. A trial that runs out of memory, takes too long, hangs or is
@@ -85,7 +85,7 @@ class InProcesses:
 
         Args:
             args: Of the tuner; the function that builds the model, or the class of the HyperModel,
-                stands where a function of `run_folds` may stand.
+                is defined where a function of `run_folds` may be.
             memory: As for `run_folds`. Models that would take more are not built or not trained.
             timeout_s: Likewise, for each execution of a trial.
             retries: Likewise. What is tried again goes on where its last epoch was saved.
@@ -129,7 +129,7 @@ class InProcesses:
                 a MonitorCallback is added to them.
 
         Raises:
-            TypeError: Another process cannot be told an argument; the message says what to write.
+            TypeError: An argument cannot be sent to another process; the message says how to.
             FoldsRefused: No process could find the function.
             KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` goes on.
         """
@@ -139,10 +139,10 @@ class InProcesses:
         )
         try:
             if self._memory_bytes is not None:
-                looked_at = self._function(keras_trial.size_in_a_process, [], {})
+                measure = self._function(keras_trial.size_in_a_process, [], {})
                 how = {**self._how, "retries": 0}
                 folder = self._folder() / "sizes"
-                self._sizes = TrialRunner(looked_at, study=folder, usage=USAGE, quiet=True, **how)
+                self._sizes = TrialRunner(measure, study=folder, usage=USAGE, quiet=True, **how)
             super().search(*args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         except KeyboardInterrupt as exc:
             raise exc.with_traceback(None) from None  # where we waited says nothing to the user
@@ -155,7 +155,7 @@ class InProcesses:
             trials.close()
 
     def run_trial(self, trial: Any, *args: Any, **kwargs: Any) -> Any:
-        """Each execution in a process; what KerasTuner makes of it is its own matter."""
+        """Run each execution in a process and return the results for KerasTuner to judge."""
         if self.own_trial is not None:
             return super().run_trial(trial, *args, **kwargs)  # pyright: ignore[reportAttributeAccessIssue]
         is_first = trial.trial_id not in self._ended
@@ -207,7 +207,7 @@ class InProcesses:
             super().save()  # pyright: ignore[reportAttributeAccessIssue]
 
     def reload(self) -> None:
-        """As the tuner's; a trial's process is told all that it needs."""
+        """As the tuner's; a trial's process gets all that it needs."""
         if self.own_trial is None:
             super().reload()  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -270,7 +270,7 @@ class InProcesses:
         return result
 
     def _size(self, index: int, request: dict[str, Any], ahead: int | None) -> dict[str, Any]:
-        """What the trial's model needs at least, as a process found that trains nothing.
+        """The least memory that the trial's model needs, found in a process that trains nothing.
 
         Where it fails, so does the trial, in its own way.
         """
@@ -330,7 +330,7 @@ class InProcesses:
     def _function(
         self, called: Callable[..., Any], args: list[Any], named: dict[str, Any]
     ) -> Callable[..., Any]:
-        """What a process calls, with all that it is told.
+        """The function that a process calls, with all its arguments.
 
         Raises: TypeError, FoldsRefused.
         """
@@ -354,12 +354,12 @@ class InProcesses:
             ]]])  # fmt: skip
         except NotEncodable as exc:
             raise TypeError(_refusal(exc)) from None
-        function = functools.partial(called, told=encoded, **handed.callables)
+        function = functools.partial(called, encoded=encoded, **handed.callables)
         source_of(function, USAGE)
         return function
 
     def _called(self) -> str:
-        """What is searched, for people: "train.py: build_model", or the tuner where it builds."""
+        """The name of the search: "train.py: build_model", or the tuner's where it builds."""
         hypermodel = self._hypermodel_argument
         is_function = inspect.isfunction(hypermodel) or isinstance(hypermodel, functools.partial)
         if is_function:

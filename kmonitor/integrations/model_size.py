@@ -1,9 +1,10 @@
-"""Whether a model that is about to be made or trained would fit.
+"""Checks that a model which is about to be made or trained fits into memory.
 
-Two processes share the question. In one of its own, where nothing is trained, the model is built
-without values: for that Keras is patched there (`least_of`, `without_values`). Where it is trained
-Keras, names and random numbers stay the script's: the answer is compared with what that process
-holds (`check_training`), and the model that was built is looked at (`check_step`).
+Two processes share the work. In one of its own, where nothing is trained, the model is built
+without values: for that Keras is patched there (`find_minimum_size`, `build_without_values`).
+Where it is trained Keras, names and random numbers stay the script's: the result is compared with
+what that process holds (`check_training_fits`), and the built model is examined
+(`check_step_fits`).
 """
 
 import os
@@ -35,7 +36,7 @@ class ModelTooLarge(Exception):
 
 
 def process_resident_bytes() -> int:
-    """What this process holds already."""
+    """Resident set of this process, bytes."""
     return psutil.Process(os.getpid()).memory_info().rss
 
 
@@ -46,7 +47,7 @@ class MinimumSize(msgspec.Struct, frozen=True):
         parameter_bytes: Its weights alone.
         least_bytes: All of it; 0: not known.
         optimizer: Name of the optimizer.
-        refused: Why the model could not even be built to be looked at; empty when it could.
+        refused: Why the model could not even be built to be examined; empty when it could.
     """
 
     parameter_bytes: float = 0.0
@@ -166,7 +167,7 @@ def weights_bounded(
 
 
 def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
-    """A training step must fit, even by the low end of what the memory map tells.
+    """A training step must fit, even by the low end of the memory map's range.
 
     Args:
         model: Built; what cannot be described passes.

@@ -34,7 +34,6 @@ _NO_SCORING: Final = (
     ' compile(metrics=["accuracy"]).'
 )
 
-
 _CV: Final = (
     "cross_validate: cv={cv} is none of what it takes: a number of folds, a splitter (KFold(5)),"
     " or pairs of indices, [(train, test), ...]."
@@ -55,8 +54,8 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
     """Train and score a model for each fold.
 
     Args:
-        build_model: Returns the model, compiled with its metrics; stands where a function of
-            `run_folds` may stand.
+        build_model: Returns the model, compiled with its metrics; defined where a function of
+            `run_folds` may be.
         x: Samples, an array `[n_samples, ...]`; read by each fold from one file.
         y: Targets, an array `[n_samples, ...]`; None where the model needs none.
         cv: A number of folds, a splitter of scikit-learn (`KFold`, `StratifiedKFold`,

@@ -1,4 +1,4 @@
-"""One training step played through: which buffers live when, and the highest of their sum."""
+"""Simulation of a training step by rules: which buffers live when, and their highest sum."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -8,12 +8,12 @@ from kmonitor.memory.layer_rules import Effect
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 _ASSUMED_TIMES: Final = 3
-"""How much more than assumed a layer without a rule may keep."""
+"""Factor by which a layer without a rule may keep more than assumed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one use of a layer has besides its effect.
+    """One use of a layer: its effect on memory, and bytes for its variables.
 
     Attributes:
         effect: On memory.
@@ -31,7 +31,7 @@ class Step:
 
 
 def doubtful(step: Step) -> Step:
-    """The same with the most that it is thought to take."""
+    """The step with the most that it may take."""
     effect = step.effect
     times = _ASSUMED_TIMES if step.is_assumed else 1
     more = replace(
@@ -44,7 +44,7 @@ def doubtful(step: Step) -> Step:
 
 @dataclass(frozen=True, slots=True)
 class StepUsage:
-    """What a step was found to take.
+    """Memory that a step takes.
 
     Attributes:
         peak_bytes: The highest sum, beyond what is resident.
@@ -59,7 +59,7 @@ class StepUsage:
 
 
 class _Heap:
-    """Buffers with the number of those who still need them."""
+    """Buffers, each with the number of its readers."""
 
     def __init__(self, unseen_bytes: int) -> None:
         self._unseen_bytes = unseen_bytes
@@ -144,7 +144,7 @@ class _Player:
 
     def forward(self) -> None:
         for tensor in self._layout.inputs:
-            # Held by who feeds the data, until the step ends.
+            # Held by the caller, who feeds the data, until the step ends.
             self._buffers[tensor] = self.heap.new(self._sizes[tensor], 1 + self._readers[tensor])
         for call_index, call in enumerate(self._layout.calls):
             self._call(call_index, call.inputs, call.outputs)

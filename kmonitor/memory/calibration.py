@@ -1,6 +1,6 @@
-"""An estimate made better by what a training was measured to take.
+"""Measurements of trainings, gathered from events, and estimates corrected by them.
 
-Tier 2: one batch size was measured; the rules keep the shape of the curve, the measurement its
+Tier 2: one batch size was measured; the rules give the shape of the curve, the measurement its
 height. Tier 1: two or more; the peak is then a line over the batch above a floor.
 """
 
@@ -26,33 +26,7 @@ from kmonitor_agent.wire.messages.model_layout import (
 )
 
 STEPS_NEEDED: Final = 5
-"""Of one batch size: the first traces, and the same step differs by up to 18 %."""
-
-_FLOOR_FACTOR: Final = 1.1
-"""A transient part that is hardly above the floor of the update says nothing of feature maps."""
-
-_ONE_BATCH_MARGINS: Final = (0.50, 0.70)
-_MORE_MARGINS: Final = (0.30, 0.60)
-_UNKNOWN_MARGIN: Final = 0.50
-"""Upwards of the transient part, near to what was measured and beyond, and more where there is no
-rule for a layer or the step; downwards half of it. Source: `bench_calibration`, and others."""
-
-_SCATTER: Final = 0.08
-"""By which peaks of one training differ from start to start, in nine of ten. Source: as above."""
-
-_TRUST: Final = 0.15
-"""By which the slope that one batch size gives is off. Source: `bench_calibration`."""
-METER_BYTES: Final = 256 * 1024
-"""TensorFlow's allocator on a CPU does not count what is smaller."""
-_WORTH_NOTING: Final = 2**20
-_OF_THE_METER: Final = (
-    "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
-)
-_MORE: Final = (
-    "MiB of what is resident are neither weights nor optimizer: data on the device, another model"
-)
-_NEAR: Final = 4.0
-_NEARER: Final = 2.0
+"""Least steps of one batch size: the first traces, and the same step differs by up to 18 %."""
 
 
 class PeakMeasurement(msgspec.Struct, frozen=True):
@@ -61,9 +35,9 @@ class PeakMeasurement(msgspec.Struct, frozen=True):
     Attributes:
         batch: Examples a step.
         peak_bytes: The highest use by the framework's allocator in the steps.
-        steps: How many were looked at.
-        between_bytes: Its use between two steps; None if that was not looked at.
-        device: That ran them: "CPU" or a GPU's name; empty if nobody said.
+        steps: How many were measured.
+        between_bytes: Its use between two steps; None if that was not measured.
+        device: That ran them: "CPU" or a GPU's name; empty if unknown.
     """
 
     batch: int
@@ -73,8 +47,184 @@ class PeakMeasurement(msgspec.Struct, frozen=True):
     device: str = ""
 
 
+class Measurements(msgspec.Struct, frozen=True):
+    """Measurements by model, backend and device, as they can be stored.
+
+    Attributes:
+        by_key: Key of `measurement_key` to the peaks.
+    """
+
+    by_key: Mapping[str, tuple[PeakMeasurement, ...]] = {}
+
+    def with_one(self, key: str, measurement: PeakMeasurement) -> "Measurements":
+        """The same with another; of one batch size the highest peak stays."""
+        same = [each for each in self.by_key.get(key, ()) if each.batch == measurement.batch]
+        others = [each for each in self.by_key.get(key, ()) if each.batch != measurement.batch]
+        highest = max([*same, measurement], key=lambda each: each.peak_bytes)
+        stored = msgspec.structs.replace(
+            highest, steps=measurement.steps + sum(each.steps for each in same)
+        )
+        rest = {name: measurements for name, measurements in self.by_key.items() if name != key}
+        return Measurements({**rest, key: (*others, stored)})
+
+    def of(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
+        """Measurements of a model's training, on the device that was measured last.
+
+        Args:
+            layout: Of the model.
+            plan: How it is trained; its batch does not count.
+        """
+        for key in reversed(list(self.by_key)):
+            found = self.by_key[key]
+            if key == measurement_key(layout, plan, found[-1].device):
+                return found
+        return ()
+
+
+_COUNTS: Final = (
+    "momentum", "amsgrad", "centered", "use_ema", "gradient_accumulation_steps", "global_clipnorm",
+)  # fmt: skip
+"""Settings of optimizers that decide what they keep; others, the learning rate, do not."""
+
+
+def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
+    """Key of measurements that follow one law: same model, training, backend and device.
+
+    Names of layers and variables do not count: Keras numbers them again in each process.
+
+    Args:
+        layout: Of the model.
+        plan: How it is trained; its batch does not count.
+        device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
+    """
+    optimizer = plan.optimizer or layout.optimizer
+    outputs = [layout.tensors[each] for call in layout.calls for each in call.outputs]
+    parts: list[Any] = [
+        sorted(each.kind for each in layout.layers),
+        sorted([list(each.shape), each.is_trainable] for each in layout.variables),
+        [list(layout.tensors[each].shape) for each in layout.inputs],
+        sorted(str([list(each.shape), each.dtype]) for each in outputs),
+        _key_of(optimizer),
+        plan.precision or layout.precision,
+        plan.backend or backend_of(layout),
+    ]
+    encoded = json.dumps(parts, separators=(",", ":"))
+    return f"{hashlib.sha256(encoded.encode()).hexdigest()} {device}"
+
+
+def _key_of(optimizer: OptimizerLayout | None) -> list[Any] | None:
+    if optimizer is None:
+        return None
+    chosen = [name for name in _COUNTS if optimizer.settings.get(name)]
+    return [optimizer.kind.lower(), chosen, optimizer.loss_scaling]
+
+
+MEMORY_EVENT_KINDS = ("fit_start", "layout", "step_peak")
+"""Types of the events that `fit_memories` reads, as a hub is asked for them."""
+
+
+@dataclass(frozen=True, slots=True)
+class FitMemory:
+    """Memory of one fit, as far as its events say.
+
+    Attributes:
+        fit: Ordinal of the fit in its run.
+        layout: Of its model; that of the fit before if it is the same model still. On its data's
+            length, where it leaves one open and that is known.
+        batch: Examples a step; None if unknown.
+        peak_measurement: The peak of its first steps; None if it was not measured.
+        device: That it was measured on; empty if it was not.
+        open_layout: As it was sent, where `layout` is on one length; else None.
+    """
+
+    fit: int
+    layout: ModelLayout
+    batch: int | None
+    peak_measurement: PeakMeasurement | None = None
+    device: str = ""
+    open_layout: ModelLayout | None = None
+
+
+def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
+    """The fits of one run whose model's layout is known, in order.
+
+    Args:
+        events: Of the run, in order; others than `MEMORY_EVENT_KINDS` are ignored.
+    """
+    parts: dict[int, list[LayoutPart]] = {}
+    fit_starts: dict[int, FitStarted] = {}
+    peaks: dict[int, StepPeak] = {}
+    for event in events:
+        match event:
+            case FitStarted():
+                fit_starts[event.fit] = event
+            case LayoutPart():
+                parts.setdefault(event.fit, []).append(event)
+            case StepPeak():
+                peaks[event.fit] = event
+            case _:
+                pass
+    layout: ModelLayout | None = None
+    found: list[FitMemory] = []
+    for fit in sorted({*fit_starts, *parts, *peaks}):
+        if fit in parts:
+            layout = join_layout_parts(parts[fit])
+        if layout is not None:
+            found.append(_memory(fit, layout, fit_starts.get(fit), peaks.get(fit)))
+    return tuple(found)
+
+
+def _memory(
+    fit: int, stored_layout: ModelLayout, fit_start: FitStarted | None, peak: StepPeak | None
+) -> FitMemory:
+    batch = (fit_start.batch_size if fit_start else None) or (peak.batch if peak else None)
+    layout = _on_length(stored_layout, fit_start.sequence_length if fit_start else None)
+    return FitMemory(
+        fit,
+        layout,
+        batch,
+        _measured(peak),
+        peak.device if peak else "",
+        stored_layout if layout is not stored_layout else None,
+    )
+
+
+def _on_length(layout: ModelLayout, length: int | None) -> ModelLayout:
+    """As it is, where no length is known or a layer may change it."""
+    try:
+        return with_length(layout, length) if length else layout
+    except OpenShape:
+        return layout
+
+
+def _measured(peak: StepPeak | None) -> PeakMeasurement | None:
+    if peak is None:
+        return None
+    return PeakMeasurement(
+        batch=peak.batch,
+        peak_bytes=int(peak.peak_bytes),
+        steps=peak.steps,
+        between_bytes=int(peak.between_bytes),
+        device=peak.device,
+    )
+
+
+def measurements_of(fits: Iterable[FitMemory]) -> Measurements:
+    """Measurements of fits, by model, backend and device.
+
+    Args:
+        fits: Of any runs.
+    """
+    found = Measurements()
+    for each in fits:
+        if each.peak_measurement is not None:
+            key = measurement_key(each.layout, Plan(each.peak_measurement.batch), each.device)
+            found = found.with_one(key, each.peak_measurement)
+    return found
+
+
 class NotIdentifiable(Exception):
-    """What was measured says nothing of what other batch sizes take.
+    """The measurements say nothing about other batch sizes.
 
     Attributes:
         why: In words, with what to do.
@@ -85,13 +235,138 @@ class NotIdentifiable(Exception):
         self.why = why
 
 
+def best_estimate(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
+) -> MemoryMap:
+    """The estimate, corrected where something was measured.
+
+    Raises:
+        NotIdentifiable: Nothing was measured that depends on feature maps.
+    """
+    return calibrated(layout, plan, measured) if measured else estimate(layout, plan)
+
+
+def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]) -> MemoryMap:
+    """The estimate, corrected by what was measured of the same model, backend and device.
+
+    Args:
+        layout: Of the model.
+        plan: How it is trained.
+        measured: Each of at least `STEPS_NEEDED` steps; others are left out.
+
+    Raises:
+        NotIdentifiable: Nothing was measured that depends on feature maps.
+    """
+    return Calibration(layout, plan, measured).at(plan.batch)
+
+
+def estimate_by_batch(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
+) -> Callable[[int], MemoryMap]:
+    """The estimate as a function of the batch size, corrected where something was measured.
+
+    Args:
+        layout: Of the model.
+        plan: How it is trained; its batch does not count.
+        measured: Of this training; those that do not depend on feature maps are ignored.
+    """
+    if usable := usable_measurements(layout, plan, measured):
+        return Calibration(layout, plan, usable).at
+    return lambda batch: estimate(layout, replace(plan, batch=batch))
+
+
+def usable_measurements(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
+) -> tuple[PeakMeasurement, ...]:
+    """Those that depend on feature maps; none if all are the update's, or have too few steps.
+
+    None either where the model leaves a length open: the length of the data is unknown.
+    """
+    try:
+        return tuple(_usable(layout, plan, measured)) if measured else ()
+    except (NotIdentifiable, OpenShape):
+        return ()
+
+
+_FLOOR_FACTOR: Final = 1.1
+"""A transient part that is hardly above the floor of the update says nothing of feature maps."""
+
+METER_BYTES: Final = 256 * 1024
+"""TensorFlow's allocator on a CPU does not count what is smaller."""
+
+
+def _usable(
+    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
+) -> list[PeakMeasurement]:
+    enough = [each for each in measured if each.steps >= STEPS_NEEDED]
+    if not enough:
+        raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
+    batch_dependent = [
+        each
+        for each in enough
+        if each.peak_bytes - _base(layout, plan, each)
+        > _FLOOR_FACTOR
+        * _floor(layout, replace(plan, unseen_bytes=_unseen_bytes(plan, layout, each)))
+    ]
+    if not batch_dependent:
+        raise NotIdentifiable(
+            "the peak is that of applying the gradients, which does not depend on the batch: try"
+            " a larger batch"
+        )
+    return batch_dependent
+
+
+def _floor(layout: ModelLayout, plan: Plan) -> int:
+    """The transient part with no feature maps at all: that of the smallest batch, nearly."""
+    return estimate(
+        msgspec.structs.replace(layout, calls=()), replace(plan, batch=1)
+    ).transient_bytes
+
+
+def _base(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> int:
+    """Bytes that stay between steps: as measured, else by the estimate."""
+    if measurement.between_bytes is not None:
+        return measurement.between_bytes
+    return estimate(layout, replace(plan, batch=1)).resident_bytes
+
+
+def _unseen_bytes(plan: Plan, layout: ModelLayout, measurement: PeakMeasurement) -> int:
+    """Size below which the measured allocator does not count tensors, bytes."""
+    is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
+    return METER_BYTES if measurement.device == "CPU" and is_tensorflow else 0
+
+
+_ONE_BATCH_MARGINS: Final = (0.50, 0.70)
+_MORE_MARGINS: Final = (0.30, 0.60)
+_UNKNOWN_MARGIN: Final = 0.50
+"""Upwards of the transient part, near to what was measured and beyond, and more where there is no
+rule for a layer or the step; downwards half of it. Source: `bench_calibration`, and others."""
+
+_NEAR: Final = 4.0
+_NEARER: Final = 2.0
+
+_SCATTER: Final = 0.08
+"""By which peaks of one training differ from start to start, in nine of ten. Source: as above."""
+
+_TRUST: Final = 0.15
+"""By which the slope that one batch size gives is off. Source: `bench_calibration`."""
+
+_WORTH_NOTING: Final = 2**20
+_MORE: Final = (
+    "MiB of what is resident are neither weights nor optimizer: data on the device, another model"
+)
+_OF_THE_METER: Final = (
+    "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
+)
+
+
 class Calibration:
     """One training's estimate, corrected by what was measured of it; asked for any batch size.
 
     With one batch size the curve is that of the rules: moved through what was measured, and as
     much steeper as the measured part was larger than they say. Where it was smaller, half of that
     (in powers) is believed: small batches fall short for reasons that end as they grow. With more,
-    the steepness is what was measured between them, as far as their distance tells it apart from
+    the steepness is what was measured between them, as far as their distance separates it from
     the scatter of one and the same step.
     """
 
@@ -106,7 +381,7 @@ class Calibration:
             measured: Each of at least `STEPS_NEEDED` steps; others are left out.
 
         Raises:
-            NotIdentifiable: Nothing was measured that tells of feature maps.
+            NotIdentifiable: Nothing was measured that depends on feature maps.
         """
         usable = _usable(layout, plan, measured)
         self._layout = layout
@@ -145,7 +420,7 @@ class Calibration:
         )
 
     def _notes_of_rules(self, found: MemoryMap) -> tuple[str, ...]:
-        """Without those on what was measured by now."""
+        """Without those on parts that are measured now."""
         backend = self._plan.backend or backend_of(self._layout)
         unmeasured_texts = {each.text for each in unmeasured(self._layout, backend)}
         return tuple(each for each in found.notes if each not in unmeasured_texts)
@@ -200,7 +475,7 @@ class Calibration:
 
 
 def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
-    """What stays between steps at a batch size: the data too, which grows with the batch.
+    """Bytes that stay between steps at a batch size: the data too, which grow with the batch.
 
     Args:
         points: Batch sizes, ascending, and bytes that stay.
@@ -211,276 +486,3 @@ def _along(points: Sequence[tuple[int, int]], batch: int) -> int:
     nearest = max(1, min(bisect.bisect(points, (batch, 0)), len(points) - 1))
     (x0, y0), (x1, y1) = points[nearest - 1 : nearest + 1]
     return max(0, y0 + (y1 - y0) * (batch - x0) // (x1 - x0))
-
-
-def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]) -> MemoryMap:
-    """The estimate, corrected by what was measured of the same model, backend and device.
-
-    Args:
-        layout: Of the model.
-        plan: How it is trained.
-        measured: Each of at least `STEPS_NEEDED` steps; others are left out.
-
-    Raises:
-        NotIdentifiable: Nothing was measured that tells of feature maps.
-    """
-    return Calibration(layout, plan, measured).at(plan.batch)
-
-
-def best_estimate(
-    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
-) -> MemoryMap:
-    """The estimate, corrected where something was measured.
-
-    Raises:
-        NotIdentifiable: What was measured tells nothing of feature maps.
-    """
-    return calibrated(layout, plan, measured) if measured else estimate(layout, plan)
-
-
-def usable_measurements(
-    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
-) -> tuple[PeakMeasurement, ...]:
-    """Those that tell of feature maps; none where all were the update's, or had too few steps.
-
-    None either where the model leaves a length open: how long the data were was not told.
-    """
-    try:
-        return tuple(_usable(layout, plan, measured)) if measured else ()
-    except (NotIdentifiable, OpenShape):
-        return ()
-
-
-def estimate_by_batch(
-    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
-) -> Callable[[int], MemoryMap]:
-    """The estimate as a function of the batch size, corrected where something was measured.
-
-    Args:
-        layout: Of the model.
-        plan: How it is trained; its batch does not count.
-        measured: Of this training; those that tell nothing of feature maps are passed over.
-    """
-    if usable := usable_measurements(layout, plan, measured):
-        return Calibration(layout, plan, usable).at
-    return lambda batch: estimate(layout, replace(plan, batch=batch))
-
-
-def _usable(
-    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
-) -> list[PeakMeasurement]:
-    enough = [each for each in measured if each.steps >= STEPS_NEEDED]
-    if not enough:
-        raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
-    batch_dependent = [
-        each
-        for each in enough
-        if each.peak_bytes - _base(layout, plan, each)
-        > _FLOOR_FACTOR
-        * _floor(layout, replace(plan, unseen_bytes=_unseen_bytes(plan, layout, each)))
-    ]
-    if not batch_dependent:
-        raise NotIdentifiable(
-            "the peak is that of applying the gradients, which does not depend on the batch: try"
-            " a larger batch"
-        )
-    return batch_dependent
-
-
-def _floor(layout: ModelLayout, plan: Plan) -> int:
-    """The transient part with no feature maps at all: that of the smallest batch, nearly."""
-    return estimate(
-        msgspec.structs.replace(layout, calls=()), replace(plan, batch=1)
-    ).transient_bytes
-
-
-def _base(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> int:
-    """What stays between steps: as measured, else what is known to."""
-    if measurement.between_bytes is not None:
-        return measurement.between_bytes
-    return estimate(layout, replace(plan, batch=1)).resident_bytes
-
-
-def _unseen_bytes(plan: Plan, layout: ModelLayout, measurement: PeakMeasurement) -> int:
-    """What the allocator that was measured does not count, bytes."""
-    is_tensorflow = (plan.backend or backend_of(layout)) != "torch" and layout.backend != "jax"
-    return METER_BYTES if measurement.device == "CPU" and is_tensorflow else 0
-
-
-class Measurements(msgspec.Struct, frozen=True):
-    """What was measured, by model, backend and device, as it can be stored.
-
-    Attributes:
-        by_key: Key of `measurement_key` to the peaks.
-    """
-
-    by_key: Mapping[str, tuple[PeakMeasurement, ...]] = {}
-
-    def with_one(self, key: str, measurement: PeakMeasurement) -> "Measurements":
-        """The same with another; of one batch size the highest peak stays."""
-        same = [each for each in self.by_key.get(key, ()) if each.batch == measurement.batch]
-        others = [each for each in self.by_key.get(key, ()) if each.batch != measurement.batch]
-        highest = max([*same, measurement], key=lambda each: each.peak_bytes)
-        stored = msgspec.structs.replace(
-            highest, steps=measurement.steps + sum(each.steps for each in same)
-        )
-        rest = {name: measurements for name, measurements in self.by_key.items() if name != key}
-        return Measurements({**rest, key: (*others, stored)})
-
-    def of(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
-        """What was measured of a model's training, on the device that was measured last.
-
-        Args:
-            layout: Of the model.
-            plan: How it is trained; its batch does not count.
-        """
-        for key in reversed(list(self.by_key)):
-            found = self.by_key[key]
-            if key == measurement_key(layout, plan, found[-1].device):
-                return found
-        return ()
-
-
-_COUNTS: Final = (
-    "momentum", "amsgrad", "centered", "use_ema", "gradient_accumulation_steps", "global_clipnorm",
-)  # fmt: skip
-"""Settings of optimizers that decide what they keep; others, the learning rate, do not."""
-
-
-def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
-    """What measurements must share to be of one law: model, training, backend and device.
-
-    Names of layers and variables do not count: Keras numbers them anew in each process.
-
-    Args:
-        layout: Of the model.
-        plan: How it is trained; its batch does not count.
-        device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
-    """
-    optimizer = plan.optimizer or layout.optimizer
-    outputs = [layout.tensors[each] for call in layout.calls for each in call.outputs]
-    parts: list[Any] = [
-        sorted(each.kind for each in layout.layers),
-        sorted([list(each.shape), each.is_trainable] for each in layout.variables),
-        [list(layout.tensors[each].shape) for each in layout.inputs],
-        sorted(str([list(each.shape), each.dtype]) for each in outputs),
-        _key_of(optimizer),
-        plan.precision or layout.precision,
-        plan.backend or backend_of(layout),
-    ]
-    encoded = json.dumps(parts, separators=(",", ":"))
-    return f"{hashlib.sha256(encoded.encode()).hexdigest()} {device}"
-
-
-def _key_of(optimizer: OptimizerLayout | None) -> list[Any] | None:
-    if optimizer is None:
-        return None
-    chosen = [name for name in _COUNTS if optimizer.settings.get(name)]
-    return [optimizer.kind.lower(), chosen, optimizer.loss_scaling]
-
-
-# Telemetry.
-
-
-MEMORY_EVENT_KINDS = ("fit_start", "layout", "step_peak")
-"""Types of the events that are looked at, as a hub is asked for them."""
-
-
-@dataclass(frozen=True, slots=True)
-class FitMemory:
-    """What is known of the memory of one fit.
-
-    Attributes:
-        fit: Ordinal of the fit in its run.
-        layout: Of its model; that of the fit before if it is the same model still. On its data's
-            length, where it leaves one open and that is known.
-        batch: Examples a step; None if nothing told it.
-        peak_measurement: The peak of its first steps; None if it was not told.
-        device: That it was measured on; empty if it was not.
-        open_layout: As it was told, where `layout` is on one length; else None.
-    """
-
-    fit: int
-    layout: ModelLayout
-    batch: int | None
-    peak_measurement: PeakMeasurement | None = None
-    device: str = ""
-    open_layout: ModelLayout | None = None
-
-
-def fit_memories(events: Iterable[AnyEvent]) -> tuple[FitMemory, ...]:
-    """The fits of one run whose model's layout was told, in order.
-
-    Args:
-        events: Of the run, in order; others than `KINDS` are passed over.
-    """
-    parts: dict[int, list[LayoutPart]] = {}
-    fit_starts: dict[int, FitStarted] = {}
-    peaks: dict[int, StepPeak] = {}
-    for event in events:
-        match event:
-            case FitStarted():
-                fit_starts[event.fit] = event
-            case LayoutPart():
-                parts.setdefault(event.fit, []).append(event)
-            case StepPeak():
-                peaks[event.fit] = event
-            case _:
-                pass
-    layout: ModelLayout | None = None
-    found: list[FitMemory] = []
-    for fit in sorted({*fit_starts, *parts, *peaks}):
-        if fit in parts:
-            layout = join_layout_parts(parts[fit])
-        if layout is not None:
-            found.append(_memory(fit, layout, fit_starts.get(fit), peaks.get(fit)))
-    return tuple(found)
-
-
-def _memory(
-    fit: int, stored_layout: ModelLayout, fit_start: FitStarted | None, peak: StepPeak | None
-) -> FitMemory:
-    batch = (fit_start.batch_size if fit_start else None) or (peak.batch if peak else None)
-    layout = _on_length(stored_layout, fit_start.sequence_length if fit_start else None)
-    return FitMemory(
-        fit,
-        layout,
-        batch,
-        _measured(peak),
-        peak.device if peak else "",
-        stored_layout if layout is not stored_layout else None,
-    )
-
-
-def _on_length(layout: ModelLayout, length: int | None) -> ModelLayout:
-    """As it is, where no length is known or a layer may change it."""
-    try:
-        return with_length(layout, length) if length else layout
-    except OpenShape:
-        return layout
-
-
-def measurements_of(fits: Iterable[FitMemory]) -> Measurements:
-    """What was measured in fits, by model, backend and device.
-
-    Args:
-        fits: Of any runs.
-    """
-    found = Measurements()
-    for each in fits:
-        if each.peak_measurement is not None:
-            key = measurement_key(each.layout, Plan(each.peak_measurement.batch), each.device)
-            found = found.with_one(key, each.peak_measurement)
-    return found
-
-
-def _measured(peak: StepPeak | None) -> PeakMeasurement | None:
-    if peak is None:
-        return None
-    return PeakMeasurement(
-        batch=peak.batch,
-        peak_bytes=int(peak.peak_bytes),
-        steps=peak.steps,
-        between_bytes=int(peak.between_bytes),
-        device=peak.device,
-    )

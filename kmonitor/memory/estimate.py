@@ -1,4 +1,4 @@
-"""What a training step will take, by layer, from the description of its model alone."""
+"""Estimate of a training step's memory, by layer, from the description of its model alone."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,7 +12,6 @@ from kmonitor.memory.layer_rules import Backend, Effect, Use, assumed, effect_of
 from kmonitor.memory.layer_table import LayerMemory, layer_rows
 from kmonitor.memory.optimizer_slots import Slots, early_copies, real_slot_bytes, slots_of
 from kmonitor.memory.tensor_sizes import (
-    POLICIES,
     item_bytes,
     tensor_elements,
     variable_bytes,
@@ -21,109 +20,14 @@ from kmonitor.memory.tensor_sizes import (
 from kmonitor.memory.traced_step import Traced, rows_with_activations
 from kmonitor_agent.wire.messages.model_layout import CallLayout, ModelLayout, OptimizerLayout
 
-__all__ = ["POLICIES", "MemoryMap", "Plan", "backend_of", "estimate"]
-
-
-# Unmeasured.
-
-
-_RECURRENT: Final = frozenset(
-    {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"}
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Unmeasured:
-    """One such thing.
-
-    Attributes:
-        text: For the reader, with what to do.
-        margin: How much higher the transient part may be, beyond the usual.
-        more_bytes: Likewise, whatever the batch.
-    """
-
-    text: str
-    margin: float
-    more_bytes: int = 0
-
-
-_XLA: Final = Unmeasured(
-    "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
-    " allocator, and on a CPU it takes up to three times as much; five watched steps correct that",
-    2.20,
-)
-_TORCH: Final = Unmeasured(
-    "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
-    " that",
-    0.25,
-)
-_HALF: Final = Unmeasured(
-    "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits:"
-    " five watched steps correct that",
-    0.80,
-    2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
-)
-_LOOPS: Final = Unmeasured(
-    "recurrent layers keep as many steps at once as the framework is ahead with: theirs were not"
-    " compared with an allocator",
-    0.25,
-)
-
-
-def unmeasured(layout: ModelLayout, backend: Backend) -> tuple[Unmeasured, ...]:
-    """What of this training was not measured.
-
-    Args:
-        layout: Of the model, in the precision that it is trained in.
-        backend: That computes.
-    """
-    return tuple(_unmeasured_aspects(layout, backend))
-
-
-def _unmeasured_aspects(layout: ModelLayout, backend: Backend) -> Iterator[Unmeasured]:
-    if backend != "tensorflow":
-        yield _XLA if backend == "xla" else _TORCH
-    if any(each.dtype in ("float16", "bfloat16") for each in layout.tensors):
-        yield _HALF
-    if any(each.kind in _RECURRENT for each in layout.layers):
-        yield _LOOPS
-
-
-_MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}
-"""How much higher the transient part may be; source: `bench_map`."""
-
-_SLACK: Final = 0.04
-"""What pieces of resident memory may be larger, beyond what is counted."""
-
-_LOW: Final = 0.25
-_UNCOVERED_MARGIN: Final = 0.50
-"""More, where a layer's rule had to be assumed."""
-
-_OWN_STEP_MARGIN: Final = 1.00
-"""More, where a train step of the model's own may pass through it twice."""
-
-_ROUNDING: Final[dict[Backend, tuple[float, float]]] = {
-    "tensorflow": (0.04, 0.09),
-    "xla": (0.01, 0.02),
-    "torch": (0.02, 0.05),
-}
-"""What an allocator adds to what is resident and to the rest: its pieces are larger than asked
-for. Source: TensorFlow's from `bench_map`; XLA packs into one buffer; PyTorch's not measured."""
-
-_WORTH_MIB: Final = 0.1
-"""Fewer small variables are not spoken of."""
-
-_UPDATE_COPIES: Final[dict[Backend, float]] = {"tensorflow": 3.0, "xla": 1.0, "torch": 3.0}
-"""Of the largest gradient that is applied at one time."""
-
 
 class MemoryMap(msgspec.Struct, frozen=True):
     """Where a training's memory will go, bytes.
 
     Attributes:
         peak_bytes: Highest use by the framework's allocator in a step.
-        low_bytes: The allocator hardly tells less.
-        high_bytes: It is hardly more; None where feature maps cannot be told without measuring.
+        low_bytes: The peak is hardly less.
+        high_bytes: It is hardly more; None where feature maps are unknown without measuring.
         resident_bytes: There between steps too: parameters, slots, states.
         transient_bytes: On top of that at the peak of a step.
         parameter_bytes: Of the resident part, the model's variables.
@@ -171,8 +75,8 @@ class Plan:
         precision: Another dtype policy; None: its own.
         backend: How a step is computed; None: as described, TensorFlow if that is not said.
         unseen_bytes: Pieces below it are not counted, as by a meter that does not see them.
-        traced: The step itself, where it could be traced; what it was not traced for is told by
-            rules.
+        traced: The step itself, where it could be traced; rules are used for what it was not
+            traced for.
     """
 
     batch: int
@@ -184,11 +88,11 @@ class Plan:
 
 
 def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
-    """What training takes by its traced step if there is one, else by rules for layers.
+    """Memory of a training by its traced step if there is one, else by rules for layers.
 
     Raises:
         OpenShape: An axis besides the batch has no length.
-        KeyError: `plan.precision` is none of `POLICIES`.
+        KeyError: `plan.precision` is none of `tensor_sizes.POLICIES`.
     """
     found = _Estimate(layout, plan).result()
     traced = plan.traced
@@ -198,6 +102,20 @@ def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
         and traced.is_for(layout, plan.optimizer, plan.precision)
     )
     return _by_trace(found, traced, plan) if is_traced and traced is not None else found
+
+
+def backend_of(layout: ModelLayout) -> Backend:
+    """How the described model computes a step, as far as its description says."""
+    if layout.backend == "torch":
+        return "torch"
+    return "xla" if layout.backend == "jax" or layout.jit_compile else "tensorflow"
+
+
+_UNCOVERED_MARGIN: Final = 0.50
+"""More, where a layer's rule had to be assumed."""
+
+_WORTH_MIB: Final = 0.1
+"""Small variables are not mentioned below this."""
 
 
 def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
@@ -238,11 +156,28 @@ def _of_small_variables(n_bytes: int) -> str:
     return f"; {mib:.1f} MiB of the peak are variables that small" if mib >= _WORTH_MIB else ""
 
 
-def backend_of(layout: ModelLayout) -> Backend:
-    """How the described model computes a step, as far as its description says."""
-    if layout.backend == "torch":
-        return "torch"
-    return "xla" if layout.backend == "jax" or layout.jit_compile else "tensorflow"
+_MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}
+"""How much higher the transient part may be; source: `bench_map`."""
+
+_SLACK: Final = 0.04
+"""Margin for pieces of resident memory, which may be larger than counted."""
+
+_LOW: Final = 0.25
+
+_OWN_STEP_MARGIN: Final = 1.00
+"""More, where a train step of the model's own may pass through it twice."""
+
+_ROUNDING: Final[dict[Backend, tuple[float, float]]] = {
+    "tensorflow": (0.04, 0.09),
+    "xla": (0.01, 0.02),
+    "torch": (0.02, 0.05),
+}
+"""Shares that an allocator adds to the resident part and to the rest: its pieces are larger than
+requested. Source: TensorFlow's from `bench_map`; XLA packs into one buffer; PyTorch's was not
+measured."""
+
+_UPDATE_COPIES: Final[dict[Backend, float]] = {"tensorflow": 3.0, "xla": 1.0, "torch": 3.0}
+"""Copies of the largest gradient that is applied at one time."""
 
 
 class _Estimate:
@@ -313,7 +248,7 @@ class _Estimate:
         )
 
     def _transient(self, usage: StepUsage, resident: int) -> int:
-        """What a step takes on top, with what the allocator adds."""
+        """Bytes that a step takes on top, with the allocator's rounding."""
         held = self._held_gradients() + self._early_bytes()
         transient = max(usage.peak_bytes + held, self._update_floor())
         of_resident, of_transient = _ROUNDING[self._backend]
@@ -388,7 +323,7 @@ class _Estimate:
         return not set(call.outputs) <= set(self._layout.outputs)
 
     def _copies(self, variables: Sequence[int], item: int) -> int:
-        """Of matrices, in the precision that is computed in."""
+        """Bytes of copies of matrices in the precision of computing."""
         shapes = [self._layout.variables[each] for each in variables]
         return sum(
             math.prod(each.shape) * item
@@ -406,7 +341,7 @@ class _Estimate:
         return needs
 
     def _loss_bytes(self) -> int:
-        """What loss and metrics compare with the outputs, in float32."""
+        """Bytes that loss and metrics compare with the outputs, in float32."""
         last = {tensor for call in self._layout.calls if self._ends_in_loss(call)
                 for tensor in call.outputs}  # fmt: skip
         copies = 1 if self._layout.has_metrics else 0
@@ -425,13 +360,13 @@ class _Estimate:
         return sum(self._gradients) if waits or self._backend == "torch" else 0
 
     def _update_floor(self) -> int:
-        """What applying the gradients takes, however small the batch."""
+        """Bytes for applying the gradients, however small the batch."""
         if self._backend == "torch":
             return 3 * sum(self._gradients)
         return int(self._update_copies() * max(self._gradients, default=0))
 
     def _update_copies(self) -> float:
-        """Of a gradient that is applied, with what its optimizer computes on the way."""
+        """Copies of a gradient that is applied, with temporaries of its optimizer."""
         is_nadam = self._optimizer is not None and self._optimizer.kind.lower() == "nadam"
         return _UPDATE_COPIES[self._backend] + (2 if is_nadam else 0)
 
@@ -455,3 +390,65 @@ class _Estimate:
         if self._optimizer is None:
             notes.append("the model is not compiled: no optimizer and no gradients are counted")
         return notes
+
+
+_RECURRENT: Final = frozenset(
+    {"LSTM", "GRU", "SimpleRNN", "RNN", "Bidirectional", "ConvLSTM1D", "ConvLSTM2D", "ConvLSTM3D"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Unmeasured:
+    """A part of a training whose estimate was not compared with measurements.
+
+    Attributes:
+        text: For the reader, with what to do.
+        margin: How much higher the transient part may be, beyond the usual.
+        more_bytes: Likewise, whatever the batch.
+    """
+
+    text: str
+    margin: float
+    more_bytes: int = 0
+
+
+_XLA: Final = Unmeasured(
+    "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
+    " allocator, and on a CPU it takes up to three times as much; five watched steps correct that",
+    2.20,
+)
+_TORCH: Final = Unmeasured(
+    "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
+    " that",
+    0.25,
+)
+_HALF: Final = Unmeasured(
+    "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits:"
+    " five watched steps correct that",
+    0.80,
+    2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
+)
+_LOOPS: Final = Unmeasured(
+    "recurrent layers keep as many steps at once as the framework is ahead with: theirs were not"
+    " compared with an allocator",
+    0.25,
+)
+
+
+def unmeasured(layout: ModelLayout, backend: Backend) -> tuple[Unmeasured, ...]:
+    """The parts of a training whose estimate was not compared with measurements.
+
+    Args:
+        layout: Of the model, in the precision that it is trained in.
+        backend: That computes.
+    """
+    return tuple(_unmeasured_aspects(layout, backend))
+
+
+def _unmeasured_aspects(layout: ModelLayout, backend: Backend) -> Iterator[Unmeasured]:
+    if backend != "tensorflow":
+        yield _XLA if backend == "xla" else _TORCH
+    if any(each.dtype in ("float16", "bfloat16") for each in layout.tensors):
+        yield _HALF
+    if any(each.kind in _RECURRENT for each in layout.layers):
+        yield _LOOPS

@@ -1,4 +1,6 @@
-"""What each kind of layer keeps for the backward pass, and its workspace.
+"""Memory rules for each kind of layer: what it keeps for the backward pass, and its workspace.
+
+`effect_of` looks up the rule of a use of a layer in the tables at the end of this module.
 
 Source: which tensors the gradients of TensorFlow, XLA and PyTorch read; checked against
 TensorFlow's allocator by `bench_map`. X and Y are the bytes of a layer's inputs and outputs.
@@ -13,19 +15,16 @@ from typing import Final, Literal
 from kmonitor.memory.simulation.operation_kinds import TURNS_AHEAD
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, TensorLayout
 
-# Effects.
-
-
 Backend = Literal["tensorflow", "xla", "torch"]
 """How a step is computed: TensorFlow's executor, XLA (JAX, TensorFlow's jit_compile), PyTorch."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a use of a layer does.
+    """Memory that a use of a layer takes.
 
     Attributes:
-        keeps_inputs: Places of the inputs that the backward pass reads.
+        keeps_inputs: Indices of the inputs that the backward pass reads.
         keeps_outputs: Whether it reads the outputs.
         extra_bytes: What else is kept until then.
         forward_bytes: Workspace while it computes.
@@ -109,59 +108,58 @@ class Use:
         return math.prod(self.batch if length is None else length for length in shape)
 
 
-# Rules composed.
+Rule = Callable[[Use], Effect | None]
 
 
-_STATES_PER_STEP: Final = {
-    ("LSTM", "tensorflow"): 8.0,
-    ("LSTM", "xla"): 11.0,
-    ("LSTM", "torch"): 13.0,
-    ("GRU", "tensorflow"): 6.5,
-    ("GRU", "xla"): 9.6,
-    ("GRU", "torch"): 11.0,
-    ("SimpleRNN", "tensorflow"): 1.0,
-    ("SimpleRNN", "xla"): 3.0,
-    ("SimpleRNN", "torch"): 3.0,
-}
-"""Values that are kept for each step and unit; source: measured on Keras 3.15, TensorFlow's with
-tensors that its allocator on a CPU counts."""
+def effect_of(use: Use) -> Effect | None:
+    """Effect of a use of a layer; None if no rule covers its kind."""
+    rule = rule_of(use.layer.kind)
+    return None if use.layer.is_own or rule is None else rule(use)
 
-_UNKNOWN_CELL: Final = 13.0
+
+def rule_of(kind: str) -> Rule | None:
+    """The rule of a kind of layer; None if there is none."""
+    if kind in _RULES:
+        return _RULES[kind]
+    return next((rule for pattern, rule in _FAMILIES if pattern.fullmatch(kind)), None)
+
+
+def _wrapper(use: Use) -> Effect | None:
+    """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
+    inner = None if use.text("wraps") in _WRAPPERS else rule_of(use.text("wraps"))
+    effect = None if inner is None else inner(use)
+    if effect is None:
+        return None
+    if use.layer.kind == "TimeDistributed":
+        return step_by_step(use, effect)
+    copies = 2 * use.x if use.layer.kind == "Bidirectional" else 0
+    return replace(
+        effect,
+        forward_bytes=effect.forward_bytes + copies,
+        backward_bytes=effect.backward_bytes + copies,
+    )
+
+
+def assumed(use: Use) -> Effect:
+    """Effect assumed for a layer that no rule covers.
+
+    It keeps inputs, outputs and one more, and the result of each of its matrices.
+    """
+    positions = use.y_positions * use.item
+    inner = sum(positions * shape[-1] for shape in use.variable_shapes if len(shape) > 1)
+    effect = Effect(
+        keeps_inputs=tuple(range(len(use.inputs))),
+        keeps_outputs=True,
+        extra_bytes=use.y + inner,
+        forward_bytes=use.y,
+        backward_bytes=use.x + use.y,
+    )
+    return step_by_step(use, effect) if use.layer.kind == "TimeDistributed" else effect
+
 
 _PILED_UP: Final = 0.4
-"""Of the gradients of all turns that may run ahead, as measured; how many wait is a matter of
-timing."""
-
-
-def recurrent(use: Use) -> Effect:
-    """LSTM, GRU and kin: linear in the length of the sequence."""
-    kind = use.text("wraps") if use.layer.kind in ("RNN", "Bidirectional") else use.layer.kind
-    kind = kind.removesuffix("Cell")
-    values = _STATES_PER_STEP.get((kind, use.backend), _UNKNOWN_CELL)
-    units = use.number("units") or use.length(-1, use.outputs[0])
-    sides = 2 if use.layer.kind == "Bidirectional" else 1
-    steps = use.length(1)
-    states_bytes = int(values * units * steps * use.batch * use.item) * sides
-    # The sequence is turned so that time comes first, and its gradient turned back.
-    weights = sum(math.prod(shape) for shape in use.variable_shapes) * use.item
-    waiting = min(steps, TURNS_AHEAD) * weights
-    surely = int(_PILED_UP * waiting) if use.backend == "tensorflow" else 2 * weights
-    return Effect(
-        keeps_inputs=(0,),
-        extra_bytes=states_bytes + use.x,
-        forward_bytes=use.x,
-        backward_bytes=states_bytes // 8 + use.x + surely,
-        doubtful_bytes=max(0, waiting - surely) if use.backend != "torch" else 0,
-    )
-
-
-def recurrent_convolution(use: Use) -> Effect:
-    """ConvLSTM: as LSTM, at each place of a picture; most of it works in place."""
-    steps = use.length(1)
-    one = use.y if use.layer.settings.get("return_sequences") else use.y * steps
-    return Effect(
-        keeps_inputs=(0,), extra_bytes=8 * one, backward_bytes=2 * one, doubtful_bytes=6 * one
-    )
+"""Share of the gradients of all turns that may run ahead that wait, as measured; timing decides
+how many."""
 
 
 def step_by_step(use: Use, effect: Effect) -> Effect:
@@ -192,61 +190,6 @@ def step_by_step(use: Use, effect: Effect) -> Effect:
     )
 
 
-def separable(use: Use) -> Effect:
-    """Depthwise, then pointwise: the tensor in between is kept too."""
-    channels = use.length(-1) * int(use.number("depth_multiplier", 1) or 1)
-    between = use.y_positions * channels * use.item
-    name = use.text("activation")
-    # In one dimension, the picture of one row that it works on.
-    copies = use.x if use.backend == "tensorflow" and "1D" in use.layer.kind else 0
-    keeps_result = name in ("relu", "sigmoid", "tanh", "relu6", "elu", "softmax", "selu")
-    several = 0 if keeps_result or name in ("", "linear") else 1
-    return Effect(
-        keeps_inputs=(0,),
-        keeps_outputs=keeps_result,
-        extra_bytes=between + several * use.y + copies,
-        # TensorFlow's gradient of the depthwise part works on a copy.
-        backward_bytes=between * (2 if use.backend == "tensorflow" else 1),
-    )
-
-
-def attention(use: Use) -> Effect:
-    """Dot-product or additive attention without heads: scores of queries by keys."""
-    queries, keys = use.length(1), use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
-    scores = use.batch * queries * keys * use.item
-    if use.layer.kind == "AdditiveAttention":
-        scores *= 1 + use.length(-1)
-    return Effect(
-        keeps_inputs=tuple(range(min(len(use.inputs), 3))),
-        extra_bytes=scores * (2 if use.number("dropout") else 1),
-        forward_bytes=2 * scores,
-        backward_bytes=2 * scores,
-    )
-
-
-def multi_head_attention(use: Use) -> Effect:
-    """Queries, keys and values, scores of each head, and what they give: quadratic in length."""
-    heads = int(use.number("num_heads") or use.number("num_query_heads") or 1)
-    width = int(use.number("key_dim") or use.number("head_dim") or 1)
-    value_width = int(use.number("value_dim") or width)
-    queries = use.length(1)
-    keys = use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
-    one = use.batch * heads * use.item
-    projected = one * (queries * width + keys * width + keys * value_width)
-    context = one * queries * value_width
-    scores = one * queries * keys
-    # Before and behind dropout, or what takes its place; its mask.
-    scores_bytes = 2 * scores + (scores // use.item if use.number("dropout") else 0)
-    return Effect(
-        keeps_inputs=tuple(range(min(len(use.inputs), 3))),
-        extra_bytes=projected + context + scores_bytes,
-        forward_bytes=2 * scores,
-        backward_bytes=2 * scores + projected,
-    )
-
-
-Rule = Callable[[Use], Effect | None]
-
 _KEEP_RESULT: Final = frozenset({
     "relu", "relu6", "sigmoid", "tanh", "softmax", "log_softmax", "elu", "exponential", "exp",
     "selu", "sqrt", "rsqrt", "reciprocal",
@@ -258,45 +201,13 @@ _KEEP_INPUT: Final = frozenset({
     "hard_sigmoid", "hard_tanh", "threshold", "log_sigmoid", "soft_shrink",
     "hard_shrink", "tanh_shrink", "sparse_sigmoid", "glu",
 })  # fmt: skip
-"""Functions whose gradient is computed from what they were given."""
+"""Functions whose gradient is computed from their input."""
 
 _SEVERAL: Final = {
     "silu": 1, "swish": 1, "gelu": 3, "mish": 3, "hard_swish": 3, "hard_silu": 3, "celu": 2,
     "squareplus": 2, "sparse_plus": 2,
 }  # fmt: skip
 """Functions made of several: how many tensors beside the result they keep on TensorFlow."""
-
-
-def effect_of(use: Use) -> Effect | None:
-    """What this use of a layer does; None if no rule covers its kind."""
-    rule = rule_of(use.layer.kind)
-    if use.layer.is_own or rule is None:
-        return None
-    return _wrapper(use) if use.layer.kind in _WRAPPERS else rule(use)
-
-
-def rule_of(kind: str) -> Rule | None:
-    """The rule of a kind of layer; None if there is none."""
-    if kind in _RULES:
-        return _RULES[kind]
-    return next((rule for pattern, rule in _FAMILIES if pattern.fullmatch(kind)), None)
-
-
-def assumed(use: Use) -> Effect:
-    """What is taken for a layer that no rule covers.
-
-    Kept are inputs, outputs and one more, and what each of its matrices gives.
-    """
-    positions = use.y_positions * use.item
-    inner = sum(positions * shape[-1] for shape in use.variable_shapes if len(shape) > 1)
-    effect = Effect(
-        keeps_inputs=tuple(range(len(use.inputs))),
-        keeps_outputs=True,
-        extra_bytes=use.y + inner,
-        forward_bytes=use.y,
-        backward_bytes=use.x + use.y,
-    )
-    return step_by_step(use, effect) if use.layer.kind == "TimeDistributed" else effect
 
 
 def activated(effect: Effect, use: Use, name: str) -> Effect:
@@ -351,9 +262,110 @@ def _depthwise(use: Use) -> Effect:
     return activated(effect, use, use.text("activation"))
 
 
+def separable(use: Use) -> Effect:
+    """Depthwise, then pointwise: the tensor in between is kept too."""
+    channels = use.length(-1) * int(use.number("depth_multiplier", 1) or 1)
+    between = use.y_positions * channels * use.item
+    name = use.text("activation")
+    # In one dimension, the picture of one row that it works on.
+    copies = use.x if use.backend == "tensorflow" and "1D" in use.layer.kind else 0
+    keeps_result = name in ("relu", "sigmoid", "tanh", "relu6", "elu", "softmax", "selu")
+    several = 0 if keeps_result or name in ("", "linear") else 1
+    return Effect(
+        keeps_inputs=(0,),
+        keeps_outputs=keeps_result,
+        extra_bytes=between + several * use.y + copies,
+        # TensorFlow's gradient of the depthwise part works on a copy.
+        backward_bytes=between * (2 if use.backend == "tensorflow" else 1),
+    )
+
+
 def _embedding(use: Use) -> Effect:
     """Rows are looked up again; the gradient has a row for each."""
     return Effect(backward_bytes=use.y)
+
+
+_STATES_PER_STEP: Final = {
+    ("LSTM", "tensorflow"): 8.0,
+    ("LSTM", "xla"): 11.0,
+    ("LSTM", "torch"): 13.0,
+    ("GRU", "tensorflow"): 6.5,
+    ("GRU", "xla"): 9.6,
+    ("GRU", "torch"): 11.0,
+    ("SimpleRNN", "tensorflow"): 1.0,
+    ("SimpleRNN", "xla"): 3.0,
+    ("SimpleRNN", "torch"): 3.0,
+}
+"""Values that are kept for each step and unit; source: measured on Keras 3.15, TensorFlow's with
+tensors that its allocator on a CPU counts."""
+
+_UNKNOWN_CELL: Final = 13.0
+
+
+def recurrent(use: Use) -> Effect:
+    """LSTM, GRU and kin: linear in the length of the sequence."""
+    kind = use.text("wraps") if use.layer.kind in ("RNN", "Bidirectional") else use.layer.kind
+    kind = kind.removesuffix("Cell")
+    values = _STATES_PER_STEP.get((kind, use.backend), _UNKNOWN_CELL)
+    units = use.number("units") or use.length(-1, use.outputs[0])
+    sides = 2 if use.layer.kind == "Bidirectional" else 1
+    steps = use.length(1)
+    states_bytes = int(values * units * steps * use.batch * use.item) * sides
+    # The sequence is turned so that time comes first, and its gradient turned back.
+    weights = sum(math.prod(shape) for shape in use.variable_shapes) * use.item
+    waiting = min(steps, TURNS_AHEAD) * weights
+    surely = int(_PILED_UP * waiting) if use.backend == "tensorflow" else 2 * weights
+    return Effect(
+        keeps_inputs=(0,),
+        extra_bytes=states_bytes + use.x,
+        forward_bytes=use.x,
+        backward_bytes=states_bytes // 8 + use.x + surely,
+        doubtful_bytes=max(0, waiting - surely) if use.backend != "torch" else 0,
+    )
+
+
+def recurrent_convolution(use: Use) -> Effect:
+    """ConvLSTM: as LSTM, at each place of a picture; most of it works in place."""
+    steps = use.length(1)
+    one = use.y if use.layer.settings.get("return_sequences") else use.y * steps
+    return Effect(
+        keeps_inputs=(0,), extra_bytes=8 * one, backward_bytes=2 * one, doubtful_bytes=6 * one
+    )
+
+
+def attention(use: Use) -> Effect:
+    """Dot-product or additive attention without heads: scores of queries by keys."""
+    queries, keys = use.length(1), use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
+    scores = use.batch * queries * keys * use.item
+    if use.layer.kind == "AdditiveAttention":
+        scores *= 1 + use.length(-1)
+    return Effect(
+        keeps_inputs=tuple(range(min(len(use.inputs), 3))),
+        extra_bytes=scores * (2 if use.number("dropout") else 1),
+        forward_bytes=2 * scores,
+        backward_bytes=2 * scores,
+    )
+
+
+def multi_head_attention(use: Use) -> Effect:
+    """Queries, keys and values, scores of each head, and what they give: quadratic in length."""
+    heads = int(use.number("num_heads") or use.number("num_query_heads") or 1)
+    width = int(use.number("key_dim") or use.number("head_dim") or 1)
+    value_width = int(use.number("value_dim") or width)
+    queries = use.length(1)
+    keys = use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
+    one = use.batch * heads * use.item
+    projected = one * (queries * width + keys * width + keys * value_width)
+    context = one * queries * value_width
+    scores = one * queries * keys
+    # Before and behind dropout, or what takes its place; its mask.
+    scores_bytes = 2 * scores + (scores // use.item if use.number("dropout") else 0)
+    return Effect(
+        keeps_inputs=tuple(range(min(len(use.inputs), 3))),
+        extra_bytes=projected + context + scores_bytes,
+        forward_bytes=2 * scores,
+        backward_bytes=2 * scores + projected,
+    )
 
 
 def _batch_normalization(use: Use) -> Effect:
@@ -449,6 +461,14 @@ def _chosen_of(use: Use) -> Effect:
     return Effect(keeps_inputs=tuple(range(len(use.inputs))), backward_bytes=use.y)
 
 
+def _matrix_product(use: Use) -> Effect:
+    return Effect(keeps_inputs=tuple(range(len(use.inputs))))
+
+
+def _parametric_relu(use: Use) -> Effect:
+    return Effect(keeps_inputs=(0,), extra_bytes=use.y, backward_bytes=use.y)
+
+
 def _moved(use: Use) -> Effect:
     """Values are only put elsewhere."""
     del use
@@ -467,30 +487,6 @@ def _scaled(use: Use) -> Effect:
 
 def _up_sampling(use: Use) -> Effect:
     return Effect(forward_bytes=use.y if use.backend == "tensorflow" else 0)
-
-
-def _matrix_product(use: Use) -> Effect:
-    return Effect(keeps_inputs=tuple(range(len(use.inputs))))
-
-
-def _parametric_relu(use: Use) -> Effect:
-    return Effect(keeps_inputs=(0,), extra_bytes=use.y, backward_bytes=use.y)
-
-
-def _wrapper(use: Use) -> Effect | None:
-    """TimeDistributed and kin: the wrapped layer's rule, with the whole as its X and Y."""
-    inner = None if use.text("wraps") in _WRAPPERS else rule_of(use.text("wraps"))
-    effect = None if inner is None else inner(use)
-    if effect is None:
-        return None
-    if use.layer.kind == "TimeDistributed":
-        return step_by_step(use, effect)
-    copies = 2 * use.x if use.layer.kind == "Bidirectional" else 0
-    return replace(
-        effect,
-        forward_bytes=effect.forward_bytes + copies,
-        backward_bytes=effect.backward_bytes + copies,
-    )
 
 
 _WRAPPERS: Final = frozenset({"TimeDistributed", "Bidirectional", "SpectralNormalization"})
@@ -520,7 +516,7 @@ _RULES: Final[dict[str, Rule]] = {
         ("MultiHeadAttention", "GroupQueryAttention", "GroupedQueryAttention"),
         multi_head_attention,
     ),
-    **dict.fromkeys(("TimeDistributed", "Bidirectional", "SpectralNormalization"), _wrapper),
+    **dict.fromkeys(_WRAPPERS, _wrapper),
     "BatchNormalization": _batch_normalization,
     **dict.fromkeys(
         ("LayerNormalization", "RMSNormalization"), _layer_normalization

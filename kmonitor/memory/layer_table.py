@@ -1,4 +1,4 @@
-"""The rows of a memory map: what each layer holds, each shared variable at one place only."""
+"""Rows of a memory map: memory of each layer, where a shared variable counts once."""
 
 import math
 from collections.abc import Sequence
@@ -132,7 +132,7 @@ class _Table:
         )
 
     def rest(self) -> list[LayerMemory]:
-        """What belongs to no layer, if there is anything."""
+        """A row for variables that belong to no layer, if there are any."""
         left = [index for index in range(len(self._layout.variables)) if index not in self._owner]
         if not left:
             return []

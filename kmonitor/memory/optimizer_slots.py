@@ -1,11 +1,11 @@
-"""What an optimizer keeps for each variable that it trains."""
+"""Slots: memory that an optimizer keeps for each variable that it trains."""
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.memory.tensor_sizes import item_bytes
+from kmonitor.memory.tensor_sizes import item_bytes, variable_bytes
 from kmonitor_agent.wire.messages.model_layout import ConfigValue, OptimizerLayout, VariableLayout
 
 _PLAIN: Final = {
@@ -38,7 +38,7 @@ OPTIMIZERS: Final = tuple(_PLAIN)
 
 @dataclass(frozen=True, slots=True)
 class Slots:
-    """What an optimizer keeps.
+    """Memory that an optimizer keeps.
 
     Attributes:
         by_variable: Bytes for each variable, in their order; 0 for one that is not trained.
@@ -59,7 +59,7 @@ class Slots:
 
 
 def slots_of(optimizer: OptimizerLayout | None, variables: Sequence[VariableLayout]) -> Slots:
-    """What an optimizer keeps, by its rule; nothing without one.
+    """Slots of an optimizer, by its rule; none without an optimizer.
 
     Args:
         optimizer: Its name and settings count, not what it has made already.
@@ -71,7 +71,7 @@ def slots_of(optimizer: OptimizerLayout | None, variables: Sequence[VariableLayo
     plain = _PLAIN.get(kind)
     names = (_PLAIN["adam"] if plain is None else plain) + _chosen(kind, optimizer.settings)
     each = tuple(
-        sum(_size(variable, name) for name in names) + _factors(variable, kind)
+        len(names) * variable_bytes(variable) + _factors(variable, kind)
         if variable.is_trainable
         else 0
         for variable in variables
@@ -90,7 +90,7 @@ def real_slot_bytes(optimizer: OptimizerLayout) -> int | None:
 def early_copies(optimizer: OptimizerLayout | None) -> int:
     """Tensors shaped as each variable that TensorFlow makes before there is a gradient.
 
-    What waits for nothing it runs first: they are there beside all feature maps.
+    TensorFlow runs first what waits for nothing: they are there beside all feature maps.
     """
     if optimizer is None:
         return 0
@@ -114,11 +114,6 @@ def _chosen(kind: str, settings: dict[str, ConfigValue]) -> tuple[str, ...]:
     if settings.get("gradient_accumulation_steps"):
         added.append("gradient_accumulator")
     return tuple(added)
-
-
-def _size(variable: VariableLayout, name: str) -> int:
-    del name  # each is shaped as the variable
-    return math.prod(variable.shape) * item_bytes(variable.dtype)
 
 
 def _factors(variable: VariableLayout, kind: str) -> int:

@@ -1,4 +1,4 @@
-"""How many bytes a value takes, and what a precision policy makes of a model's dtypes."""
+"""Sizes of tensors and variables; other precision policies, and open lengths filled in."""
 
 import math
 from typing import Final
@@ -38,11 +38,11 @@ POLICIES: Final = {
     "mixed_float16": ("float16", "float32"),
     "mixed_bfloat16": ("bfloat16", "float32"),
 }
-"""Policy to the dtypes that it computes and stores in."""
+"""Policy to its dtypes of computing and of storing."""
 
 
 class OpenShape(Exception):
-    """A tensor has an axis besides the batch whose length only data would tell.
+    """A tensor has an axis besides the batch whose length only data decide.
 
     Attributes:
         shape: Of the tensor; None for what is open.
@@ -64,12 +64,12 @@ def variable_bytes(variable: VariableLayout) -> int:
 
 
 def tensor_elements(tensor: TensorLayout, batch: int) -> int:
-    """How many values a tensor has.
+    """Number of values of a tensor.
 
     Raises:
         OpenShape: An axis besides the first has no length.
     """
-    if any(length is None for length in tensor.shape[1:]):
+    if _is_open(tensor):
         raise OpenShape(tensor.shape)
     return math.prod(batch if length is None else length for length in tensor.shape)
 
@@ -102,9 +102,6 @@ def _is_float(dtype: str) -> bool:
     return dtype.startswith(("float", "bfloat"))
 
 
-# open_lengths: Models whose lengths only their data decide, and the same with one length said.
-
-
 _CHANGES: Final = (
     "Conv", "Pooling", "UpSampling", "Cropping", "ZeroPadding", "Flatten", "Reshape", "GetItem",
 )  # fmt: skip
@@ -112,7 +109,7 @@ _CHANGES: Final = (
 
 
 def is_open(layout: ModelLayout) -> bool:
-    """Whether a tensor has an axis, besides the batch, whose length only data decide."""
+    """True if a tensor has an axis, besides the batch, whose length only data decide."""
     return any(_is_open(each) for each in layout.tensors)
 
 

@@ -1,4 +1,4 @@
-"""A traced step as the ground of an estimate: what it was traced for, and what it takes."""
+"""A traced step as the basis of an estimate: the training that it was traced for, and its peak."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,12 +7,16 @@ from typing import Final
 import msgspec
 
 from kmonitor.memory.layer_table import LayerMemory
-from kmonitor.memory.simulation import operation_kinds
 from kmonitor.memory.simulation.graph import PreparedGraphCache
-from kmonitor.memory.simulation.operation_kinds import waiting_bytes
+from kmonitor.memory.simulation.operation_kinds import LOOPS, SUMS, TURNS_AHEAD
 from kmonitor.memory.simulation.step_simulation import PLAYS, SimulatedPeak, Simulation
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
-from kmonitor_agent.wire.messages.step_program import StepProgram
+from kmonitor_agent.wire.messages.step_program import (
+    SizeFormula,
+    StepGraph,
+    StepOperation,
+    StepProgram,
+)
 
 _HIGH: Final = 0.30
 _HIGH_WITH_LOOPS: Final = 0.45
@@ -47,17 +51,17 @@ class Traced:
     def is_for(
         self, layout: ModelLayout, optimizer: OptimizerLayout | None, precision: str | None
     ) -> bool:
-        """Whether it is of this very training."""
+        """True if it is of this very training."""
         same = layout is self._layout or layout == self._layout
         return same and self._training == (optimizer, precision)
 
     def peak(self, batch: int, unseen_bytes: int = 0) -> "TracedPeak":
-        """What a step takes of an allocator that does not count tensors below a size."""
+        """Peak of a step, as an allocator reports it that does not count tensors below a size."""
         counted = self._simulation(unseen_bytes).peak(batch)
         whole = counted if not unseen_bytes else self._simulation(0, plays=1).peak(batch)
         left_out = sum(each for each in self.program.variables if each < unseen_bytes)
         has_loops = any(
-            each.kind in operation_kinds.LOOPS
+            each.kind in LOOPS
             for graph in self.program.graphs for each in graph.operations
         )  # fmt: skip
         waiting = waiting_bytes(self.program, batch)
@@ -103,7 +107,7 @@ class TracedPeak:
         return self.counted.peak_bytes + self.left_out_bytes
 
     def low_bytes(self, resident_bytes: int) -> int:
-        """It is hardly less, as that allocator tells it."""
+        """It is hardly less, as that allocator reports it."""
         lowest = self.counted.lowest_bytes + self.left_out_bytes
         needed = min(lowest, resident_bytes + int((lowest - resident_bytes) * (1 - _LOW)))
         return max(0, needed - self.left_out_bytes)
@@ -118,15 +122,45 @@ class TracedPeak:
 
 
 def _raised(peak_bytes: int, resident_bytes: int, more: float) -> int:
-    """A peak whose transient part may be so much higher."""
+    """A peak whose transient part may be higher by a factor."""
     transient = max(0, peak_bytes - resident_bytes)
     return peak_bytes + int(transient * more + resident_bytes * _SLACK)
+
+
+def waiting_bytes(program: StepProgram, batch: int) -> int:
+    """Terms of all turns that may run at one time, bytes, of the loop that has most.
+
+    0: no loop adds up anything.
+    """
+    found = [0]
+    for graph in program.graphs:
+        for each in graph.operations:
+            if each.kind in LOOPS:
+                turns = TURNS_AHEAD if each.trips is None else min(each.trips, TURNS_AHEAD)
+                body = program.graphs[each.bodies[1]]
+                found.append(turns * _terms_bytes(body, program.extents, batch))
+    return max(found)
+
+
+def _terms_bytes(body: StepGraph, extents: Sequence[SizeFormula], batch: int) -> int:
+    """Bytes that one turn adds to its input."""
+    total = 0
+    for carried, (index, output) in zip(body.arguments, body.results, strict=False):
+        operation = body.operations[index]
+        if operation.kind in SUMS and _reads(operation, carried):
+            extent = operation.sizes[output] if output < len(operation.sizes) else -1
+            total += extents[extent].at(batch) if extent >= 0 else 0
+    return total
+
+
+def _reads(operation: StepOperation, carried: int) -> bool:
+    return any(index == carried for index, _ in operation.inputs)
 
 
 def rows_with_activations(
     rows: Sequence[LayerMemory], bytes_by_name: Mapping[str, int]
 ) -> tuple[LayerMemory, ...]:
-    """Rows with what the simulation found to be kept; parts of a layer count to the layer.
+    """Rows with the activations that the simulation found; parts of a layer count to the layer.
 
     Args:
         rows: Of the estimate by rules.

@@ -1,8 +1,12 @@
-"""What another batch size would take, and the largest that fits."""
+"""Other batch sizes and other changes of a training: the peak, the largest fit, what would save.
+
+Each search exists twice: as a function, and as a generator in steps of one estimate each, for
+callers that have other work meanwhile.
+"""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, TypeVar
 
 import msgspec
 
@@ -11,7 +15,7 @@ from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor_agent.wire.messages.model_layout import ConfigValue, ModelLayout, OptimizerLayout
 
 LARGEST_BATCH: Final = 2**20
-"""Beyond it nobody asks."""
+"""No larger batch is tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +26,7 @@ class BatchPeak:
         batch: Examples a step.
         peak_bytes: The estimate.
         low_bytes: It is hardly less.
-        high_bytes: It is hardly more; None where that cannot be told.
+        high_bytes: It is hardly more; None where that is unknown.
     """
 
     batch: int
@@ -76,26 +80,13 @@ def largest_batches(
         limit_bytes: What the framework's allocator may take.
         measured: Of this training, to correct the estimate by.
     """
-    search = searching_batches(layout, plan, limit_bytes, measured)
-    while True:
-        try:
-            next(search)
-        except StopIteration as ended:
-            found: BatchFit = ended.value
-            return found
+    return _completed(searching_batches(layout, plan, limit_bytes, measured))
 
 
 def searching_batches(
     layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[PeakMeasurement] = ()
 ) -> Generator[None, None, BatchFit]:
-    """The same in steps of one estimate each, for who has other things to do meanwhile.
-
-    Args:
-        layout: As there, also for all that follow.
-        plan: As there.
-        limit_bytes: As there.
-        measured: As there.
-    """
+    """`largest_batches` in steps of one estimate each."""
     known: dict[int, MemoryMap] = {}
     estimate_batch = estimate_by_batch(layout, plan, measured)
 
@@ -117,6 +108,18 @@ def searching_batches(
     return BatchFit(certain, likely)
 
 
+_Result = TypeVar("_Result")
+
+
+def _completed(work: Generator[None, None, _Result]) -> _Result:
+    while True:
+        try:
+            next(work)
+        except StopIteration as ended:
+            result: _Result = ended.value
+            return result
+
+
 def _largest(
     fits: Callable[[int], Generator[None, None, bool]],
 ) -> Generator[None, None, int | None]:
@@ -131,9 +134,6 @@ def _largest(
     return below
 
 
-# advice: What would lower the peak: the same estimate again with one thing changed.
-
-
 _LEAST_SAVED: Final = 2**20
 """Less than this is no advice, bytes."""
 
@@ -143,7 +143,7 @@ class PeakReduction(msgspec.Struct, frozen=True):
 
     Attributes:
         change: What to do: "batch", "precision", "optimizer", "input" or "accumulation".
-        words: In words, with what it means for the training's result.
+        words: As text, with what it means for the training's result.
         saved_bytes: Of the peak.
         peak_bytes: What the peak would be.
     """
@@ -166,13 +166,7 @@ def advise(
         plan: How it is trained.
         smaller_inputs: The same model described with smaller inputs, by words for them.
     """
-    work = advising(layout, plan, smaller_inputs)
-    while True:
-        try:
-            next(work)
-        except StopIteration as ended:
-            found: tuple[PeakReduction, ...] = ended.value
-            return found
+    return _completed(advising(layout, plan, smaller_inputs))
 
 
 def advising(
@@ -180,13 +174,7 @@ def advising(
     plan: Plan,
     smaller_inputs: Mapping[str, ModelLayout] | None = None,
 ) -> Generator[None, None, tuple[PeakReduction, ...]]:
-    """The same in steps of one estimate each, for who has other things to do meanwhile.
-
-    Args:
-        layout: As there, also for all that follow.
-        plan: As there.
-        smaller_inputs: As there.
-    """
+    """`advise` in steps of one estimate each."""
     current_peak = estimate(layout, plan).peak_bytes
     found: list[PeakReduction] = []
     for change in _changes(layout, plan, smaller_inputs or {}):

@@ -1,29 +1,22 @@
 # pyright: basic
-"""The process that makes a model and describes it: the user's code may do anything in it."""
+"""Child process that builds a model and describes its layout, also with scaled inputs."""
 
-import os
-import re
-import sys
-import traceback
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
-from kmonitor_agent.describing.model_source import ModelOrigin, NoModel, construct_model
-from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
+from kmonitor_agent.describing.child import answer_request
+from kmonitor_agent.describing.model_source import ModelOrigin, construct_model
+from kmonitor_agent.frameworks.layout_reader import read_layout
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
-_ERROR_TEXT_LIMIT: int = 400
-_CAUSE: str = "Exception encountered: "
-_DUMP = re.compile(r"(Full object config: |config=|Received: config=)[{\[].*")
-"""Where Keras prints a whole configuration in an error. Source: Keras 3.15's own words."""
 _USUAL_SIDE: int = 224
 _USUAL_LENGTH: int = 128
 
 
 class LayoutRequest(msgspec.Struct, frozen=True):
-    """What is to be described.
+    """Request for descriptions of a model.
 
     Attributes:
         source: Of the model.
@@ -32,7 +25,7 @@ class LayoutRequest(msgspec.Struct, frozen=True):
         sequence: Length for every open axis; 0: they stay open.
         scales: Of inputs, for further descriptions: each a factor of every length that is no
             number of features.
-        sys_path: Of who asks.
+        sys_path: The requesting process's.
     """
 
     source: ModelOrigin
@@ -43,10 +36,10 @@ class LayoutRequest(msgspec.Struct, frozen=True):
 
 
 class LayoutReply(msgspec.Struct, frozen=True):
-    """The answer.
+    """Descriptions of a model.
 
     Attributes:
-        layouts: One for each shape that was asked.
+        layouts: One for each requested shape.
         scaled: One for each scale that the model takes, with that scale.
         error: What is wrong, in words; empty if nothing is.
     """
@@ -58,42 +51,19 @@ class LayoutReply(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Read `LayoutRequest` from standard input, write `LayoutReply` to standard output."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what the user's code prints is no answer
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=LayoutRequest)
-    reply = _layout_reply(request)
-    with os.fdopen(answers, "wb") as file:
-        file.write(msgspec.json.encode(reply))
+    answer_request(LayoutRequest, _layout_reply, lambda error: LayoutReply(error=error))
 
 
 def _layout_reply(request: LayoutRequest) -> LayoutReply:
-    try:
-        model = construct_model(request.source)
-        _build_optimizer(model)
-        shapes = [model_shapes(model, each, request.sequence) for each in request.shapes]
-        layouts = [read_layout(model, each) for each in shapes]
-        return LayoutReply(layouts, list(_scaled(model, request.scales)))
-    except (NoModel, WrongShape) as exc:
-        return LayoutReply(error=exc.why)
-    except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
-        return LayoutReply(error=user_code_error_text(exc))
-    except SystemExit:
-        return LayoutReply(error="the code ended its process before there was a model")
+    model = construct_model(request.source)
+    build_optimizer(model)
+    shapes = [model_shapes(model, each, request.sequence) for each in request.shapes]
+    layouts = [read_layout(model, each) for each in shapes]
+    return LayoutReply(layouts, list(_scaled(model, request.scales)))
 
 
-def user_code_error_text(exc: BaseException) -> str:
-    """What was raised, in a line, with the place in the user's own code if it was there.
-
-    Keras' wrapping words and the configurations that it prints are left out.
-    """
-    text = str(exc).rpartition(_CAUSE)[2]
-    lines = [_DUMP.sub("", each).strip() for each in text.splitlines()]
-    message = " ".join(each for each in lines if each)
-    summary = f"{_in_users_code(exc)}{type(exc).__name__}: {message}"
-    return summary if len(summary) <= _ERROR_TEXT_LIMIT else f"{summary[:_ERROR_TEXT_LIMIT]}\u2026"
-
-
-def _build_optimizer(model: Any) -> None:
+def build_optimizer(model: Any) -> None:
+    """Create the optimizer's slots, which Keras does not before the first step."""
     optimizer = getattr(model, "optimizer", None)
     if optimizer is not None and not getattr(optimizer, "built", True):
         optimizer.build(model.trainable_variables)
@@ -153,14 +123,3 @@ def scaled_shape(
     usual = _USUAL_SIDE if is_image else _USUAL_LENGTH
     scaled = [max(1, round(scale * (usual if each is None else each))) for each in lengths]
     return (*scaled, *(each for each in shape[len(lengths) :] if each is not None))
-
-
-def _in_users_code(exc: BaseException) -> str:
-    frames = traceback.extract_tb(exc.__traceback__)
-    own = [each for each in frames if "site-packages" not in each.filename]
-    own = [each for each in own if "kmonitor_agent" not in each.filename]
-    return f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
-
-
-if __name__ == "__main__":
-    main()

@@ -1,9 +1,8 @@
 # pyright: basic
-"""The process that loads a model in one way and says what that took."""
+"""Child process that loads a model in one way and measures its memory and time."""
 
 import ctypes
 import gc
-import os
 import sys
 import time
 import zipfile
@@ -13,10 +12,9 @@ from typing import Any
 import msgspec
 import psutil
 
-from kmonitor_agent.describing.layout_child import user_code_error_text
+from kmonitor_agent.describing.child import answer_request
 from kmonitor_agent.describing.model_source import (
     ModelOrigin,
-    NoModel,
     construct_model,
     load_custom_classes,
 )
@@ -26,7 +24,7 @@ _KIB = 1024
 
 
 class LoadRequest(msgspec.Struct, frozen=True):
-    """What is to be loaded, and how.
+    """Request to load a model in one way.
 
     Attributes:
         file: The model's.
@@ -41,7 +39,7 @@ class LoadRequest(msgspec.Struct, frozen=True):
 
 
 class LoadReply(msgspec.Struct, frozen=True):
-    """What it took.
+    """Memory and time of a load.
 
     Attributes:
         peak_bytes: Highest resident set above the one before; with a framework imported.
@@ -62,17 +60,7 @@ class LoadReply(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Read `LoadRequest` from standard input, write `LoadReply` to standard output."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what the user's classes print is no answer
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=LoadRequest)
-    try:
-        reply = _measured(request)
-    except NoModel as exc:
-        reply = LoadReply(error=exc.why)
-    except Exception as exc:  # noqa: BLE001 - Keras and the user's code may raise anything
-        reply = LoadReply(error=user_code_error_text(exc))
-    with os.fdopen(answers, "wb") as file:
-        file.write(msgspec.json.encode(reply))
+    answer_request(LoadRequest, _measured, lambda error: LoadReply(error=error))
 
 
 def _measured(request: LoadRequest) -> LoadReply:
@@ -168,7 +156,3 @@ def _steps_in(h5py: Any, file: Any) -> int | None:
             if "iteration" in group:
                 return int(group["iteration"][()])
     return None
-
-
-if __name__ == "__main__":
-    main()

@@ -1,5 +1,5 @@
 # pyright: basic
-"""A Keras model from a checked configuration, or from a function of the user's script."""
+"""Keras model built from a checked configuration or from the user's script, with its classes."""
 
 import importlib
 import importlib.util
@@ -15,10 +15,86 @@ import msgspec
 from kmonitor_agent.frameworks.layout_reader import ModelNotBuilt, check_is_built
 from kmonitor_agent.frameworks.model_building import model_from_legacy_config
 
-# Own classes.
+
+class ModelOrigin(msgspec.Struct, frozen=True):
+    """Where a model comes from: a configuration or a script.
+
+    Attributes:
+        config: The model's, as JSON, whose classes were checked; empty for a script.
+        compile_config: What it was compiled with, as JSON; empty if it was not.
+        script: Path of a Python file.
+        function: Its function that returns a model.
+        module: A Python file with custom classes, which is run first; empty without.
+        is_trusted: Whether code in the configuration may run.
+    """
+
+    config: str = ""
+    compile_config: str = ""
+    script: str = ""
+    function: str = ""
+    module: str = ""
+    is_trusted: bool = False
+
+
+class NoModel(Exception):
+    """There is no model to describe.
+
+    Attributes:
+        why: What is wrong, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def construct_model(origin: ModelOrigin) -> Any:
+    """The model, with its optimizer if it has one; weights are those of a new model.
+
+    Raises:
+        NoModel: The script has no such function, or it returns something else.
+        Exception: Whatever Keras or the user's code raises.
+    """
+    load_custom_classes(origin)
+    return _from_script(origin) if origin.script else _from_config(origin)
+
+
+_MOST_NAMED = 5
+
+
+def load_custom_classes(origin: ModelOrigin) -> None:
+    """Run the Python file with custom classes, if there is one, for Keras to find them.
+
+    Raises:
+        NoModel: The file is no Python file, or lacks what the configuration names.
+        Exception: Whatever the user's code raises.
+    """
+    if not origin.module:
+        return
+    missing = _register_classes(_run_module(origin.module), origin.config, origin.compile_config)
+    if missing and not origin.is_trusted:
+        raise NoModel(f"{origin.module} does not define {', '.join(missing[:_MOST_NAMED])}")
+
+
+def _run_module(path: str) -> ModuleType:
+    """Run a Python file as a module of its name; its folder can be imported from, as with Python.
+
+    Raises:
+        NoModel: It is no Python file.
+    """
+    file = Path(path)
+    sys.path.insert(0, str(file.parent))
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    if spec is None or spec.loader is None:
+        raise NoModel(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[file.stem] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 _KERAS_PACKAGES = frozenset({"keras", "keras_hub", "keras_nlp", "keras_cv", "builtins"})
+
 _STRINGS_OF = (
     "activations", "constraints", "initializers", "layers", "losses", "metrics", "optimizers",
     "regularizers",
@@ -26,7 +102,7 @@ _STRINGS_OF = (
 """Parts of Keras whose members a configuration may name by a bare text."""
 
 
-def register_classes(module: ModuleType, *configs: str) -> list[str]:
+def _register_classes(module: ModuleType, *configs: str) -> list[str]:
     """Let Keras find what a module defines, whatever module and package a file says it is from.
 
     What was registered by a decorator is found as ever.
@@ -93,85 +169,8 @@ def _named(configs: list[Any]) -> Iterator[str]:
     yield from names
 
 
-_MOST_NAMED = 5
-
-
-class ModelOrigin(msgspec.Struct, frozen=True):
-    """Where a model comes from: a configuration or a script.
-
-    Attributes:
-        config: The model's, as JSON, whose classes were checked; empty for a script.
-        compile_config: What it was compiled with, as JSON; empty if it was not.
-        script: Path of a Python file.
-        function: Its function that returns a model.
-        module: A Python file with custom classes, which is run first; empty without.
-        is_trusted: Whether code in the configuration may run.
-    """
-
-    config: str = ""
-    compile_config: str = ""
-    script: str = ""
-    function: str = ""
-    module: str = ""
-    is_trusted: bool = False
-
-
-class NoModel(Exception):
-    """There is no model to describe.
-
-    Attributes:
-        why: What is wrong, for the user.
-    """
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-def construct_model(origin: ModelOrigin) -> Any:
-    """The model, with its optimizer if it has one; weights are those of a new model.
-
-    Raises:
-        NoModel: The script has no such function, or it returns something else.
-        Exception: Whatever Keras or the user's code raises.
-    """
-    load_custom_classes(origin)
-    return _from_script(origin) if origin.script else _from_config(origin)
-
-
-def load_custom_classes(origin: ModelOrigin) -> None:
-    """Run the Python file with custom classes, if there is one, for Keras to find them.
-
-    Raises:
-        NoModel: The file is no Python file, or lacks what the configuration names.
-        Exception: Whatever the user's code raises.
-    """
-    if not origin.module:
-        return
-    missing = register_classes(run_module(origin.module), origin.config, origin.compile_config)
-    if missing and not origin.is_trusted:
-        raise NoModel(f"{origin.module} does not define {', '.join(missing[:_MOST_NAMED])}")
-
-
-def run_module(path: str) -> ModuleType:
-    """Run a Python file as a module of its name; its folder can be imported from, as with Python.
-
-    Raises:
-        NoModel: It is no Python file.
-    """
-    file = Path(path)
-    sys.path.insert(0, str(file.parent))
-    spec = importlib.util.spec_from_file_location(file.stem, file)
-    if spec is None or spec.loader is None:
-        raise NoModel(f"{path} is no Python file")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[file.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
 def _from_script(origin: ModelOrigin) -> Any:
-    value = getattr(run_module(origin.script), origin.function, None)
+    value = getattr(_run_module(origin.script), origin.function, None)
     if value is None:
         raise NoModel(f"{origin.script} has no {origin.function}")
     model = value() if _is_function(value) else value

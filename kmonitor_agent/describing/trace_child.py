@@ -1,15 +1,14 @@
 # pyright: basic
-"""The process that makes a model, describes it and traces its training step."""
+"""Child process that builds a model, describes its layout and traces its training step."""
 
-import os
-import sys
 from typing import Any
 
 import msgspec
 
-from kmonitor_agent.describing.layout_child import model_shapes, user_code_error_text
-from kmonitor_agent.describing.model_source import ModelOrigin, NoModel, construct_model
-from kmonitor_agent.frameworks.layout_reader import WrongShape, read_layout
+from kmonitor_agent.describing.child import answer_request, user_code_error_text
+from kmonitor_agent.describing.layout_child import build_optimizer, model_shapes
+from kmonitor_agent.describing.model_source import ModelOrigin, construct_model
+from kmonitor_agent.frameworks.layout_reader import read_layout
 from kmonitor_agent.frameworks.tensorflow.step_program import (
     CannotTrace,
     set_optimizer,
@@ -20,7 +19,7 @@ from kmonitor_agent.wire.messages.step_program import StepProgram
 
 
 class TraceRequest(msgspec.Struct, frozen=True):
-    """What is to be described and traced.
+    """Request for a description and a trace of a model.
 
     Attributes:
         source: Of the model.
@@ -38,11 +37,11 @@ class TraceRequest(msgspec.Struct, frozen=True):
 
 
 class TraceReply(msgspec.Struct, frozen=True):
-    """The answer.
+    """Description and trace of a model.
 
     Attributes:
         layout: Of the model as it is; None where there is none.
-        program: Of its step as it is asked for; None where it cannot be traced.
+        program: Of its step as requested; None where it cannot be traced.
         untraced: Why not, in words.
         error: What is wrong with the model, in words; empty if nothing is.
     """
@@ -55,19 +54,7 @@ class TraceReply(msgspec.Struct, frozen=True):
 
 def main() -> None:
     """Read `TraceRequest` from standard input, write `TraceReply` to standard output."""
-    answers = os.dup(1)
-    os.dup2(2, 1)  # what the user's code prints is no answer
-    request = msgspec.json.decode(sys.stdin.buffer.read(), type=TraceRequest)
-    try:
-        reply = _trace_reply(request)
-    except (NoModel, WrongShape) as exc:
-        reply = TraceReply(error=exc.why)
-    except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
-        reply = TraceReply(error=user_code_error_text(exc))
-    except SystemExit:
-        reply = TraceReply(error="the code ended its process before there was a model")
-    with os.fdopen(answers, "wb") as file:
-        file.write(msgspec.json.encode(reply))
+    answer_request(TraceRequest, _trace_reply, lambda error: TraceReply(error=error))
 
 
 def _trace_reply(request: TraceRequest) -> TraceReply:
@@ -76,9 +63,7 @@ def _trace_reply(request: TraceRequest) -> TraceReply:
 
         keras.config.set_dtype_policy(request.precision)
     model = construct_model(request.source)
-    optimizer = getattr(model, "optimizer", None)
-    if optimizer is not None and not getattr(optimizer, "built", True):
-        optimizer.build(model.trainable_variables)
+    build_optimizer(model)
     shapes = model_shapes(model, request.shape, request.sequence)
     layout = read_layout(model, shapes)
     try:
@@ -97,7 +82,3 @@ def _traced(
     if request.optimizer is not None:
         set_optimizer(model, request.optimizer)
     return trace_training_step(model, shapes)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,16 +1,20 @@
-"""What the agent needs from a framework; each backend implements it in a module of its own."""
+"""Protocols of a framework, with their values; each backend implements them in its own folder.
+
+`Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
+implement optional protocols too; the agent checks for those with `isinstance`. The texts at the
+end are for versions that lack a name which kmonitor reads.
+"""
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, Self, runtime_checkable
 
 from kmonitor_agent.wire.messages.events import FunctionTraces, LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
 
 KerasModel = Any
 """A Keras model; typed loosely since no framework is imported at module level."""
-
 
 EmptyArrayFactory = Callable[[tuple[int, ...], Any], Any]
 """Makes a numpy array of this shape and dtype to be filled."""
@@ -23,16 +27,16 @@ class FitFacts:
     Attributes:
         model: Model name.
         batch_size: None when the data decide it.
-        sequence_length: Of the data, along axes that the model leaves open; None where it leaves
-            none open, or lengths differ or are not known.
+        sequence_length: Length of the data along axes that the model leaves open; None where it
+            leaves none open, or lengths differ or are not known.
         steps_per_execution: Steps of one call of the step function.
         optimizer: Class name, or empty.
         learning_rate: Now; None if it cannot be read.
         jit_compile: None if unknown.
-        run_eagerly: Whether steps run without a graph.
+        run_eagerly: True if steps run without a graph.
         dtype_policy: Name of the model's policy.
         loss: As text.
-        is_built: Whether layers and optimizer slots exist already; else the first step makes them.
+        is_built: True if layers and optimizer slots exist already; else the first step makes them.
     """
 
     model: str
@@ -50,7 +54,7 @@ class FitFacts:
 
 @dataclass(frozen=True, slots=True)
 class ModelDescription:
-    """What a model is made of; shared weights counted once.
+    """Layers, weights and optimizer slots of a model; shared weights counted once.
 
     Attributes:
         name: Model name.
@@ -79,7 +83,7 @@ class GraphCount:
         operations: In all live traces and registered functions; None when absent.
         traces: Live traces.
         functions: Functions registered with the runtime.
-        retained: Registry entries that keep traces of dead models; None if it cannot be told.
+        retained: Registry entries that keep traces of dead models; None if unknown.
         step_entries: Registry entries of Keras step functions, dead or live; None likewise.
         by_function: Largest first, at most 64.
         source: Where the numbers come from; empty when absent.
@@ -104,7 +108,7 @@ class AllocatorReadings:
         device: "GPU:0" or "CPU:0"; empty if there is none.
         in_use: Bytes in use now.
         peak: Highest so far, bytes.
-        limit: What it may take, bytes.
+        limit: Most that it may take, bytes.
     """
 
     device: str
@@ -112,10 +116,16 @@ class AllocatorReadings:
     peak: Reading
     limit: Reading
 
+    @classmethod
+    def missing(cls, device: str, why: str) -> Self:
+        """Nothing can be read, and why."""
+        absent = Reading.missing("bytes", why)
+        return cls(device=device, in_use=absent, peak=absent, limit=absent)
+
 
 @dataclass(frozen=True, slots=True)
 class FrameworkInfo:
-    """What was found of a framework when it was first met.
+    """A framework as it was when it was first used.
 
     Attributes:
         backend: "tensorflow", "jax", "torch".
@@ -145,15 +155,15 @@ class StateVariable:
 
 @dataclass(frozen=True, slots=True)
 class ReleasedTraces:
-    """What a release of retained traces did.
+    """Result of a release of retained traces.
 
     Attributes:
         traces: Traces released.
-        models: Dead models that they belonged to, told apart by the variables that they capture.
-        disused: Those of the traces whose model was compiled anew, or dropped the function: its
+        models: Dead models that they belonged to, distinguished by the variables they capture.
+        disused: Those of the traces whose model was compiled again, or dropped the function: its
             weights live on.
-        held: What stays and who holds it, in words.
-        why: Why nothing could be looked at; empty when it could.
+        held: Traces that stay and their holders, in words.
+        why: Why nothing could be examined; empty when it could.
     """
 
     traces: int = 0
@@ -167,7 +177,7 @@ class StateUnreadable(Exception):
     """A model whose state cannot be saved or restored.
 
     Attributes:
-        why: What is wrong, for the user.
+        why: The reason, for the user.
     """
 
     def __init__(self, why: str) -> None:
@@ -178,7 +188,7 @@ class StateUnreadable(Exception):
 class ReclaimSteps(Protocol):
     """The parts of save, collect and reload that know a framework; on the training thread only.
 
-    These may raise what the framework raises: `kmonitor_agent.reclaim.actions` answers for that.
+    These may raise what the framework raises: `kmonitor_agent.reclaim.actions` handles it.
     """
 
     def state(self, model: KerasModel) -> list[StateVariable]:
@@ -202,7 +212,7 @@ class ReclaimSteps(Protocol):
         ...
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make those step functions anew; they are traced when they are called."""
+        """Make those step functions again; they are traced when they are called."""
         ...
 
     def release_retained(self) -> ReleasedTraces:
@@ -220,10 +230,10 @@ class ReclaimSteps(Protocol):
 
 @runtime_checkable
 class RecreatesVariables(Protocol):
-    """What reclaim steps may also know: to make a model's variables anew, not only assign them."""
+    """Optional for reclaim steps: to make a model's variables again, not only assign them."""
 
     def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
-        """Why variables cannot be made anew safely here, in words; empty when they can.
+        """Why variables cannot be made again safely here, in words; empty when they can.
 
         Called when the model's functions have been dropped and garbage was collected.
         """
@@ -235,21 +245,21 @@ class RecreatesVariables(Protocol):
         state: Sequence[StateVariable],
         values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     ) -> bool:
-        """Let all variables go, then make each anew with its value, in the same Keras objects.
+        """Let all variables go, then make each again with its value, in the same Keras objects.
 
         `values` opens the saved values, one for each variable in order, as numpy arrays; large
         ones in memory that it is given the maker of, or numpy's.
         Whatever it raises, and an interrupt too, comes when every variable has its value again.
 
         Returns:
-            Whether each variable was seen to have the value that was read, every bit.
+            True if each variable was seen to have the value that was read, every bit.
         """
         ...
 
 
 @runtime_checkable
 class HoldsValues(Protocol):
-    """What reclaim steps may also know: to hold a variable's value where it is, without a copy."""
+    """Optional for reclaim steps: to hold a variable's value where it is, without a copy."""
 
     def hold(self, variable: Any) -> Any | None:
         """The value as a numpy array in the variable's own memory, or None if it would be copied.
@@ -261,13 +271,13 @@ class HoldsValues(Protocol):
         ...
 
     def is_held(self, variable: Any, value: Any) -> bool:
-        """Whether the variable still has the memory of a held value, so that it is unchanged."""
+        """True if the variable still has the memory of a held value, so that it is unchanged."""
         ...
 
 
 @runtime_checkable
 class VetoesActions(Protocol):
-    """What reclaim steps may also know: that other processes train the same model."""
+    """Optional for reclaim steps: that other processes train the same model."""
 
     def why_vetoed(self, model: KerasModel, action: str) -> str:
         """Why this process must not "save", "export" or "reload" by itself; else empty."""
@@ -276,20 +286,20 @@ class VetoesActions(Protocol):
 
 @runtime_checkable
 class HasModelParts(Protocol):
-    """What reclaim steps may also know: what a model consists of, and what trains it beside."""
+    """Optional for reclaim steps: the parts of a model, and what trains it beside its own."""
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
         """The model and those in it whose step functions can be dropped with its own."""
         ...
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """What trains this model and is no part of its state, in words."""
+        """Optimizers that train this model and are no part of its state, in words."""
         ...
 
 
 @runtime_checkable
 class ChecksRetracing(Protocol):
-    """What reclaim steps may also know: whether a step that is traced again is the same step."""
+    """Optional for reclaim steps: to check that a step traced again is the same step."""
 
     def trace_again(self, model: KerasModel) -> str:
         """Make and trace step functions beside those that there are; the model keeps the old ones.
@@ -301,18 +311,18 @@ class ChecksRetracing(Protocol):
         ...
 
     def forget_traced(self) -> None:
-        """Let go of all that `trace_again` made and nobody took."""
+        """Let go of all that `trace_again` made and that was not used."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class TraceHolder:
-    """Who keeps more traces than it should need, and cannot be made to let go of them.
+    """A function of the script that keeps more traces than it should need.
 
     Attributes:
         name: Its Python name.
-        traces: How many it holds.
-        why: What its traces differ in: "300 shapes"; "made 40 times"; empty if not told.
+        traces: How many it holds; of one made again and again, all of that name together.
+        why: The differences of its traces: "300 shapes"; "made 40 times"; empty if unknown.
         container: The script's variable or attribute that keeps those that were made; may be
             empty.
     """
@@ -325,7 +335,7 @@ class TraceHolder:
 
 @runtime_checkable
 class HasTraceHolders(Protocol):
-    """What a framework may also know: which functions of the script hold many traces."""
+    """Optional for a framework: the functions of the script that hold many traces."""
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
         """Most traces first, at most eight; costs tens of milliseconds where there are any."""
@@ -335,11 +345,11 @@ class HasTraceHolders(Protocol):
 class Framework(Protocol):
     """One Keras on one backend. Methods run on the training thread unless they say otherwise.
 
-    None of them raises for a missing private name: the answer then says why it is absent.
+    None of them raises for a missing private name: the result then says why it is absent.
     """
 
     def info(self) -> FrameworkInfo:
-        """What is here and what is not; computed once."""
+        """Versions, and what is unavailable; computed once."""
         ...
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
@@ -367,40 +377,8 @@ class Framework(Protocol):
         ...
 
     def reclaim_steps(self) -> ReclaimSteps | None:
-        """What save, collect and reload need; None where `probed().unavailable` says why."""
+        """Steps of save, collect and reload; None where `info().unavailable` says why."""
         ...
-
-
-class CannotBuild(Exception):
-    """A model that cannot be built as it was.
-
-    Attributes:
-        why: The reason and what to do.
-    """
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-@dataclass(frozen=True, slots=True)
-class IteratorStart:
-    """Where the iterator began that serves several epochs of a fit, and what it drew from.
-
-    Attributes:
-        epochs: Epochs that had run before.
-        existed: Whether it was made before the random states were read.
-        random: States of the random generators at that epoch's begin.
-        generators: Those of the data's own.
-    """
-
-    epochs: int
-    existed: bool
-    random: dict[str, Any]
-    generators: list[Any] = field(default_factory=list[Any])
-
-
-# missing_names: How it is said that a version of a framework lacks what kmonitor reads of it.
 
 
 _MODULES: Final = {
@@ -417,17 +395,17 @@ def unavailable_text(framework: str, why: str) -> str:
 
     Args:
         framework: "JAX", "Keras", "PyTorch", "TensorFlow" or "tf_keras".
-        why: What is other with it, with "it" for the framework.
+        why: A clause, with "it" for the framework.
     """
     version = getattr(sys.modules.get(_MODULES[framework]), "__version__", "")
     return f"not available with {f'{framework} {version}'.strip()} because {why}"
 
 
 def missing_name_text(framework: str, name: object) -> str:
-    """Not available since a name is not there.
+    """Not available since a name is missing.
 
     Args:
-        framework: As for `not_available`.
+        framework: As for `unavailable_text`.
         name: The name, or the error that says which.
     """
     return unavailable_text(framework, f"it lacks a name that kmonitor reads ({name})")

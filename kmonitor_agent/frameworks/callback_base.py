@@ -1,4 +1,7 @@
-"""The Keras whose `Callback` ours must also be, found without importing one too early."""
+"""Base classes and marks that Keras and TensorFlow expect of our callbacks and functions.
+
+The Keras in use is found without importing one too early, and no TensorFlow is imported.
+"""
 
 import os
 import sys
@@ -8,11 +11,12 @@ from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
 _NAMES: Final = ("keras", "tf_keras")
+
 _NO_KERAS: Final = (
     "MonitorCallback needs Keras: install keras 3.6 or newer with a backend such as tensorflow."
 )
-_combined_classes: dict[tuple[type, type], type] = {}
 
+_combined_classes: dict[tuple[type, type], type] = {}
 T = TypeVar("T")
 
 
@@ -34,7 +38,7 @@ def with_keras_callback(cls: type[T]) -> type[T]:
 
 
 def overrides_step_end(cls: type) -> bool:
-    """Whether a script's class does something of its own when a step ends."""
+    """True if a script's class does something of its own when a step ends."""
     return any(
         name in base.__dict__
         for base in cls.__mro__
@@ -60,17 +64,12 @@ def _keras_name(environ: Mapping[str, str]) -> str:
     raise ImportError(_NO_KERAS)
 
 
-# autograph: What AutoGraph is told of our functions, with no TensorFlow imported.
-
-
-_Function = TypeVar("_Function")
-
 _MARK = "autograph_info__"
 """Private: what `tf.autograph.experimental.do_not_convert` sets on what it returns. A TensorFlow
 that looks for another mark converts the function, and warns of syntax that it does not know."""
 
 
-def not_converted(function: _Function) -> _Function:
+def not_converted(function: T) -> T:
     """Mark a function that a script may call in its `tf.function`: it runs as it is written.
 
     What it calls runs as it is written too.

@@ -1,5 +1,5 @@
 # pyright: basic
-"""Which framework a model is of, told from its classes; nothing is imported for it."""
+"""Framework of a model and resumer of its fits, by its classes; no Keras is imported for it."""
 
 import sys
 from functools import partial
@@ -16,22 +16,23 @@ from kmonitor_agent.frameworks.base import (
     ReclaimSteps,
 )
 from kmonitor_agent.frameworks.jax.framework import JaxFramework
+from kmonitor_agent.frameworks.keras3.resuming import Keras3FitResumer
 from kmonitor_agent.frameworks.model_facts import (
     read_description,
     read_fit_facts,
     read_learning_rate,
 )
+from kmonitor_agent.frameworks.resuming import FitResumer
 from kmonitor_agent.frameworks.tensorflow.framework import TensorFlowFramework
 from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework
 from kmonitor_agent.frameworks.tf_keras.reclaim import TfKerasReclaim
+from kmonitor_agent.frameworks.tf_keras.resuming import TfKerasFitResumer, is_keras2
 from kmonitor_agent.frameworks.torch.framework import TorchFramework
 from kmonitor_agent.wire.messages.readings import Reading
 
-# Unknown.
-
 
 class UnknownFramework:
-    """A backend whose internals are not read; what any Keras model says of itself still is."""
+    """A backend whose internals are not read; what any Keras model has in public still is."""
 
     def __init__(
         self, why: str, *, backend: str = "", versions: dict[str, str] | None = None
@@ -44,11 +45,11 @@ class UnknownFramework:
         )
 
     def info(self) -> FrameworkInfo:
-        """What is here; everything that needs internals is unavailable."""
+        """Versions; everything that needs internals is unavailable."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
-        """What the model says of how it is compiled."""
+        """How this model is compiled."""
         return read_fit_facts(model)
 
     def learning_rate(self, model: KerasModel) -> Reading:
@@ -56,7 +57,7 @@ class UnknownFramework:
         return read_learning_rate(model)
 
     def describe(self, model: KerasModel) -> ModelDescription:
-        """What the model says of its layers and weights."""
+        """Layers, weights and optimizer slots."""
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
@@ -69,8 +70,7 @@ class UnknownFramework:
 
     def allocator(self) -> AllocatorReadings:
         """Absent."""
-        missing = Reading.missing("bytes", self._why)
-        return AllocatorReadings(device="", in_use=missing, peak=missing, limit=missing)
+        return AllocatorReadings.missing("", self._why)
 
     def reclaim_steps(self) -> ReclaimSteps | None:
         """None."""
@@ -96,8 +96,8 @@ def framework_for(model: KerasModel) -> Framework:
 def loaded_frameworks() -> list[Framework]:
     """One for each Keras that this process has imported, the same objects each time.
 
-    They are others than those of `framework_for`, which belong to the threads that train: one
-    thread at a time may use these.
+    They are not those of `framework_for`, which belong to the threads that train: one thread at a
+    time may use these.
     """
     models = (getattr(sys.modules.get(name), "Model", None) for name in ("keras", "tf_keras"))
     kinds = {_kind(model) for model in models if isinstance(model, type)} - {""}
@@ -106,8 +106,13 @@ def loaded_frameworks() -> list[Framework]:
     return [_loaded[kind] for kind in sorted(kinds)]
 
 
+def fit_resumer(model: KerasModel) -> FitResumer:
+    """Resumer of fits of this model's Keras."""
+    return TfKerasFitResumer() if is_keras2(model) else Keras3FitResumer()
+
+
 def forget_frameworks() -> None:
-    """Forget what was found, so that the next model is probed anew (tests hide names)."""
+    """Forget what was found, so that the next model is probed again (tests hide names)."""
     _known.clear()
     _loaded.clear()
 

@@ -1,5 +1,10 @@
 # pyright: basic
-"""State of the random generators that a training draws from, other than its variables."""
+"""Global state that a training moves, other than its variables: random generators, name counters.
+
+`read_*` gives plain values, `write_*` puts them back, `preserve_*` does both around a block.
+`GlobalStateSnapshot` holds what must not move between two calls of `fit`. Generators and counters
+of Keras are those of the calling thread.
+"""
 
 import random
 import sys
@@ -9,11 +14,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
-_KERAS2 = ("tf_keras", "keras")
+_KERAS2: Final = ("tf_keras", "keras")
 """Packages that may be a Keras 2."""
 
-_KERAS3 = "keras.src.backend.common.global_state"
-_KERAS3_SEED = "global_seed_generator"
+_KERAS3: Final = "keras.src.backend.common.global_state"
+_KERAS3_SEED: Final = "global_seed_generator"
 
 
 def read_random_states() -> dict[str, Any]:
@@ -42,7 +47,7 @@ def read_random_states() -> dict[str, Any]:
 
 
 def write_random_states(states: Mapping[str, Any]) -> list[str]:
-    """Put them back; what could not be, in words."""
+    """Put them back; why some could not be, one text for each."""
     left: list[str] = []
     for name, write in _WRITERS.items():
         if states.get(name) is None:
@@ -56,7 +61,7 @@ def write_random_states(states: Mapping[str, Any]) -> list[str]:
 
 @contextmanager
 def preserve_random_state() -> Generator[None]:
-    """What code of the script draws in the block, called by us alone, is as not drawn.
+    """Undo what code of the script, which only we call, draws in the block.
 
     Only a generator that moved is put back: what other threads draw from the others stays.
     """
@@ -183,22 +188,13 @@ _WRITERS = {
     **{package: partial(_write_keras2, package) for package in _KERAS2},
 }
 
-
-# keras_names: Keras' counters of automatic names ("dense_3"), which belong to the script.
-
-
-_KERAS_NAMES_KERAS3: Final = "keras.src.backend.common.global_state"
 _COUNTERS: Final = "object_name_uids"
-_KERAS_NAMES_KERAS2: Final = ("tf_keras", "keras")
-"""Packages that may be a Keras 2."""
-
-
 NameCounters = list[dict[str, int]]
-"""A thread's counters, one for each Keras that is here."""
+"""Counters of automatic names ("dense_3") of a thread, one for each Keras that is here."""
 
 
 def read_name_counters() -> NameCounters:
-    """How far this thread has counted."""
+    """This thread's counters."""
     return [dict(each) for each in _counters()]
 
 
@@ -211,12 +207,12 @@ def write_name_counters(name_counters: NameCounters) -> None:
 
 @contextmanager
 def preserve_name_counters(*, from_zero: bool = False) -> Generator[None]:
-    """What is made in the block moves no counter.
+    """Keep the counters where they are for what is made in the block.
 
     In Keras 3 the counters are this thread's own, so that no other thread notices.
 
     Args:
-        from_zero: Whether what is made in the block is named as by a script that begins. A model
+        from_zero: True if what is made in the block is named as by a script that begins. A model
             that is built a second time then mostly has the names of the first, and never one that
             the script will still give.
     """
@@ -230,17 +226,14 @@ def preserve_name_counters(*, from_zero: bool = False) -> Generator[None]:
 
 
 def _counters() -> Generator[Any]:
-    state = sys.modules.get(_KERAS_NAMES_KERAS3)
+    state = sys.modules.get(_KERAS3)
     if state is not None:
         yield state.get_global_attribute(_COUNTERS, default=defaultdict(int), set_to_default=True)
-    for package in _KERAS_NAMES_KERAS2:
+    for package in _KERAS2:
         backend = sys.modules.get(f"{package}.src.backend")
         by_graph = getattr(backend, "PER_GRAPH_OBJECT_NAME_UIDS", None)
         if backend is not None and by_graph is not None:
             yield by_graph.setdefault(backend.get_graph(), defaultdict(int))
-
-
-# Part start.
 
 
 _SHUFFLING: Final = ("python", "numpy", "torch")
@@ -250,13 +243,13 @@ _HIDDEN_HOOKS: Final = ("on_epoch_begin", "on_epoch_end")
 
 
 class GlobalStateSnapshot:
-    """Stands between two calls of Keras' `fit`; on the training thread."""
+    """Keeps what a second call of Keras' `fit` would move; on the training thread."""
 
     def __init__(self, data: object) -> None:
-        """Hold still what a `fit` that is about to begin would move.
+        """Read the states, and hide the epoch hooks of the data.
 
         Args:
-            data: What is trained on, the argument `x`.
+            data: The training data, the argument `x`.
         """
         states = read_random_states()
         self._states = {name: states.get(name) for name in _SHUFFLING}

@@ -1,5 +1,10 @@
 # pyright: basic
-"""A Keras model described layer by layer, with the shapes that its tensors would have."""
+"""Layout of a Keras 3 model: variables, layers, and the calls with their tensors' shapes.
+
+`read_layout` needs a model whose layers have their variables, which `check_is_built` checks. It
+follows a functional model's graph without running it; of other models it lists the layers and
+says why there are no calls. The model stays as it is.
+"""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -8,7 +13,12 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_building import lazy_imports_blocked
-from kmonitor_agent.frameworks.model_facts import optimizer_name, read_fit_facts, variables_of
+from kmonitor_agent.frameworks.model_facts import (
+    dtype_name,
+    optimizer_name,
+    read_fit_facts,
+    variables_of,
+)
 from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
     ConfigValue,
@@ -20,19 +30,20 @@ from kmonitor_agent.wire.messages.model_layout import (
 )
 
 _NOT_IN_THE_MODEL: Final = ("keras.", "keras_hub.", "tf_keras.")
-_BUILDS: Final = (
+
+_UNCOMPUTABLE: Final = (
     AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError, KeyError
 )  # fmt: skip
+
 _WRAPPED: Final = ("forward_layer", "layer", "cell")
-_PUNISHES: Final = "_regularizer"
-_LONGEST_LIST: Final = 100_000
+_REGULARIZES: Final = "_regularizer"
 
 
 class WrongShape(Exception):
     """A model that does not take inputs of a shape.
 
     Attributes:
-        why: What Keras says.
+        why: The reason, as Keras gives it.
     """
 
     def __init__(self, why: str) -> None:
@@ -45,11 +56,11 @@ class WrongShape(Exception):
 def read_layout(
     model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None = None
 ) -> ModelLayout:
-    """What a Keras 3 model is made of; the model itself stays as it is.
+    """Layout of a Keras 3 model; the model itself stays as it is.
 
     Args:
-        model: Built; an optimizer's slots are told as they are if it has made them.
-        shapes: Of its inputs, with the batch first; None: as the model says.
+        model: Built; an optimizer's slots are listed if it has made them.
+        shapes: Shapes of its inputs, with the batch first; None: as the model says.
 
     Raises:
         WrongShape: It does not take inputs of those shapes.
@@ -78,7 +89,7 @@ def read_layout(
 
 
 def fit_layout(model: KerasModel) -> ModelLayout | None:
-    """What a model of a running fit is made of; None for one that is not of Keras 3."""
+    """Layout of the model of a running fit; None for one that is not of Keras 3."""
     keras = sys.modules.get("keras")
     kind: Any = getattr(keras, "Model", None)
     if not isinstance(kind, type) or str(getattr(keras, "__version__", "")) < "3":
@@ -87,7 +98,7 @@ def fit_layout(model: KerasModel) -> ModelLayout | None:
 
 
 class _Reader:
-    """Collects a model's parts; each variable, layer and tensor gets the place it came in."""
+    """Collects a model's parts; each variable, layer and tensor gets an index in that order."""
 
     def __init__(self) -> None:
         self.variables: list[VariableLayout] = []
@@ -98,7 +109,7 @@ class _Reader:
         self.outputs: tuple[int, ...] = ()
         self._variable_indices: dict[int, int] = {}
         self._layer_indices: dict[int, int] = {}
-        self._alive: list[dict[int, Any]] = []  # identities must not be given anew
+        self._alive: list[dict[int, Any]] = []  # identities must not be given again
 
     def add_variables(self, model: KerasModel) -> None:
         trained = {id(each) for each in model.trainable_variables}
@@ -140,9 +151,9 @@ class _Reader:
     def _walk(
         self, graph: Any, inputs: list[Any], tensor_indices: dict[int, int], above: str
     ) -> list[int]:
-        """Compute every tensor's shape in order; places of the outputs.
+        """Compute every tensor's shape in order; indices of the outputs.
 
-        `tensor_indices` has the place of each symbolic tensor that was made, by identity.
+        `tensor_indices` has the index of each symbolic tensor that was made, by identity.
         """
         new_tensors: dict[int, Any] = dict(zip(map(id, graph.inputs), inputs, strict=True))
         for node in _nodes(graph):
@@ -153,8 +164,8 @@ class _Reader:
             path = f"{above}{operation.name}"
             if inner is not None and len(read) == len(inner.inputs):
                 outs = self._walk(inner, read, tensor_indices, f"{path}/")
-                # The same values under other names: a nested model is no place of its own.
-                fresh = [_symbolic(self.tensors[place]) for place in outs]
+                # The same values under other names: a nested model has no tensors of its own.
+                fresh = [_symbolic(self.tensors[index]) for index in outs]
                 indices = outs
             else:
                 fresh = _computed(operation, args, kwargs, node)
@@ -166,9 +177,9 @@ class _Reader:
                         outputs=tuple(indices),
                     )
                 )
-            for old, new, place in zip(node.outputs, fresh, indices, strict=True):
+            for old, new, index in zip(node.outputs, fresh, indices, strict=True):
                 new_tensors[id(old)] = new
-                tensor_indices[id(new)] = place
+                tensor_indices[id(new)] = index
         self._alive.append(new_tensors)
         return [tensor_indices[id(new_tensors[id(each)])] for each in graph.outputs]
 
@@ -237,18 +248,18 @@ def _symbolic(tensor: TensorLayout) -> Any:
 
 
 def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
-    """The symbolic outputs of one call; as recorded where the inputs are, or none are told."""
+    """The symbolic outputs of one call; as recorded where the inputs are, or without inputs."""
     import keras
 
     inputs = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
     is_recorded = _are_alike(inputs, node.arguments.keras_tensors) and _have_shapes(node.outputs)
     if is_recorded and not _opens(inputs, node.outputs):
-        # As it was when the model was made: nothing is to be computed.
+        # As it was when the model was made: there is nothing to compute.
         return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
     _check_inputs(operation, args)
     try:
         outputs = keras.tree.flatten(operation.compute_output_spec(*args, **kwargs))
-    except _BUILDS as exc:
+    except _UNCOMPUTABLE as exc:
         if not _are_alike(inputs, node.arguments.keras_tensors):
             raise WrongShape(f"{operation.name}: {exc}") from exc
         outputs = list(node.outputs)
@@ -257,21 +268,21 @@ def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
         tensors = list(node.outputs)
     if _opens(inputs, tensors):
         tensors = _as_called(operation, args, kwargs, tensors)
-    # Some operations answer with the very tensor they were given.
+    # Some operations return the very tensor that they were given.
     return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in tensors]
 
 
 def _opens(inputs: Sequence[Any], outputs: Sequence[Any]) -> bool:
-    """Whether lengths are said to be open though all that goes in has its lengths."""
+    """True if outputs have open lengths though all inputs have theirs."""
     return not any(None in each.shape[1:] for each in inputs) and any(
         None in each.shape[1:] for each in outputs
     )
 
 
 def _as_called(operation: Any, args: Any, kwargs: Any, outputs: list[Any]) -> list[Any]:
-    """The same by the call itself: some layers of Keras say less than they know.
+    """The same by the call itself: some layers' `compute_output_spec` leaves lengths open.
 
-    EinsumDense with an `output_shape` that has a None says that this length is open.
+    EinsumDense does so with an `output_shape` that has a None.
     """
     import keras
 
@@ -279,7 +290,7 @@ def _as_called(operation: Any, args: Any, kwargs: Any, outputs: list[Any]) -> li
         return outputs  # a user's own code is not called
     try:
         specs = keras.tree.flatten(keras.Operation.compute_output_spec(operation, *args, **kwargs))
-    except _BUILDS:
+    except _UNCOMPUTABLE:
         return outputs
     tensors = [each for each in specs if hasattr(each, "shape")]
     if len(tensors) != len(outputs):
@@ -299,7 +310,7 @@ def _have_shapes(tensors: Sequence[Any]) -> bool:
 
 
 def _check_inputs(operation: Any, args: Any) -> None:
-    """What a call would check: shapes that the layer's weights were made for."""
+    """Check what a call would: shapes that the layer's weights were made for."""
     import keras
 
     specs = keras.tree.flatten(getattr(operation, "input_spec", None))
@@ -339,7 +350,7 @@ def _settings(layer: Any) -> dict[str, ConfigValue]:
     except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
         return {}
     settings = {str(name): value for name, value in config.items() if _is_plain(value)}
-    settings |= {name: True for name in config if name.endswith(_PUNISHES) and config[name]}
+    settings |= {name: True for name in config if name.endswith(_REGULARIZES) and config[name]}
     activation = getattr(layer, "activation", None)
     if activation is not None:
         settings["activation"] = str(getattr(activation, "__name__", type(activation).__name__))
@@ -367,11 +378,10 @@ def _leaves(model: Any, above: str, seen: set[int]) -> Iterator[tuple[str, Any]]
 
 
 def _variable(variable: Any, *, is_trainable: bool = True) -> VariableLayout:
-    dtype = variable.dtype
     return VariableLayout(
         path=str(getattr(variable, "path", variable.name)),
         shape=tuple(int(length) for length in variable.shape),
-        dtype=str(getattr(dtype, "name", dtype)).removeprefix("torch."),
+        dtype=dtype_name(variable),
         is_trainable=is_trainable,
     )
 
@@ -403,9 +413,6 @@ def _backend() -> str:
     return str(keras.backend.backend())
 
 
-# Keras shapes.
-
-
 class ModelNotBuilt(Exception):
     """A model that was never called, so that layers of it have no variables yet.
 
@@ -419,7 +426,7 @@ class ModelNotBuilt(Exception):
 
 
 def check_is_built(model: KerasModel) -> None:
-    """See that a model's layers have their variables; the model stays as it is.
+    """Check that a model's layers have their variables; the model stays as it is.
 
     Raises:
         ModelNotBuilt: They have not, also where `build` marked the model itself as built.
@@ -433,12 +440,12 @@ def check_is_built(model: KerasModel) -> None:
 
 
 def _was_passed_through(model: Any) -> bool:
-    """Whether a layer that waits still is one that nothing uses."""
+    """True if a layer that still waits is one that nothing uses."""
     return bool(getattr(model, "_called", True) or getattr(model, "inputs", None))
 
 
 def _waits(model: Any) -> bool:
-    """Whether a layer has variables to make; those without any need not be built."""
+    """True if a layer has variables to make; those without any need not be built."""
     within = model._flatten_layers(include_self=False)  # noqa: SLF001 - layers of layers too
     return any(
         not each.built and not getattr(type(each).build, "_is_default", False) for each in within

@@ -1,5 +1,9 @@
 # pyright: basic
-"""Which Keras models are alive in this process, and which of them are being used right now."""
+"""Search among the living objects of the process: instances, models in use, containers, closures.
+
+All but `closure_values` look through what the garbage collector or the threads' stacks hold: tens
+of milliseconds in a large process. Objects that the script froze (`gc.freeze`) are not found.
+"""
 
 import gc
 import itertools
@@ -13,14 +17,15 @@ from typing import Any, Final, cast
 from kmonitor_agent.call_stacks import call_stacks, frame_locals
 from kmonitor_agent.frameworks.base import KerasModel
 
-# Instances.
+FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
+"""Attributes of a model that hold its step functions; `fit` reads the first again at each step."""
 
 
 def instances_of(kinds: Iterable[type]) -> list[Any]:
-    """Living instances of these classes and their subclasses, but for what the script froze.
+    """Living instances of these classes and their subclasses.
 
-    Tens of milliseconds in a large process. Only of classes that Python code defines; objects are
-    taken by their type, so that a stranger's proxy is not asked for its class.
+    Only of classes that Python code defines; objects are taken by their type, so that a stranger's
+    proxy is not asked for its class.
     """
     classes = list({id(each): each for kind in kinds for each in with_subclasses(kind)}.values())
     if not classes:
@@ -37,25 +42,18 @@ def with_subclasses(kind: type) -> Iterator[type]:
         yield from with_subclasses(subclass)
 
 
-_FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
-
-
 def models_with_functions() -> list[KerasModel]:
-    """Every living model that was fitted, evaluated or asked to predict.
-
-    Looks through all objects that the garbage collector follows: tens of milliseconds in a large
-    process. Objects that the script froze (`gc.freeze`) are not found.
-    """
+    """Every living model that was fitted, evaluated or asked to predict."""
     return [model for model in instances_of(_model_classes()) if _has_functions(model)]
 
 
 def models_in_use(*, elsewhere: bool = False) -> set[int]:
     """Identities of the models that some thread's running call belongs to.
 
-    A model whose `fit` runs must keep its step function: Keras reads it anew at each step.
+    A model whose `fit` runs must keep its step function: Keras reads it again at each step.
 
     Args:
-        elsewhere: Whether to leave out the calls of this thread, which wait while it acts.
+        elsewhere: True to leave out the calls of this thread, which wait while it acts.
     """
     kinds = _model_classes()
     used: set[int] = set()
@@ -80,10 +78,7 @@ def _model_classes() -> tuple[type, ...]:
 def _has_functions(model: Any) -> bool:
     # In the instance: an unbuilt model's `__getattr__` may be the script's own.
     attributes = getattr(model, "__dict__", {})
-    return any(attributes.get(name) is not None for name in _FUNCTIONS)
-
-
-# Keepers.
+    return any(attributes.get(name) is not None for name in FUNCTIONS)
 
 
 _CONTAINERS: Final = (list, dict, set, deque)
@@ -93,10 +88,10 @@ _PART: Final = 0.5
 def container_name(objects: tuple[Any, ...]) -> str:
     """Name of the variable or attribute whose container refers to at least half of them.
 
-    Empty where there is none, or nothing names it. Tens of milliseconds in a large process.
+    Empty where there is none, or nothing names it.
 
     Args:
-        objects: At least two. Whoever asks keeps them in tuples only: of those none is looked at.
+        objects: At least two. The caller keeps them in tuples only, which do not count.
     """
     wanted = set(map(id, objects))
     referrers: list[Any] = gc.get_referrers(*objects)
@@ -115,7 +110,7 @@ def _values(container: Any) -> list[Any]:
 
 def _name_of(container: Any) -> str:
     for referrer in gc.get_referrers(container):
-        # An object whose attributes nobody asked for as a dict refers to them itself.
+        # An object whose `__dict__` was never read refers to its attributes itself.
         names = referrer if isinstance(referrer, dict) else getattr(referrer, "__dict__", None)
         for name, value in list(names.items()) if isinstance(names, dict) else ():
             if value is container and isinstance(name, str):
@@ -123,10 +118,7 @@ def _name_of(container: Any) -> str:
     return ""
 
 
-# closures: What a Python function's closure holds.
-
-
-def closure_values(function: FunctionType, depth: int) -> Iterator[Any]:
+def closure_values(function: FunctionType, depth: int = 4) -> Iterator[Any]:
     """Values in a closure and in those of functions in it, items of lists and tuples each.
 
     Args:

@@ -1,8 +1,9 @@
 # pyright: basic
-"""Another object of the same model: its structure from its configuration, compiled the same way.
+"""Models built a second time from their configurations: copied, read from JSON, built as before.
 
-Losses and functions are taken over as they are; optimizers and metrics, which have variables, are
-made anew from their configurations. What the values of variables are is not copied here.
+A copy has the same structure and is compiled the same way: losses and functions are taken over as
+they are; optimizers and metrics, which have variables, are made from their configurations. Values
+of variables are not copied here.
 """
 
 import importlib
@@ -13,10 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from kmonitor_agent.frameworks.base import CannotBuild, KerasModel
-
-# Lazy imports.
-
+from kmonitor_agent.frameworks.base import KerasModel
 
 _LAZY: Final = "keras.src.utils.module_utils"
 """Holds a `LazyModule` for each; private, and the same from Keras 3.6 to 3.15."""
@@ -24,10 +22,10 @@ _LAZY: Final = "keras.src.utils.module_utils"
 
 @contextmanager
 def lazy_imports_blocked() -> Iterator[None]:
-    """Within it Keras takes modules that nobody has imported to be missing.
+    """Within it Keras treats modules that nobody has imported as missing.
 
-    A call of one of their functions imports them as ever. Where Keras has them otherwise than
-    known, nothing is changed.
+    A call of one of their functions imports them as ever. Where Keras holds them in another way,
+    nothing is changed.
     """
     asleep = [each for each in _lazy_modules() if _is_asleep(each)]
     for each in asleep:
@@ -51,6 +49,17 @@ def _is_asleep(lazy: Any) -> bool:
     return is_unloaded and known.get("name") not in sys.modules
 
 
+def keras_package(model: KerasModel) -> str:
+    """The package whose Keras a model is of: keras or tf_keras."""
+    roots = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
+    return "tf_keras" if "tf_keras" in roots else "keras"
+
+
+def keras_module(model: KerasModel) -> Any:
+    """The Keras that a model is of: keras or tf_keras."""
+    return importlib.import_module(keras_package(model))
+
+
 _WRITE: Final = "write rebuild=make_model, a function that returns the model built and compiled"
 
 _RETURNS: Final = (
@@ -66,7 +75,7 @@ class CannotRebuild(Exception):
     """A model that cannot be made a second time.
 
     Attributes:
-        why: What is missing, and what to write.
+        why: The reason and what to write.
     """
 
     def __init__(self, why: str) -> None:
@@ -74,40 +83,11 @@ class CannotRebuild(Exception):
         self.why = why
 
 
-@dataclass(frozen=True, slots=True)
-class _Recipe:
-    """How to make an optimizer or a metric anew."""
-
-    kind: type
-    config: dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class CompileArguments:
-    """How a model is compiled, holding nothing of its variables.
-
-    Attributes:
-        arguments: Of `compile`, with recipes in place of optimizers and metrics.
-    """
-
-    arguments: dict[str, Any]
-
-    def apply_to(self, model: KerasModel) -> None:
-        """Compile another model in the same way."""
-        model.compile(**_thawed(self.arguments))
-
-
-def keras_module(model: KerasModel) -> Any:
-    """The Keras that a model is of: keras or tf_keras."""
-    roots = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
-    return importlib.import_module("tf_keras" if "tf_keras" in roots else "keras")
-
-
 def call_model_factory(script: ModelFactory) -> KerasModel:
-    """What the script's own function returns.
+    """The model that the script's own function returns.
 
     Raises:
-        CannotRebuild: It failed, or returned no model that is built; the message says whose fault.
+        CannotRebuild: It failed, or returned no model that is built.
     """
     try:
         model = script()
@@ -125,6 +105,52 @@ def call_model_factory(script: ModelFactory) -> KerasModel:
             f"the function given as rebuild= returned a model that is not built; {_RETURNS}"
         )
     return model
+
+
+def why_not_copyable(model: KerasModel) -> str:
+    """Why a model's layers cannot be made from their configurations; empty when they can."""
+    if _is_plain(model) or _has_config_of_its_own(model):
+        return ""
+    return (
+        f"{type(model).__name__} is a subclass of Model without a configuration; either give it"
+        f" get_config and from_config, or {_WRITE}"
+    )
+
+
+def _is_plain(model: KerasModel) -> bool:
+    return type(model).__module__.partition(".")[0] in {"keras", "tf_keras"}
+
+
+def _has_config_of_its_own(model: KerasModel) -> bool:
+    for kind in type(model).__mro__:
+        if kind.__module__.partition(".")[0] in {"keras", "tf_keras"}:
+            return False
+        if "get_config" in vars(kind):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class _Recipe:
+    """How to make an optimizer or a metric again."""
+
+    kind: type
+    config: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class CompileArguments:
+    """How a model is compiled, holding nothing of its variables.
+
+    Attributes:
+        arguments: Arguments of `compile`, with recipes in place of optimizers and metrics.
+    """
+
+    arguments: dict[str, Any]
+
+    def apply_to(self, model: KerasModel) -> None:
+        """Compile another model in the same way."""
+        model.compile(**_thawed(self.arguments))
 
 
 @lazy_imports_blocked()
@@ -151,60 +177,6 @@ def compile_arguments(model: KerasModel) -> CompileArguments:
     if hasattr(model, "_get_compile_args") and len(outputs) > 1:
         _drop_prefixes(frozen, tuple(f"{name}_" for name in outputs))
     return CompileArguments(frozen)
-
-
-def why_not_copyable(model: KerasModel) -> str:
-    """Why a model's layers cannot be made from their configurations; empty when they can."""
-    if _is_plain(model) or _has_config_of_its_own(model):
-        return ""
-    return (
-        f"{type(model).__name__} is a subclass of Model without a configuration; either give it"
-        f" get_config and from_config, or {_WRITE}"
-    )
-
-
-@lazy_imports_blocked()
-def copy_model(model: KerasModel, arguments: CompileArguments) -> KerasModel:
-    """A new model of the same layers, built and compiled; its variables have first values.
-
-    Raises:
-        CannotRebuild: The configuration makes no such model.
-    """
-    try:
-        new_model = _structure_of(model)
-        arguments.apply_to(new_model)
-    except CannotRebuild:
-        raise
-    except Exception as exc:
-        raise CannotRebuild(
-            f"the model's configuration cannot be read back ({exc}); {_WRITE}"
-        ) from exc
-    return new_model
-
-
-def _structure_of(model: KerasModel) -> KerasModel:
-    if why := why_not_copyable(model):
-        raise CannotRebuild(why)
-    if _is_plain(model):
-        return keras_module(model).models.clone_model(model)
-    new_model = type(model).from_config(model.get_config())
-    if not new_model.built:
-        build = getattr(model, "get_build_config", None)
-        new_model.build_from_config(build() if callable(build) else {})
-    return new_model
-
-
-def _is_plain(model: KerasModel) -> bool:
-    return type(model).__module__.partition(".")[0] in {"keras", "tf_keras"}
-
-
-def _has_config_of_its_own(model: KerasModel) -> bool:
-    for kind in type(model).__mro__:
-        if kind.__module__.partition(".")[0] in {"keras", "tf_keras"}:
-            return False
-        if "get_config" in vars(kind):
-            return True
-    return False
 
 
 def _arguments(model: KerasModel) -> dict[str, Any]:
@@ -256,12 +228,40 @@ def _thawed(value: Any) -> Any:
     return value
 
 
-# Keras architecture.
+@lazy_imports_blocked()
+def copy_model(model: KerasModel, arguments: CompileArguments) -> KerasModel:
+    """A new model of the same layers, built and compiled; its variables have first values.
+
+    Raises:
+        CannotRebuild: The configuration makes no such model.
+    """
+    try:
+        new_model = _structure_of(model)
+        arguments.apply_to(new_model)
+    except CannotRebuild:
+        raise
+    except Exception as exc:
+        raise CannotRebuild(
+            f"the model's configuration cannot be read back ({exc}); {_WRITE}"
+        ) from exc
+    return new_model
+
+
+def _structure_of(model: KerasModel) -> KerasModel:
+    if why := why_not_copyable(model):
+        raise CannotRebuild(why)
+    if _is_plain(model):
+        return keras_module(model).models.clone_model(model)
+    new_model = type(model).from_config(model.get_config())
+    if not new_model.built:
+        build = getattr(model, "get_build_config", None)
+        new_model.build_from_config(build() if callable(build) else {})
+    return new_model
 
 
 @lazy_imports_blocked()
 def model_architecture(model: KerasModel) -> str:
-    """Layers, losses, metrics and optimizer as JSON; empty where the model cannot tell them."""
+    """Layers, losses, metrics and optimizer as JSON; empty if the model has no configuration."""
     try:
         return json.dumps(keras_module(model).saving.serialize_keras_object(model))
     except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
@@ -270,7 +270,7 @@ def model_architecture(model: KerasModel) -> str:
 
 @lazy_imports_blocked()
 def model_from_architecture(keras: Any, architecture: str) -> KerasModel:
-    """A model of that making, compiled as it was; classes of a script must be registered.
+    """A model from `model_architecture`, compiled as it was; a script's classes are registered.
 
     Raises:
         Exception: Whatever Keras raises for a class that it does not know.
@@ -282,7 +282,7 @@ def model_from_architecture(keras: Any, architecture: str) -> KerasModel:
 
 
 def model_from_legacy_config(config: dict[str, Any]) -> KerasModel:
-    """A Keras 3 model of what a `.h5` file says, where classes have no modules.
+    """A Keras 3 model from the configuration in a `.h5` file, where classes have no modules.
 
     Raises:
         Exception: Whatever Keras raises for a class that it does not know.
@@ -292,18 +292,24 @@ def model_from_legacy_config(config: dict[str, Any]) -> KerasModel:
     return saving_utils.model_from_config(config)
 
 
-# Built again.
-
-
-_UNREADABLE = (AttributeError, TypeError, ValueError, NotImplementedError)
-
-
 PARTS = "kmonitor_parts"
 """Key of the parts' configurations, for a model that is never built itself."""
 
 
+class CannotBuild(Exception):
+    """A model that cannot be built as it was.
+
+    Attributes:
+        why: The reason and what to do.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
 def read_build_config(model: KerasModel) -> Any:
-    """What `build_as_before` takes in another process; None if the model has none."""
+    """Configuration for `build_with_optimizers` in another process; None if there is none."""
     if getattr(model, "built", False) or not model.layers:
         return _build_config(model)
     return {PARTS: [_build_config(each) for each in model.layers]}
@@ -312,24 +318,8 @@ def read_build_config(model: KerasModel) -> Any:
 def _build_config(layer: Any) -> Any:
     try:
         return layer.get_build_config()
-    except _UNREADABLE:
+    except (AttributeError, TypeError, ValueError, NotImplementedError):
         return None
-
-
-def _build_from(model: KerasModel, config: Any) -> None:
-    if not config:
-        raise CannotBuild(
-            "the model was built by its first step and says nothing of how: call"
-            " model.build(input_shape) before fit"
-        )
-    if PARTS not in config:
-        model.build_from_config(config)
-        return
-    # Its step calls its parts and never the model, which stays unbuilt as it was.
-    for part, how in zip(model.layers, config[PARTS], strict=False):
-        has_input_shape = how and how.get("input_shape", ()) is not None
-        if has_input_shape and not getattr(part, "built", True):
-            part.build_from_config(how)
 
 
 def build_with_optimizers(
@@ -342,7 +332,7 @@ def build_with_optimizers(
     """Build a model that is not built yet, then its optimizers.
 
     Args:
-        model: What the script has just passed to `fit`.
+        model: The model that the script has just passed to `fit`.
         config: See `read_build_config`; None or empty if it does not say how.
         trained: For each optimizer, which of the model's variables it trained.
         optimizers: Those that the model has now, in the same order.
@@ -365,3 +355,19 @@ def build_with_optimizers(
         if indices and max(indices) >= len(variables):
             raise CannotBuild("it has fewer variables than before")
         build(optimizer, [variables[index] for index in indices])
+
+
+def _build_from(model: KerasModel, config: Any) -> None:
+    if not config:
+        raise CannotBuild(
+            "the model was built by its first step and says nothing of how: call"
+            " model.build(input_shape) before fit"
+        )
+    if PARTS not in config:
+        model.build_from_config(config)
+        return
+    # Its step calls its parts and never the model, which stays unbuilt as it was.
+    for part, how in zip(model.layers, config[PARTS], strict=False):
+        has_input_shape = how and how.get("input_shape", ()) is not None
+        if has_input_shape and not getattr(part, "built", True):
+            part.build_from_config(how)

@@ -1,5 +1,9 @@
 # pyright: basic
-"""What a Keras model says of itself: how it is compiled, its layers, weights and slots."""
+"""Facts about a Keras model: how it is compiled and fitted, its layers, weights and slots.
+
+Read from public attributes, and batch size and sequence length from the frame of its `fit`. What
+cannot be read is left out: attributes may be the script's own and raise anything.
+"""
 
 import contextlib
 import itertools
@@ -15,58 +19,17 @@ from kmonitor_agent.frameworks.script_values import safe_bool, safe_count, safe_
 from kmonitor_agent.wire.messages.events import LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
 
-# Sequence length.
-
-
-def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
-    """The one length that every batch of a fit has wherever the model's inputs name none.
-
-    Read off arrays and the element types of data sets; nothing is taken of the data.
-
-    Args:
-        model: That is fitted.
-        fit_locals: Names of its `fit`, of which `x` is looked at.
-
-    Returns:
-        None where the model leaves nothing open, lengths differ, or the data do not say.
-    """
-    inputs = _flat(getattr(model, "inputs", None))
-    data = _first(fit_locals.get("x"))
-    tensors = _by_name(inputs, data) if isinstance(data, dict) else _flat(data)
-    if not inputs or len(tensors) != len(inputs):
-        return None
-    lengths: set[int | None] = set()
-    for wanted, have in zip(inputs, tensors, strict=True):
-        shapes = [tuple(getattr(each, "shape", None) or ()) for each in (wanted, have)]
-        if len(shapes[0]) != len(shapes[1]):
-            return None
-        pairs = zip(shapes[0][1:], shapes[1][1:], strict=True)
-        lengths |= {length for axis, length in pairs if axis is None}
-    only = lengths.pop() if len(lengths) == 1 else None
-    return int(only) if only else None
-
-
-def _first(data: Any) -> Any:
-    """What goes into the model, of data that may bring targets and weights along."""
-    element = getattr(data, "element_spec", data)
-    return element[0] if element is not data and isinstance(element, tuple) else element
-
-
-def _flat(data: Any) -> list[Any]:
-    if data is None:
-        return []
-    return list(data) if isinstance(data, list | tuple) else [data]
-
-
-def _by_name(inputs: Sequence[Any], data: dict[str, Any]) -> list[Any]:
-    return [data[name] for each in inputs if (name := getattr(each, "name", "")) in data]
-
+_UNREADABLE: Final = Exception
+"""Raised by a property that cannot be read: by Keras' own, when nothing is there, a TypeError or
+RuntimeError; by those of a script's own layer, model or optimizer anything."""
 
 _KERAS: Final = ("keras", "tf_keras")
+_FIT_FRAMES: Final = 40
+"""How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
 
-_UNREADABLE: Final = Exception
-"""What a property raises that cannot be read: of Keras' when there is nothing yet, TypeError or
-RuntimeError; of a script's own layer, model or optimizer whatever it likes."""
+_LONGEST_PIPELINE: Final = 50
+_LONGEST_LIST: Final = 100_000
+"""Layers or weights of one model."""
 
 _ITEM_BYTES: Final = {
     "bool": 1,
@@ -80,11 +43,6 @@ _ITEM_BYTES: Final = {
     "int64": 8,
     "uint64": 8,
 }
-_LONGEST_PIPELINE: Final = 50
-_LONGEST_LIST: Final = 100_000
-"""Layers or weights of one model."""
-_FIT_FRAMES: Final = 40
-"""How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
 
 
 def read_fit_facts(model: KerasModel) -> FitFacts:
@@ -117,6 +75,132 @@ def optimizer_name(optimizer: Any) -> str:
     return f"{name}({type(inner).__name__})" if inner is not None else name
 
 
+def _steps_per_execution(model: KerasModel) -> int:
+    # tf_keras keeps a variable, of a strategy's own kind under one.
+    for name in ("steps_per_execution", "_steps_per_execution"):
+        steps = safe_getattr(model, name)
+        try:
+            if steps is not None:
+                return safe_count(int(steps.numpy() if hasattr(steps, "numpy") else steps)) or 1
+        except _UNREADABLE:
+            continue
+    return 1
+
+
+def _policy_name(model: KerasModel) -> str:
+    return safe_text(safe_getattr(safe_getattr(model, "dtype_policy"), "name", ""))
+
+
+def _loss_text(loss: Any) -> str:
+    try:
+        return safe_text(_loss_name(loss))
+    except _UNREADABLE:
+        return type(loss).__name__
+
+
+def _loss_name(loss: Any) -> str:
+    if loss is None:
+        return ""
+    if isinstance(loss, str):
+        return loss
+    if isinstance(loss, dict):
+        return ", ".join(f"{safe_text(key)}: {_loss_text(value)}" for key, value in loss.items())
+    if isinstance(loss, list | tuple):
+        return ", ".join(_loss_text(value) for value in loss)
+    return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
+
+
+def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
+    """Batch size and sequence length."""
+    # Keras 3 gives callbacks no batch size. `fit` and its data adapter know it.
+    frame = sys._getframe(1)  # noqa: SLF001 - documented in CPython for this use
+    for _ in range(_FIT_FRAMES):
+        if frame is None:
+            break
+        if frame.f_code.co_name == "fit":
+            with frame_locals(frame) as fit_locals:
+                if fit_locals.get("self") is model:
+                    return _batch_size_in(fit_locals), _sequence_length_in(model, fit_locals)
+        frame = frame.f_back
+    return None, None
+
+
+def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
+    try:
+        data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
+        adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
+        batch_size = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
+        batch_size = batch_size() if callable(batch_size) else batch_size
+        if batch_size is None:
+            batch_size = _batch_size_of(getattr(adapter, "_dataset", None))
+        return int(batch_size) if batch_size is not None else None
+    except _UNREADABLE:
+        return None
+
+
+def _batch_size_of(dataset: Any) -> int | None:
+    """Batch size of a `tf.data` pipeline whose last batch may be smaller."""
+    for _ in range(_LONGEST_PIPELINE):
+        size = getattr(dataset, "_batch_size", None)
+        if size is not None:
+            return int(size.numpy() if hasattr(size, "numpy") else size)
+        if dataset is None or type(dataset).__name__ == "_UnbatchDataset":
+            return None
+        dataset = getattr(dataset, "_input_dataset", None)
+    return None
+
+
+def _sequence_length_in(model: KerasModel, fit_locals: Mapping[str, Any]) -> int | None:
+    try:
+        return sequence_length_of(model, fit_locals)
+    except Exception:  # noqa: BLE001 - the script's own data: what they raise is not ours to know
+        return None
+
+
+def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
+    """The one length that every batch of a fit has wherever the model's inputs name none.
+
+    Read off arrays and the element types of data sets; nothing is taken of the data.
+
+    Args:
+        model: That is fitted.
+        fit_locals: Names of its `fit`, of which `x` is read.
+
+    Returns:
+        None where the model leaves nothing open, lengths differ, or the data do not say.
+    """
+    inputs = _flat(getattr(model, "inputs", None))
+    data = _first(fit_locals.get("x"))
+    tensors = _by_name(inputs, data) if isinstance(data, dict) else _flat(data)
+    if not inputs or len(tensors) != len(inputs):
+        return None
+    lengths: set[int | None] = set()
+    for wanted, have in zip(inputs, tensors, strict=True):
+        shapes = [tuple(getattr(each, "shape", None) or ()) for each in (wanted, have)]
+        if len(shapes[0]) != len(shapes[1]):
+            return None
+        pairs = zip(shapes[0][1:], shapes[1][1:], strict=True)
+        lengths |= {length for axis, length in pairs if axis is None}
+    only = lengths.pop() if len(lengths) == 1 else None
+    return int(only) if only else None
+
+
+def _first(data: Any) -> Any:
+    """Inputs of the model, of data that may have targets and weights too."""
+    element = getattr(data, "element_spec", data)
+    return element[0] if element is not data and isinstance(element, tuple) else element
+
+
+def _flat(data: Any) -> list[Any]:
+    if data is None:
+        return []
+    return list(data) if isinstance(data, list | tuple) else [data]
+
+
+def _by_name(inputs: Sequence[Any], data: dict[str, Any]) -> list[Any]:
+    return [data[name] for each in inputs if (name := getattr(each, "name", "")) in data]
+
+
 def read_learning_rate(model: KerasModel) -> Reading:
     """The optimizer's learning rate now, schedules evaluated, or why it cannot be read."""
     optimizer = safe_getattr(model, "optimizer")
@@ -133,7 +217,7 @@ def read_learning_rate(model: KerasModel) -> Reading:
 
 @contextlib.contextmanager
 def schedule_effects_undone(optimizer: Any) -> Generator[None]:
-    """For a look at the learning rate: calling a schedule counts names, and one may draw."""
+    """For reading the learning rate: calling a schedule counts names, and one may draw."""
     rate = getattr(optimizer, "_learning_rate", None)
     is_scripts = callable(rate) and type(rate).__module__.partition(".")[0] not in _KERAS
     with (
@@ -175,103 +259,6 @@ def _readable(facts: Iterable[Any]) -> tuple[Any, ...]:
     with contextlib.suppress(_UNREADABLE):
         readable.extend(facts)
     return tuple(readable)
-
-
-def variable_bytes(variable: Any) -> int:
-    """Size of one variable, bytes; 0 if its shape is not known."""
-    try:
-        elements = math.prod(int(n) for n in variable.shape)
-    except _UNREADABLE:
-        return 0
-    return elements * _ITEM_BYTES.get(_dtype_name(variable), 4)
-
-
-def variables_of(optimizer: Any) -> list[Any]:
-    """An optimizer's variables, also of old optimizers where that is a method."""
-    variables: Any = getattr(optimizer, "variables", ())
-    return list(optimizer.variables() if callable(variables) else variables)
-
-
-def _steps_per_execution(model: KerasModel) -> int:
-    # tf_keras keeps a variable, of a strategy's own kind under one.
-    for name in ("steps_per_execution", "_steps_per_execution"):
-        steps = safe_getattr(model, name)
-        try:
-            if steps is not None:
-                return safe_count(int(steps.numpy() if hasattr(steps, "numpy") else steps)) or 1
-        except _UNREADABLE:
-            continue
-    return 1
-
-
-def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
-    """Batch size and sequence length."""
-    # Keras 3 tells callbacks no batch size. `fit` and its data adapter know it.
-    frame = sys._getframe(1)  # noqa: SLF001 - documented in CPython for this use
-    for _ in range(_FIT_FRAMES):
-        if frame is None:
-            break
-        if frame.f_code.co_name == "fit":
-            with frame_locals(frame) as fit_locals:
-                if fit_locals.get("self") is model:
-                    return _batch_size_in(fit_locals), _sequence_length_in(model, fit_locals)
-        frame = frame.f_back
-    return None, None
-
-
-def _sequence_length_in(model: KerasModel, fit_locals: Mapping[str, Any]) -> int | None:
-    try:
-        return sequence_length_of(model, fit_locals)
-    except Exception:  # noqa: BLE001 - the script's own data: what they raise is not ours to know
-        return None
-
-
-def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
-    try:
-        data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
-        adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
-        batch_size = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
-        batch_size = batch_size() if callable(batch_size) else batch_size
-        if batch_size is None:
-            batch_size = _batch_size_of(getattr(adapter, "_dataset", None))
-        return int(batch_size) if batch_size is not None else None
-    except _UNREADABLE:
-        return None
-
-
-def _batch_size_of(dataset: Any) -> int | None:
-    """Of a `tf.data` pipeline whose last batch may be smaller: what `batch` was given."""
-    for _ in range(_LONGEST_PIPELINE):
-        size = getattr(dataset, "_batch_size", None)
-        if size is not None:
-            return int(size.numpy() if hasattr(size, "numpy") else size)
-        if dataset is None or type(dataset).__name__ == "_UnbatchDataset":
-            return None
-        dataset = getattr(dataset, "_input_dataset", None)
-    return None
-
-
-def _policy_name(model: KerasModel) -> str:
-    return safe_text(safe_getattr(safe_getattr(model, "dtype_policy"), "name", ""))
-
-
-def _loss_text(loss: Any) -> str:
-    try:
-        return safe_text(_loss_name(loss))
-    except _UNREADABLE:
-        return type(loss).__name__
-
-
-def _loss_name(loss: Any) -> str:
-    if loss is None:
-        return ""
-    if isinstance(loss, str):
-        return loss
-    if isinstance(loss, dict):
-        return ", ".join(f"{safe_text(key)}: {_loss_text(value)}" for key, value in loss.items())
-    if isinstance(loss, list | tuple):
-        return ", ".join(_loss_text(value) for value in loss)
-    return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
 
 
 def _flat_layers(model: KerasModel, prefix: str, above: set[int]) -> Iterator[tuple[str, Any]]:
@@ -360,6 +347,27 @@ def _list(owner: Any, name: str) -> list[Any]:
         return []
 
 
+def variables_of(optimizer: Any) -> list[Any]:
+    """An optimizer's variables, also of old optimizers where that is a method."""
+    variables: Any = getattr(optimizer, "variables", ())
+    return list(optimizer.variables() if callable(variables) else variables)
+
+
+def variable_bytes(variable: Any) -> int:
+    """Size of one variable, bytes; 0 if its shape is not known."""
+    try:
+        elements = math.prod(int(n) for n in variable.shape)
+    except _UNREADABLE:
+        return 0
+    return elements * _ITEM_BYTES.get(dtype_name(variable), 4)
+
+
+def dtype_name(variable: Any) -> str:
+    """Name of a variable's dtype, the same on each backend."""
+    dtype = getattr(variable, "dtype", "float32")
+    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
+
+
 def _elements(variables: Iterable[Any]) -> int:
     total = 0
     for variable in variables:
@@ -372,8 +380,3 @@ def _elements(variables: Iterable[Any]) -> int:
 
 def _bytes(variables: Iterable[Any]) -> int:
     return sum(variable_bytes(variable) for variable in variables)
-
-
-def _dtype_name(variable: Any) -> str:
-    dtype = getattr(variable, "dtype", "float32")
-    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")

@@ -1,5 +1,5 @@
 # pyright: basic
-"""A new model object that goes on where another one was: eager Keras, and the protocol for all."""
+"""Replacement of a model by a new object with the same state: the protocol, and eager Keras."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ start and makes them at the first step, and the global seed belongs to the proce
 
 @dataclass(frozen=True, slots=True)
 class VariableShape:
-    """What tells whether a new model's variable can take an old one's value.
+    """Facts that decide if a new model's variable can take an old one's value.
 
     Attributes:
         group: "model", "optimizer", "metrics" or "seed".
@@ -41,12 +41,12 @@ class VariableShape:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a new model must have it."""
+        """True if a new model must have it."""
         return self.group not in _NOT_OF_THE_MODEL
 
     @property
     def is_seed(self) -> bool:
-        """Whether it is the process's own, which making a model draws from."""
+        """True if it is the process's own, which making a model draws from."""
         return self.group == "seed"
 
 
@@ -54,7 +54,7 @@ class ModelRebuilder(Protocol):
     """How a model of one framework is replaced by a new one; on the training thread only.
 
     Attributes:
-        destroys: Whether `make` ends the old model, so that there is no way back.
+        destroys: True if `make` ends the old model, so that there is no way back.
     """
 
     destroys: bool
@@ -64,7 +64,7 @@ class ModelRebuilder(Protocol):
         ...
 
     def try_out(self, model: KerasModel, script: ModelFactory | None) -> None:
-        """See, as far as is cheap, whether `make` will work; changes nothing.
+        """Check, as far as is cheap, that `make` will work; changes nothing.
 
         Raises:
             CannotRebuild: It will not; the message says what to write.
@@ -81,7 +81,7 @@ class ModelRebuilder(Protocol):
 
 
 class EagerRebuilder:
-    """Keras 3 on any backend, and tf_keras in eager mode: implements `Rebuilding`."""
+    """Keras 3 on any backend, and tf_keras in eager mode: implements `ModelRebuilder`."""
 
     destroys = False
 
@@ -126,7 +126,7 @@ def variable_shapes(state: Sequence[StateVariable]) -> list[VariableShape]:
 
 
 def check_same_variables(old: Sequence[VariableShape], new: Sequence[VariableShape]) -> None:
-    """See that a new model can take an old one's state.
+    """Check that a new model can take an old one's state.
 
     Raises:
         CannotRebuild: It has other variables.

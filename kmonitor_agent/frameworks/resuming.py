@@ -1,12 +1,33 @@
-"""What is asked of a Keras so that another process can take up its fits, and who answers."""
+"""Protocols for resuming a fit in another process; each Keras implements them.
 
+`detection.fit_resumer` gives the `FitResumer` of a model. All of it runs on the training thread,
+the data (`FitData`) inside of `fit`, from its callbacks.
+"""
+
+import inspect
 from collections.abc import Sequence
+from dataclasses import dataclass, field
+from types import FrameType
 from typing import Any, Protocol
 
-from kmonitor_agent.frameworks.base import IteratorStart, KerasModel
-from kmonitor_agent.frameworks.keras3 import resuming
-from kmonitor_agent.frameworks.keras3 import resuming as keras3_resuming
-from kmonitor_agent.frameworks.tf_keras import resuming as tf_keras_resuming
+from kmonitor_agent.frameworks.base import KerasModel
+
+
+@dataclass(frozen=True, slots=True)
+class IteratorStart:
+    """Where the iterator began that serves several epochs of a fit, and what it drew from.
+
+    Attributes:
+        epochs: Epochs that had run before.
+        existed: True if it was made before the random states were read.
+        random: States of the random generators at that epoch's begin.
+        generators: Those of the data's own.
+    """
+
+    epochs: int
+    existed: bool
+    random: dict[str, Any]
+    generators: list[Any] = field(default_factory=list[Any])
 
 
 class FitData(Protocol):
@@ -18,10 +39,10 @@ class FitData(Protocol):
         ...
 
     def has_iterator(self) -> bool | None:
-        """Before an epoch: whether the iterator that serves it and later ones is made already.
+        """Before an epoch: True if the iterator that serves it and later ones is made already.
 
-        None where nothing has to be known of that: it serves one epoch, is in use already, or
-        draws nothing.
+        None where that makes no difference: it serves one epoch, is in use already, or draws
+        nothing.
         """
         ...
 
@@ -30,7 +51,7 @@ class FitData(Protocol):
 
         Args:
             epochs: How many ran.
-            goes_on: Whether epochs follow; else only what outlives the fit is moved.
+            goes_on: True if epochs follow; else only what outlives the fit is moved.
             start: Where the iterator began that serves the next epoch too; None if none does.
         """
         ...
@@ -40,15 +61,15 @@ class FitData(Protocol):
         ...
 
     def settle(self) -> None:
-        """The random states are put back: do what follows the last epoch that ran."""
+        """Do what follows the last epoch that ran; the random states are put back by now."""
         ...
 
     def begin_first_epoch(self) -> None:
-        """The first epoch begins and has its iterator: eat what earlier epochs had eaten."""
+        """Skip what earlier epochs took of the iterator; the first epoch begins and has it."""
         ...
 
     def read_generators(self) -> list[Any]:
-        """States of random generators that the data have of their own, as arrays."""
+        """States of the data's own random generators, as arrays."""
         ...
 
     def write_generators(self, states: Sequence[Any]) -> None:
@@ -57,29 +78,33 @@ class FitData(Protocol):
 
 
 class FitResumer(Protocol):
-    """What another process needs of a Keras; implemented by a module for each."""
+    """Resumes fits of a Keras in another process."""
 
-    def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any], /) -> str:
+    def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
         """Why another process could not take this model's fit up; empty when it could.
 
-        Asked while a fit's callbacks are told of its begin.
+        To be called while a fit's `on_train_begin` runs.
         """
         ...
 
-    def why_not_exact(self, inexact: str, /) -> str:
+    def find_data(self) -> FitData | None:
+        """The data of the innermost `fit` among this function's callers; None if none is found."""
+        ...
+
+    def why_not_exact(self, inexact: str) -> str:
         """Why a fit whose step was traced could not go on the same elsewhere; empty if it could.
 
         Args:
-            inexact: What `ReclaimSteps.inexact` says.
+            inexact: Result of `ReclaimSteps.inexact`.
         """
         ...
 
-    def read_trained(self, model: KerasModel, /) -> tuple[tuple[int, ...], ...]:
+    def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
         """For each of the model's optimizers, which of the model's variables it trains."""
         ...
 
     def build_again(
-        self, model: KerasModel, config: Any, trained: Sequence[Sequence[int]], /
+        self, model: KerasModel, config: Any, trained: Sequence[Sequence[int]]
     ) -> None:
         """Build model and optimizers as they were. Raises: `CannotBuild`."""
         ...
@@ -88,18 +113,16 @@ class FitResumer(Protocol):
         """Make the global seed generator, which the process before had made."""
         ...
 
-    def begin_at(self, model: KerasModel, epoch: int | None, /) -> None:
-        """Have the `fit` whose begin is being told start at an epoch; None: as called."""
+    def begin_at(self, model: KerasModel, epoch: int | None) -> None:
+        """Have the `fit` whose `on_train_begin` runs start at an epoch; None: as called."""
         ...
 
 
-def fit_resumer(model: KerasModel) -> FitResumer:
-    """Who takes up fits of this model's Keras."""
-    return tf_keras_resuming if tf_keras_resuming.is_keras2(model) else keras3_resuming
-
-
-def find_data(model: KerasModel) -> FitData | None:
-    """The data of the innermost `fit` among this function's callers; None if none is found."""
-    if tf_keras_resuming.is_keras2(model):
-        return tf_keras_resuming.find_fit_data()
-    return resuming.find_fit_data()
+def find_fit_frame(variable: str) -> FrameType | None:
+    """Frame of the innermost `fit` with such a variable among this function's callers."""
+    frame = inspect.currentframe()
+    while frame is not None:
+        if frame.f_code.co_name == "fit" and variable in frame.f_code.co_varnames:
+            return frame
+        frame = frame.f_back
+    return None

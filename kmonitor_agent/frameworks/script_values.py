@@ -36,7 +36,7 @@ def safe_float(value: Any) -> float | None:
 
 
 def safe_count(value: Any) -> int | None:
-    """What Keras gave as a number of things; None when it is none, or none that can be sent."""
+    """A count that Keras gave; None when it is none, or none that can be sent."""
     try:
         if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_COUNT:
             return int(value)
@@ -63,7 +63,7 @@ def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
 
 
 def safe_bool(value: Any) -> bool:
-    """Whether a value counts as true; False for one that does not tell."""
+    """True if a value counts as true; False if that cannot be read."""
     try:
         return bool(value)
     except Exception:  # noqa: BLE001 - as above
@@ -89,7 +89,7 @@ def numeric_logs(
 
     Args:
         logs: A mapping, or whatever a script gave as one.
-        name_of: The name under which a number is told; empty: it is not.
+        name_of: The name under which a number is reported; empty: it is not.
         most: So many at most.
         number: Reads a value; None for what is no number.
     """

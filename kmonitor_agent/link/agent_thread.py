@@ -132,7 +132,7 @@ class AgentThread:
             thread = self._thread
         if thread is None or not streams:
             return
-        # Who was told before is not given the same time once more.
+        # A stream that is ending already does not get the same time once more.
         until_s = max(stream.end(timeout_s) for stream in streams) + JOIN_SLACK_S
         self.wakeup.set()
         if thread is threading.current_thread():

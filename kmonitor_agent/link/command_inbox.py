@@ -1,4 +1,8 @@
-"""Decides which commands reach the session: each once, for this session, at most 16 at a time."""
+"""Commands of the hub on their way to the session: each once, at most 16 at a time.
+
+The ids of commands that came are kept in the run's folder, so that no later process of the run
+carries one out again.
+"""
 
 import re
 from collections.abc import Callable
@@ -10,61 +14,6 @@ from kmonitor_agent.wire.local.private_files import read_own, write_private
 from kmonitor_agent.wire.messages.commands import FINAL_STATES, Command, CommandState
 from kmonitor_agent.wire.messages.events import CommandProgress, Event
 
-# Commands seen.
-
-
-COMMANDS_NAME: Final = "commands"
-"""File name in the run's folder: one id a line, oldest first."""
-
-SEEN_LIMIT: Final = 1024
-"""Ids remembered; a hub repeats one for as long as its time to live, 16 can be open at once."""
-
-COMMANDS_BYTES: Final = SEEN_LIMIT * 65
-"""Most that the file holds."""
-
-_ID: Final = re.compile(r"^[0-9A-Za-z_-]{1,64}$")
-
-
-class SeenCommands:
-    """A bounded set of ids that survives the process; on the agent's thread only."""
-
-    def __init__(self, folder: Path | None = None) -> None:
-        """Begin with what the folder holds; None remembers in memory only."""
-        self._ids: dict[str, None] = {}
-        self._path: Path | None = None
-        if folder is not None:
-            self.store_in(folder)
-
-    def __contains__(self, command_id: str) -> bool:
-        return command_id in self._ids
-
-    def store_in(self, folder: Path) -> None:
-        """Add the ids that the folder holds, and write new ones there from now on."""
-        self._path = folder / COMMANDS_NAME
-        try:
-            lines = read_own(self._path, COMMANDS_BYTES).decode("ascii").splitlines()
-        except (OSError, UnicodeDecodeError):
-            lines = []
-        known = [line for line in lines if _ID.match(line)]
-        self._ids = dict.fromkeys([*known, *self._ids])
-        self._cut()
-
-    def add(self, command_id: str) -> None:
-        """Remember an id.
-
-        Raises:
-            OSError: It is remembered, but only as long as this process lives.
-        """
-        self._ids[command_id] = None
-        self._cut()
-        if self._path is not None:
-            write_private(self._path, "".join(f"{i}\n" for i in self._ids).encode("ascii"))
-
-    def _cut(self) -> None:
-        while len(self._ids) > SEEN_LIMIT:
-            del self._ids[next(iter(self._ids))]
-
-
 HELD_LIMIT: Final = 16
 """Commands that may be waiting or running."""
 
@@ -72,11 +21,11 @@ OnCommand = Callable[[Command], None]
 
 
 class CommandInbox:
-    """On the agent's thread only.
+    """Accepts, refuses or ignores commands; on the agent's thread only.
 
     Args:
-        session: This process's id.
-        on_command: Told of each accepted command, when it is received.
+        session_id: This process's id.
+        on_command: Called with each accepted command, when it is received.
         emit: Emits an event.
         now_s: The session's `t_s`.
         faults: Where our own faults go.
@@ -137,3 +86,55 @@ class CommandInbox:
                 t_s=self._now_s(), id=command.id, name=command.name, state=state, why=why
             )
         )
+
+
+COMMANDS_NAME: Final = "commands"
+"""File name in the run's folder: one id a line, oldest first."""
+
+SEEN_LIMIT: Final = 1024
+"""Ids remembered; a hub repeats one for as long as its time to live, 16 can be open at once."""
+
+COMMANDS_BYTES: Final = SEEN_LIMIT * 65
+"""Most that the file holds."""
+
+_ID: Final = re.compile(r"^[0-9A-Za-z_-]{1,64}$")
+
+
+class SeenCommands:
+    """A bounded set of ids that survives the process; on the agent's thread only."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """Begin with what the folder holds; None remembers in memory only."""
+        self._ids: dict[str, None] = {}
+        self._path: Path | None = None
+        if folder is not None:
+            self.store_in(folder)
+
+    def __contains__(self, command_id: str) -> bool:
+        return command_id in self._ids
+
+    def store_in(self, folder: Path) -> None:
+        """Add the ids that the folder holds, and write new ones there from now on."""
+        self._path = folder / COMMANDS_NAME
+        try:
+            lines = read_own(self._path, COMMANDS_BYTES).decode("ascii").splitlines()
+        except (OSError, UnicodeDecodeError):
+            lines = []
+        known = [line for line in lines if _ID.match(line)]
+        self._ids = dict.fromkeys([*known, *self._ids])
+        self._cut()
+
+    def add(self, command_id: str) -> None:
+        """Remember an id.
+
+        Raises:
+            OSError: It is remembered, but only as long as this process lives.
+        """
+        self._ids[command_id] = None
+        self._cut()
+        if self._path is not None:
+            write_private(self._path, "".join(f"{i}\n" for i in self._ids).encode("ascii"))
+
+    def _cut(self) -> None:
+        while len(self._ids) > SEEN_LIMIT:
+            del self._ids[next(iter(self._ids))]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmonitor_agent.wire.local.file_system import DISK
-from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders
+from kmonitor_agent.wire.local.folders import SOCKET_PATH_LIMIT_BYTES, Folders, expand_user
 from kmonitor_agent.wire.local.hub_address import (
     SCHEME,
     DirectAddress,
@@ -80,7 +80,7 @@ def _socket_path(named: str, source: str) -> Path:
             f'"off", the path of a hub\'s socket or its tcp://HOST:PORT?key=KEY, or leave it out '
             f"for your own hub"
         )
-    path = Path(named).expanduser()
+    path = expand_user(named)
     if not path.is_absolute():
         raise ValueError(
             f'{source}={named!r}: write "off" or the absolute path of a hub\'s socket, such as '

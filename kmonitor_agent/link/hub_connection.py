@@ -1,4 +1,8 @@
-"""The one connection of a process to a hub: found, kept alive, shared by all runs, left."""
+"""The one connection of a process to a hub: found, kept alive, shared by all runs, left.
+
+A hub on this host is found by its socket file, which must be safe to trust (`find_hub_socket`);
+after one was left, `HubSearch` pauses longer each time.
+"""
 
 import os
 import random
@@ -13,8 +17,6 @@ from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import NotPrivate, check_private_folder
 from kmonitor_agent.wire.messages.unions import ErrorMessage, Ping, Pong, ToAgent
-
-# hub_place: Where a hub's socket lies, and whether it may be trusted.
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +54,6 @@ def find_hub_socket(path: Path) -> SocketIdentity | None:
     return SocketIdentity(status.st_dev, status.st_ino, status.st_ctime_ns)
 
 
-# hub_search: Finds a hub, and after one was left decides when to try again.
-
-
 _OWN: Final = random.Random()  # noqa: S311 - no secret
 """Our own generator, seeded by the system. Keras takes the seeds of initializers and of Dropout
 from Python's global one: a number drawn there by a thread of ours changes the next model."""
@@ -73,63 +72,6 @@ class HubDialer:
     find_socket: Callable[[], SocketIdentity | None]
     connect: Callable[[], HubChannel | None]
     jitter: Callable[[], float] = lambda: _OWN.uniform(0.5, 1.0)
-
-
-class HubSearch:
-    """Looks cheaply for a socket, and pauses longer each time that a hub had to be left.
-
-    Attributes:
-        is_other: Whether the hub that was found last is another one than the one before.
-    """
-
-    def __init__(self, dialer: HubDialer, timing: Timing) -> None:
-        self._hub_dialer = dialer
-        self._timing = timing
-        self._socket_identity: SocketIdentity | None = None
-        self._pause_s = timing.backoff_s
-        self._search_at_s = self._not_before_s = float("-inf")
-        self.is_other = False
-
-    @property
-    def due_s(self) -> float:
-        """Monotonic time of the next look."""
-        return self._search_at_s
-
-    def find(self, now_s: float) -> HubChannel | None:
-        """A new connection if a hub's socket is there and it is time to try it.
-
-        Raises:
-            NotPrivate: Somebody else could have put the socket there.
-        """
-        if now_s < self._search_at_s:
-            return None
-        self._search_at_s = now_s + self._timing.search_s
-        identity = self._hub_dialer.find_socket()
-        if identity is None:
-            return None
-        # Another socket than the one that was left: a hub has just started, no need to wait.
-        if identity == self._socket_identity and now_s < self._not_before_s:
-            self._search_at_s = min(self._search_at_s, self._not_before_s)
-            return None
-        channel = self._hub_dialer.connect()
-        if channel is not None:
-            self.is_other = identity != self._socket_identity
-            self._socket_identity = identity
-        return channel
-
-    def back_off(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
-        """A hub was left: wait, jittered, and twice as long the next time.
-
-        Args:
-            now_s: Monotonic time.
-            was_steady: The session had lasted; the pause begins anew.
-            pause_s: Shortest pause.
-        """
-        if was_steady:
-            self._pause_s = self._timing.backoff_s
-        self._not_before_s = now_s + max(self._pause_s * self._hub_dialer.jitter(), pause_s)
-        self._search_at_s = min(now_s + self._timing.search_s, self._not_before_s)
-        self._pause_s = min(self._pause_s * 2, self._timing.backoff_limit_s)
 
 
 SHORTEST_PING_S: Final = 0.1
@@ -318,3 +260,60 @@ class HubConnection:
             self._leave(now_s, pause_s=self._timing.refused_s)
         elif error.code in {"busy", "quota"}:
             self._leave(now_s, pause_s=min(error.retry_ms / 1000, self._timing.refused_s))
+
+
+class HubSearch:
+    """Looks cheaply for a socket, and pauses longer each time that a hub had to be left.
+
+    Attributes:
+        is_other: Whether the hub that was found last is another one than the one before.
+    """
+
+    def __init__(self, dialer: HubDialer, timing: Timing) -> None:
+        self._hub_dialer = dialer
+        self._timing = timing
+        self._socket_identity: SocketIdentity | None = None
+        self._pause_s = timing.backoff_s
+        self._search_at_s = self._not_before_s = float("-inf")
+        self.is_other = False
+
+    @property
+    def due_s(self) -> float:
+        """Monotonic time of the next look."""
+        return self._search_at_s
+
+    def find(self, now_s: float) -> HubChannel | None:
+        """A new connection if a hub's socket is there and it is time to try it.
+
+        Raises:
+            NotPrivate: Somebody else could have put the socket there.
+        """
+        if now_s < self._search_at_s:
+            return None
+        self._search_at_s = now_s + self._timing.search_s
+        identity = self._hub_dialer.find_socket()
+        if identity is None:
+            return None
+        # Another socket than the one that was left: a hub has just started, no need to wait.
+        if identity == self._socket_identity and now_s < self._not_before_s:
+            self._search_at_s = min(self._search_at_s, self._not_before_s)
+            return None
+        channel = self._hub_dialer.connect()
+        if channel is not None:
+            self.is_other = identity != self._socket_identity
+            self._socket_identity = identity
+        return channel
+
+    def back_off(self, now_s: float, *, was_steady: bool, pause_s: float = 0.0) -> None:
+        """A hub was left: wait, jittered, and twice as long the next time.
+
+        Args:
+            now_s: Monotonic time.
+            was_steady: The session had lasted; the pause begins short again.
+            pause_s: Shortest pause.
+        """
+        if was_steady:
+            self._pause_s = self._timing.backoff_s
+        self._not_before_s = now_s + max(self._pause_s * self._hub_dialer.jitter(), pause_s)
+        self._search_at_s = min(now_s + self._timing.search_s, self._not_before_s)
+        self._pause_s = min(self._pause_s * 2, self._timing.backoff_limit_s)

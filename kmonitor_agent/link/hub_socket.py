@@ -30,7 +30,7 @@ class HubSocket:
     """A DEALER that is made once and connects to one hub as often as needed; agent's thread.
 
     It is kept while no hub is there: a new socket takes descriptors, and libzmq aborts the process
-    where there are none (`scarcity`).
+    where there are none (`free_resources`).
 
     Attributes:
         bad_frames: Messages that made no sense since it connected.

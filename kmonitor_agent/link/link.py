@@ -1,4 +1,4 @@
-"""What a session holds: emit events, run tasks beside the training, receive commands."""
+"""One run's link: emits events, runs tasks beside the training, and receives commands."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,33 +13,6 @@ from kmonitor_agent.link.run_stream import RunStream, StreamContext
 from kmonitor_agent.link.timing import Task
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import Event, SessionStarted
-
-# status: What a link can say of itself.
-
-
-@dataclass(frozen=True, slots=True)
-class LinkStatus:
-    """A moment's view; reading it costs nothing and touches no file.
-
-    Attributes:
-        hub_seen: Whether a hub ever welcomed this process.
-        connected: Whether one does now.
-        last_seq: Newest number given.
-        acked: Up to where the hub has committed.
-        spooled_bytes: Written to disk by this session and still there.
-        degraded: Why the disk is not used, in words; empty when it is.
-        dropped: Events that found no room in memory.
-        faults: Faults of our own, all parts together.
-    """
-
-    hub_seen: bool
-    connected: bool
-    last_seq: int
-    acked: int
-    spooled_bytes: int
-    degraded: str
-    dropped: int
-    faults: int
 
 
 class Link:
@@ -116,7 +89,7 @@ class Link:
     def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
         """Run a task on the agent's thread, at once and then each `interval_s` seconds.
 
-        What it raises is counted; if it costs too much it runs less often (`schedule`).
+        What it raises is counted; if it costs too much it runs less often (`TaskSchedule`).
 
         Args:
             interval_s: Seconds between two runs.
@@ -153,7 +126,7 @@ class Link:
             with self._faults.guarded("link.close"):
                 self._agent.end([self._stream], timeout_s)
 
-    def status(self) -> LinkStatus:
+    def status(self) -> "LinkStatus":
         """How it goes, as of about now."""
         outbox, delivery = self._stream.outbox, self._stream.delivery
         return LinkStatus(
@@ -166,3 +139,28 @@ class Link:
             dropped=self._event_queue.dropped,
             faults=sum(self._faults.counts().values()),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class LinkStatus:
+    """State of a link at one moment; reading it costs nothing and touches no file.
+
+    Attributes:
+        hub_seen: Whether a hub ever welcomed this process.
+        connected: Whether one does now.
+        last_seq: Newest number given.
+        acked: Up to where the hub has committed.
+        spooled_bytes: Written to disk by this session and still there.
+        degraded: Why the disk is not used, in words; empty when it is.
+        dropped: Events that found no room in memory.
+        faults: Faults of our own, all parts together.
+    """
+
+    hub_seen: bool
+    connected: bool
+    last_seq: int
+    acked: int
+    spooled_bytes: int
+    degraded: str
+    dropped: int
+    faults: int

@@ -1,4 +1,8 @@
-"""A run's numbered events: appended, read again for sending, let go when acknowledged."""
+"""A run's numbered events: appended, read again for sending, let go when acknowledged.
+
+They lie on the disk (`SpoolWriter`), the newest also in memory, so that sending reads no file.
+While the disk refuses, they wait in a `MemoryBuffer`, which drops samples first when it is full.
+"""
 
 import contextlib
 import errno
@@ -28,71 +32,6 @@ from kmonitor_agent.wire.local.spool_writer import (
 from kmonitor_agent.wire.messages.codec import MessageTooLarge, encode_event
 from kmonitor_agent.wire.messages.events import Event, GraphSize, Notice, Sample, SessionStarted
 
-# memory_ring: Numbered events that the disk refused, held in memory until it takes them again.
-
-
-RING_BYTES: Final = 16 * 1024 * 1024
-"""Encoded bytes held; half a day of a usual training."""
-
-
-def drop_rank(event: Event) -> int:
-    """What goes first when there is no room: 0 samples, 1 graph sizes, 2 never."""
-    if isinstance(event, Sample):
-        return 0
-    return 1 if isinstance(event, GraphSize) else 2
-
-
-class MemoryBuffer:
-    """Bodies by number; when it is full the oldest samples go, then the oldest graph sizes.
-
-    Attributes:
-        n_bytes: Bytes of the bodies held.
-        dropped: Events that were dropped since the start.
-    """
-
-    def __init__(self, limit_bytes: int = RING_BYTES) -> None:
-        self.n_bytes = 0
-        self.dropped = 0
-        self._limit_bytes = limit_bytes
-        self._by_rank: tuple[dict[int, bytes], ...] = ({}, {}, {})
-
-    def __len__(self) -> int:
-        return sum(len(held) for held in self._by_rank)
-
-    def add(self, record: SpoolRecord, rank: int) -> None:
-        """Hold one event of a `rank_of`."""
-        self._by_rank[rank][record.seq] = record.body
-        self.n_bytes += len(record.body)
-        for held in self._by_rank[:2]:
-            while self.n_bytes > self._limit_bytes and held:
-                self._remove(held, next(iter(held)))
-                self.dropped += 1
-
-    def get(self, seq: int) -> bytes | None:
-        """The body of a number, or None if it is not held."""
-        for held in self._by_rank:
-            if seq in held:
-                return held[seq]
-        return None
-
-    def oldest(self) -> int | None:
-        """Lowest number held, or None."""
-        return min((next(iter(held)) for held in self._by_rank if held), default=None)
-
-    def records(self) -> list[SpoolRecord]:
-        """All that is held, by number."""
-        return sorted(SpoolRecord(*pair) for held in self._by_rank for pair in held.items())
-
-    def forget(self, up_to: int) -> None:
-        """Let go of everything up to this number."""
-        for held in self._by_rank:
-            for seq in [seq for seq in held if seq <= up_to]:
-                self._remove(held, seq)
-
-    def _remove(self, held: dict[int, bytes], seq: int) -> None:
-        self.n_bytes -= len(held.pop(seq))
-
-
 HOT_EVENTS: Final = 4096
 """Newest events kept in memory besides the disk, so that sending reads no file."""
 
@@ -101,7 +40,6 @@ HOT_BYTES: Final = 4 * 1024 * 1024
 
 REPLACED_LIMIT: Final = 1024
 """Refused events whose placeholders are remembered."""
-
 
 REFUSALS: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO})
 """Errors by which the disk itself refuses."""
@@ -131,7 +69,7 @@ class Outbox:
         now_s: Callable[[], float],
         faults: FaultLog,
         clock: Clock,
-        buffer: MemoryBuffer | None = None,
+        buffer: "MemoryBuffer | None" = None,
     ) -> None:
         """Begin with nothing; `open` finds what an earlier process of the run left.
 
@@ -153,7 +91,7 @@ class Outbox:
         self._faults = faults
         self._clock = clock
         self._clock_check = WallClockCheck(clock)
-        self._ring = MemoryBuffer() if buffer is None else buffer
+        self._buffer = MemoryBuffer() if buffer is None else buffer
         self._reserve = DiskReserve(writer.facts)
         self._is_full = False
         self._hot: dict[int, bytes] = {}
@@ -174,7 +112,7 @@ class Outbox:
             return self._rested_first_seq
         spool = self._writer.spool
         held = [] if spool is None or spool.first_seq > spool.last_seq else [spool.first_seq]
-        oldest = self._ring.oldest()
+        oldest = self._buffer.oldest()
         held += [] if oldest is None else [oldest]
         held += list(self._hot)[:1]
         return min(held, default=self.last_seq + 1)
@@ -230,7 +168,7 @@ class Outbox:
                 self._degrade(exc)
         if self.degraded:
             for record, event in zip(records, events, strict=True):
-                self._ring.add(record, drop_rank(event))
+                self._buffer.add(record, drop_rank(event))
             self._save_weighty(records, events)
         else:
             self._add_hot(records)
@@ -258,14 +196,14 @@ class Outbox:
                 spool = self._writer.open(last_seq=self.last_seq)
                 self._rested_first_seq = None
                 self.last_seq = max(self.last_seq, spool.last_seq)
-            waiting = self._ring.records()
+            waiting = self._buffer.records()
             if waiting:
                 self._write_waiting(waiting)
         except (OSError, NotPrivate, SpoolLocked):
             return
         if self.folder is not None:
             self._reserve.hold(self.folder)
-        self._ring.forget(self.last_seq)
+        self._buffer.forget(self.last_seq)
         self._add_hot(waiting)
         self._recover()
 
@@ -299,7 +237,7 @@ class Outbox:
     def set_acked(self, seq: int) -> None:
         """What the hub has committed; lower than before when the hub lost some."""
         self.acked = seq
-        self._ring.forget(seq)
+        self._buffer.forget(seq)
         for held in [held for held in self._hot if held <= seq]:
             self._hot_bytes -= len(self._hot.pop(held))
 
@@ -317,13 +255,13 @@ class Outbox:
         except OSError as exc:
             if exc.errno not in REFUSALS:
                 raise
-            return  # no fault of ours: what is written next tells of the disk
+            return  # no fault of ours: the next write reports the disk
         self._marked = self.acked
 
     def tidy(self) -> None:
         """Delete what was acknowledged long ago, and keep the spool root within its bound.
 
-        What the disk does not let go is told once, until it does.
+        A refusal of the disk to delete is reported once, until it succeeds.
         """
         spool = self._writer.spool
         if spool is None:
@@ -342,7 +280,7 @@ class Outbox:
 
     def report_unwritten(self) -> None:
         """At the end: say how many events found no room on the disk, if there are any."""
-        unwritten = len(self._ring) - len(self._reserve.saved) + self._ring.dropped
+        unwritten = len(self._buffer) - len(self._reserve.saved) + self._buffer.dropped
         if self._is_full and unwritten > 0:
             text = (
                 f"The disk stayed full until the process ended ({self.degraded}): {unwritten} "
@@ -375,7 +313,7 @@ class Outbox:
         ) as exc:
             self._faults.record("link.outbox.encode", exc)
             if isinstance(event, SessionStarted) and event.versions:
-                # Without its first event a run appears nowhere: tell the least of it.
+                # Without its first event a run appears nowhere: send the least of it.
                 return self._encode(seq, _least(event))
             return encode_lost_event(
                 seq, self._now_s(), f"could not be encoded: {type(exc).__name__}"
@@ -388,7 +326,7 @@ class Outbox:
             self._hot_bytes -= len(self._hot.pop(next(iter(self._hot))))
 
     def _body(self, seq: int, before: bytes | None) -> bytes:
-        body = self._replaced.get(seq) or self._hot.get(seq) or self._ring.get(seq)
+        body = self._replaced.get(seq) or self._hot.get(seq) or self._buffer.get(seq)
         if body is not None:
             return body
         try:
@@ -439,7 +377,7 @@ class Outbox:
         return None if event is None else event.body
 
     def _save_weighty(self, records: Sequence[SpoolRecord], events: Sequence[Event]) -> None:
-        """Write what is worth the reserve: a process that is killed takes the ring with it."""
+        """Write what is worth the reserve: a process that is killed takes the buffer with it."""
         pairs = zip(records, events, strict=True)
         weighty = [record for record, event in pairs if self._reserve.takes(event)]
         if not self._is_full or not weighty:
@@ -489,8 +427,8 @@ class Outbox:
         self.degraded = ""
         self._is_full = False
         text = "The disk takes kmonitor's spool again."
-        if self._ring.dropped:
-            text += f" {self._ring.dropped} events were dropped meanwhile."
+        if self._buffer.dropped:
+            text += f" {self._buffer.dropped} events were dropped meanwhile."
         self._emit(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))
 
 
@@ -508,3 +446,65 @@ def _least(event: SessionStarted) -> SessionStarted:
         sample_interval_s=event.sample_interval_s,
         private=event.private,
     )
+
+
+def drop_rank(event: Event) -> int:
+    """What goes first when there is no room: 0 samples, 1 graph sizes, 2 never."""
+    if isinstance(event, Sample):
+        return 0
+    return 1 if isinstance(event, GraphSize) else 2
+
+
+BUFFER_BYTES: Final = 16 * 1024 * 1024
+"""Encoded bytes held; half a day of a usual training."""
+
+
+class MemoryBuffer:
+    """Bodies by number; when it is full the oldest samples go, then the oldest graph sizes.
+
+    Attributes:
+        n_bytes: Bytes of the bodies held.
+        dropped: Events that were dropped since the start.
+    """
+
+    def __init__(self, limit_bytes: int = BUFFER_BYTES) -> None:
+        self.n_bytes = 0
+        self.dropped = 0
+        self._limit_bytes = limit_bytes
+        self._by_rank: tuple[dict[int, bytes], ...] = ({}, {}, {})
+
+    def __len__(self) -> int:
+        return sum(len(held) for held in self._by_rank)
+
+    def add(self, record: SpoolRecord, rank: int) -> None:
+        """Hold one event of a `drop_rank`."""
+        self._by_rank[rank][record.seq] = record.body
+        self.n_bytes += len(record.body)
+        for held in self._by_rank[:2]:
+            while self.n_bytes > self._limit_bytes and held:
+                self._remove(held, next(iter(held)))
+                self.dropped += 1
+
+    def get(self, seq: int) -> bytes | None:
+        """The body of a number, or None if it is not held."""
+        for held in self._by_rank:
+            if seq in held:
+                return held[seq]
+        return None
+
+    def oldest(self) -> int | None:
+        """Lowest number held, or None."""
+        return min((next(iter(held)) for held in self._by_rank if held), default=None)
+
+    def records(self) -> list[SpoolRecord]:
+        """All that is held, by number."""
+        return sorted(SpoolRecord(*pair) for held in self._by_rank for pair in held.items())
+
+    def forget(self, up_to: int) -> None:
+        """Let go of everything up to this number."""
+        for held in self._by_rank:
+            for seq in [seq for seq in held if seq <= up_to]:
+                self._remove(held, seq)
+
+    def _remove(self, held: dict[int, bytes], seq: int) -> None:
+        self.n_bytes -= len(held.pop(seq))

@@ -1,4 +1,4 @@
-"""One run's part of the agent's thread: its tasks, and its events from the inbox to the disk."""
+"""One run's part of the agent's thread: its tasks, and its events from the queue to the disk."""
 
 import contextlib
 import enum
@@ -27,42 +27,6 @@ from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.messages.events import Event, Notice, SessionEnded, SessionStarted
 from kmonitor_agent.wire.release import VERSION
-
-# unrecorded: The one line for the script's own log: this run is recorded nowhere.
-
-
-LOGGER: Final = "kmonitor"
-"""Name of the logger; a script silences it as it does any other."""
-
-
-class UnrecordedWarning:
-    """Owned by the agent's thread.
-
-    Args:
-        place: Folder that takes nothing.
-        private: Leave the folder's name out.
-    """
-
-    def __init__(self, folder: Path, *, private: bool) -> None:
-        self._folder_text = "its folder" if private else str(folder)
-        self._is_logged = False
-
-    def log(self, why: str) -> None:
-        """Say it, once in a process.
-
-        Args:
-            why: What the disk said.
-        """
-        if self._is_logged:
-            return
-        self._is_logged = True
-        logging.getLogger(LOGGER).warning(
-            "kmonitor: this run is recorded nowhere: %s takes nothing (%s) and no hub answers."
-            " The training is not affected. See: kmonitor doctor",
-            self._folder_text,
-            why,
-        )
-
 
 AFTER_FAULT_S: Final = 1.0
 """Pause of a run after a fault of our own, so that a lasting one does not spin."""
@@ -374,3 +338,32 @@ def _facts(context: StreamContext) -> SessionFacts:
         pid_namespace=context.started.pid_namespace,
         started_wall_s=context.started.started_wall_s,
     )
+
+
+LOGGER: Final = "kmonitor"
+"""Name of the logger; a script silences it as it does any other."""
+
+
+class UnrecordedWarning:
+    """The one line in the script's own log that a run is recorded nowhere; agent's thread.
+
+    Args:
+        folder: Folder that takes nothing.
+        private: Leave the folder's name out.
+    """
+
+    def __init__(self, folder: Path, *, private: bool) -> None:
+        self._folder_text = "its folder" if private else str(folder)
+        self._is_logged = False
+
+    def log(self, why: str) -> None:
+        """Log it, once for the run; `why` is the disk's error."""
+        if self._is_logged:
+            return
+        self._is_logged = True
+        logging.getLogger(LOGGER).warning(
+            "kmonitor: this run is recorded nowhere: %s takes nothing (%s) and no hub answers."
+            " The training is not affected. See: kmonitor doctor",
+            self._folder_text,
+            why,
+        )

@@ -1,4 +1,4 @@
-"""Every interval and bound of the link in one place, so that tests can shorten them."""
+"""Intervals of the link, in one place for tests to shorten, and the schedule of its tasks."""
 
 import time
 from collections.abc import Callable
@@ -22,7 +22,7 @@ class Timing:
         search_s: Between two looks for a hub's socket that is not there.
         backoff_s: First pause after a hub was left; doubles, and is jittered down to its half.
         backoff_limit_s: Longest pause after a hub that was not reached or fell silent: so soon
-            after a network is mended, a run is seen again. With 30 s a cut of 40 s was followed
+            after a network is repaired, a run is seen again. With 30 s a cut of 40 s was followed
             by 20 s without news. A try each second or so (a connection that nobody answers is
             held for `dead_s`, so 19 a minute) costs 0.05 % of a core, with a dead hub's socket or
             over the network; 30 s would save two thirds of that. Fifty agents make 16 tries a
@@ -56,9 +56,6 @@ class Timing:
     lock_s: float = 3.0
 
 
-# schedule: Recurring tasks of the agent's thread, made rarer when they cost too much.
-
-
 COST_FRACTION: Final = 0.005
 """Most of a core that one task may take."""
 
@@ -70,10 +67,10 @@ OnError = Callable[[str, Exception], None]
 
 
 class TaskSchedule:
-    """Runs each task at its interval, on the thread that calls `run_due`.
+    """Runs each task at its interval, or rarer if it costs too much; on `run_due`'s thread.
 
     Args:
-        on_error: Told of what a task raised, with its name; the task stays.
+        on_error: Called with the task's name and its exception; the task stays.
         cpu_s: CPU time of this thread, seconds.
     """
 

@@ -1,8 +1,8 @@
 """libzmq in a training process: one context, a socket for each hub, made once and kept.
 
 Made when the first run starts, since later there may be no descriptors or threads left, and only
-after it was seen that all of it can be had (`scarcity`). Where it cannot, events stay on the disk
-and it is tried again later.
+after it was seen that all of it can be had (`free_resources`). Where it cannot, events stay on the
+disk and it is tried again later.
 """
 
 import math

@@ -1,4 +1,8 @@
-"""The NVIDIA devices that this process uses, by the driver (NVML); each absence has its reason."""
+"""Memory and load of the NVIDIA devices that this process uses, read by the driver (NVML).
+
+Each absence has its reason. All of it runs on the agent's thread: a call of the driver may take a
+millisecond.
+"""
 
 import os
 from collections.abc import Callable, Mapping
@@ -7,19 +11,12 @@ from typing import Any, Final
 
 from kmonitor_agent.wire.messages.readings import MOST_MORE_DEVICES, DeviceSample, Reading
 
-# gpu_load: How busy and how warm a device is, by the driver (NVML).
-
-
-_FRACTION: Final = "1"
-_DEGREES: Final = "degrees C"
-_WATTS: Final = "W"
-_ON_THE_CHIP: Final = 0
-"""NVML's number of the sensor on the chip, the only one that it knows."""
+NO_DRIVER: Final = "no NVIDIA driver on this host"
 
 
 @dataclass(frozen=True, slots=True)
 class DeviceLoad:
-    """Of one device.
+    """Utilisation, temperature and power of one device.
 
     Attributes:
         utilisation: Part of the time in which anything ran on it, 0..1.
@@ -32,7 +29,7 @@ class DeviceLoad:
     power: Reading
 
     def readings(self) -> dict[str, Reading]:
-        """By the end of the fields' names."""
+        """By field of `DeviceSample`."""
         return {
             "utilisation_fraction": self.utilisation,
             "temperature_c": self.temperature,
@@ -40,16 +37,199 @@ class DeviceLoad:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class OtherDevice:
+    """A device beside the first that this process uses too.
+
+    Attributes:
+        number: Its index among the devices that the process may see, from 1.
+        used: Memory used by all processes, bytes.
+        load: How busy and how warm it is.
+    """
+
+    number: int
+    used: Reading
+    load: DeviceLoad
+
+    def readings(self) -> dict[str, Reading]:
+        """By field of `DeviceSample`."""
+        return {"used_bytes": self.used, **self.load.readings()}
+
+    def sample(self) -> DeviceSample:
+        """The device in a sample."""
+        values = {name: reading.value for name, reading in self.readings().items()}
+        return DeviceSample(number=self.number, **values)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceReadings:
+    """Memory of one device, bytes, and how busy it is.
+
+    Attributes:
+        total: All of it.
+        used: Used by all processes.
+        process: Used by this process.
+        load: How busy and how warm it is.
+        others: Further devices that the driver lists this process on.
+    """
+
+    total: Reading
+    used: Reading
+    process: Reading
+    load: DeviceLoad
+    others: tuple[OtherDevice, ...] = ()
+
+
+class Gpu:
+    """Reads the first device that this process sees; owned by the agent's thread.
+
+    The driver is loaded at the first reading, so that an instance costs nothing.
+    """
+
+    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
+        """Nothing is read yet.
+
+        Args:
+            environ: Environment with CUDA_VISIBLE_DEVICES; None: the process's own.
+        """
+        self._environ = dict(os.environ if environ is None else environ)
+        self._nvml: Any = None
+        self._device: Any = None
+        self._absent = ""
+        self._opened = False
+        self._others: tuple[tuple[int, Any], ...] = ()
+
+    def read(self) -> DeviceReadings:
+        """Device memory now, or why there is none."""
+        if not self._opened:
+            self._absent = self._open()
+            self._opened = True
+        if self._absent:
+            return _all_missing(self._absent)
+        try:
+            memory = self._nvml.nvmlDeviceGetMemoryInfo(self._device)
+        except self._nvml.NVMLError as exc:
+            return _all_missing(f"the NVIDIA driver answered: {exc}")
+        return DeviceReadings(
+            total=Reading(float(memory.total), "bytes", "driver: NVML, device total"),
+            used=Reading(float(memory.used), "bytes", "driver: NVML, all processes"),
+            process=self._process_bytes(),
+            load=_read_load(self._nvml, self._device),
+            others=tuple(self._other(number, device) for number, device in self._others),
+        )
+
+    def name(self) -> str:
+        """The device's name by the driver; empty before the first reading or without one."""
+        if self._device is None:
+            return ""
+        try:
+            raw_name = self._nvml.nvmlDeviceGetName(self._device)
+        except self._nvml.NVMLError:
+            return ""
+        return raw_name.decode(errors="replace") if isinstance(raw_name, bytes) else str(raw_name)
+
+    def find_other_devices(self) -> None:
+        """Find the devices beside the first that this process uses; costs some milliseconds."""
+        if self._device is None:
+            return
+        others: list[tuple[int, Any]] = []
+        for number in range(1, MOST_MORE_DEVICES + 1):
+            try:
+                device = self._visible(number)
+                if device is None:
+                    break
+                used = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
+            except (self._nvml.NVMLError, ValueError):
+                break
+            if any(each.pid == os.getpid() for each in used):
+                others.append((number, device))
+        self._others = tuple(others)
+
+    def _open(self) -> str:
+        """Find the device; the reason in words when there is none."""
+        try:
+            import pynvml  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
+        except ImportError:
+            return "nvidia-ml-py is not installed"
+        try:
+            pynvml.nvmlInit()
+        except pynvml.NVMLError:
+            return NO_DRIVER
+        self._nvml = pynvml
+        try:
+            self._device = self._visible(0)
+        except (pynvml.NVMLError, ValueError) as exc:
+            return f"the NVIDIA driver shows no device to this process: {exc}"
+        if self._device is None:
+            return "no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"
+        return ""
+
+    def _visible(self, number: int) -> Any:
+        """The device that the process sees at this index; None where it sees none."""
+        visible = self._environ.get("CUDA_VISIBLE_DEVICES")
+        if visible is None:
+            return self._nvml.nvmlDeviceGetHandleByIndex(number)
+        named = visible.split(",")
+        name = named[number].strip() if number < len(named) else ""
+        if name in {"", "-1", "NoDevFiles"}:
+            return None
+        if name.isdigit():
+            # CUDA numbers the fastest first unless set to the bus order that NVML uses; on hosts
+            # with one kind of GPU both are the same.
+            return self._nvml.nvmlDeviceGetHandleByIndex(int(name))
+        return self._nvml.nvmlDeviceGetHandleByUUID(name.encode())
+
+    def _other(self, number: int, device: Any) -> OtherDevice:
+        try:
+            used = Reading(
+                float(self._nvml.nvmlDeviceGetMemoryInfo(device).used),
+                "bytes",
+                "driver: NVML, all processes",
+            )
+        except self._nvml.NVMLError as exc:
+            used = Reading.missing("bytes", f"the NVIDIA driver answered: {exc}")
+        return OtherDevice(number, used, _read_load(self._nvml, device))
+
+    def _process_bytes(self) -> Reading:
+        try:
+            processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._device)
+        except self._nvml.NVMLError as exc:
+            return Reading.missing("bytes", f"the driver reports no per-process memory: {exc}")
+        own_bytes = [each.usedGpuMemory for each in processes if each.pid == os.getpid()]
+        if not own_bytes or own_bytes[0] is None:
+            return Reading.missing(
+                "bytes",
+                "the driver lists no memory under this process's id:"
+                " the device is not in use yet, or this is a container",
+            )
+        return Reading(float(own_bytes[0]), "bytes", "driver: NVML, this process")
+
+
+def _all_missing(why: str) -> DeviceReadings:
+    missing = Reading.missing("bytes", why)
+    return DeviceReadings(missing, missing, missing, no_load(why))
+
+
 def no_load(why: str) -> DeviceLoad:
-    """Nothing was read."""
+    """Load that was not read, for this reason."""
     missing = (Reading.missing(unit, why) for unit in (_FRACTION, _DEGREES, _WATTS))
     return DeviceLoad(*missing)
 
 
-def read_load(nvml: Any, device: Any) -> DeviceLoad:
-    """Ask the driver; on the agent's thread, since each question may take a millisecond.
+_FRACTION: Final = "1"
 
-    Of a part of a card (MIG) the driver tells no utilisation; temperature and power are the whole
+_DEGREES: Final = "degrees C"
+
+_WATTS: Final = "W"
+
+_ON_THE_CHIP: Final = 0
+"""NVML's number of the sensor on the chip, the only one that it knows."""
+
+
+def _read_load(nvml: Any, device: Any) -> DeviceLoad:
+    """The driver's readings.
+
+    For a part of a card (MIG) the driver has no utilisation; temperature and power are the whole
     card's.
 
     Args:
@@ -89,7 +269,7 @@ def _card_of(nvml: Any, device: Any) -> tuple[Any, bool]:
 
 
 def _query(nvml: Any, read: Callable[[], float], template: Reading, *, why: str = "") -> Reading:
-    """A value as the driver gives it, or why it does not; never 0 for what was not measured."""
+    """The driver's value, or why there is none; never 0 for what was not measured."""
     if why:
         return Reading.missing(template.unit, f"the driver tells {why}")
     try:
@@ -98,179 +278,3 @@ def _query(nvml: Any, read: Callable[[], float], template: Reading, *, why: str 
         return Reading.missing(
             template.unit, f"the driver does not tell it for this device: {exc}"
         )
-
-
-NO_DRIVER: Final = "no NVIDIA driver on this host"
-
-
-@dataclass(frozen=True, slots=True)
-class OtherDevice:
-    """A device beside the first that this process uses too.
-
-    Attributes:
-        number: Its place among those that the process may see, from 1.
-        used: Memory used by all processes, bytes.
-        load: How busy and how warm it is.
-    """
-
-    number: int
-    used: Reading
-    load: DeviceLoad
-
-    def readings(self) -> dict[str, Reading]:
-        """By field of `DeviceSample`."""
-        return {"used_bytes": self.used, **self.load.readings()}
-
-    def sample(self) -> DeviceSample:
-        """As a sample carries it."""
-        values = {name: reading.value for name, reading in self.readings().items()}
-        return DeviceSample(number=self.number, **values)
-
-
-@dataclass(frozen=True, slots=True)
-class DeviceReadings:
-    """Memory of one device, bytes, and how busy it is.
-
-    Attributes:
-        total: All of it.
-        used: Used by all processes.
-        process: Used by this process.
-        load: How busy and how warm it is.
-        others: Further devices that the driver lists this process on.
-    """
-
-    total: Reading
-    used: Reading
-    process: Reading
-    load: DeviceLoad
-    others: tuple[OtherDevice, ...] = ()
-
-
-class Gpu:
-    """Reads the device that this process sees first; owned by the agent's thread.
-
-    The driver is asked at the first reading, so that making one costs nothing.
-    """
-
-    def __init__(self, environ: Mapping[str, str] | None = None) -> None:
-        """Remember what the process may see.
-
-        Args:
-            environ: Environment with CUDA_VISIBLE_DEVICES; None: the process's own.
-        """
-        self._environ = dict(os.environ if environ is None else environ)
-        self._nvml: Any = None
-        self._device: Any = None
-        self._absent = ""
-        self._opened = False
-        self._others: tuple[tuple[int, Any], ...] = ()
-
-    def read(self) -> DeviceReadings:
-        """Device memory now, or why there is none."""
-        if not self._opened:
-            self._absent = self._open()
-            self._opened = True
-        if self._absent:
-            return _all_missing(self._absent)
-        try:
-            memory = self._nvml.nvmlDeviceGetMemoryInfo(self._device)
-        except self._nvml.NVMLError as exc:
-            return _all_missing(f"the NVIDIA driver answered: {exc}")
-        return DeviceReadings(
-            total=Reading(float(memory.total), "bytes", "driver: NVML, device total"),
-            used=Reading(float(memory.used), "bytes", "driver: NVML, all processes"),
-            process=self._process_bytes(),
-            load=read_load(self._nvml, self._device),
-            others=tuple(self._other(number, device) for number, device in self._others),
-        )
-
-    def name(self) -> str:
-        """The device's name by the driver; empty before the first reading or without one."""
-        if self._device is None:
-            return ""
-        try:
-            raw_name = self._nvml.nvmlDeviceGetName(self._device)
-        except self._nvml.NVMLError:
-            return ""
-        return raw_name.decode(errors="replace") if isinstance(raw_name, bytes) else str(raw_name)
-
-    def find_other_devices(self) -> None:
-        """See which devices beside the first this process uses; costs some milliseconds."""
-        if self._device is None:
-            return
-        others: list[tuple[int, Any]] = []
-        for number in range(1, MOST_MORE_DEVICES + 1):
-            try:
-                device = self._visible(number)
-                if device is None:
-                    break
-                used = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
-            except (self._nvml.NVMLError, ValueError):
-                break
-            if any(each.pid == os.getpid() for each in used):
-                others.append((number, device))
-        self._others = tuple(others)
-
-    def _open(self) -> str:
-        """Find the device; the reason in words when there is none."""
-        try:
-            import pynvml  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs]
-        except ImportError:
-            return "nvidia-ml-py is not installed"
-        try:
-            pynvml.nvmlInit()
-        except pynvml.NVMLError:
-            return NO_DRIVER
-        self._nvml = pynvml
-        try:
-            self._device = self._visible(0)
-        except (pynvml.NVMLError, ValueError) as exc:
-            return f"the NVIDIA driver shows no device to this process: {exc}"
-        if self._device is None:
-            return "no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"
-        return ""
-
-    def _visible(self, number: int) -> Any:
-        """The device that the process sees at this place; None where it sees none there."""
-        visible = self._environ.get("CUDA_VISIBLE_DEVICES")
-        if visible is None:
-            return self._nvml.nvmlDeviceGetHandleByIndex(number)
-        named = visible.split(",")
-        name = named[number].strip() if number < len(named) else ""
-        if name in {"", "-1", "NoDevFiles"}:
-            return None
-        if name.isdigit():
-            # CUDA numbers the fastest first unless told to use the bus order that NVML uses; on
-            # hosts with one kind of GPU both are the same.
-            return self._nvml.nvmlDeviceGetHandleByIndex(int(name))
-        return self._nvml.nvmlDeviceGetHandleByUUID(name.encode())
-
-    def _other(self, number: int, device: Any) -> OtherDevice:
-        try:
-            used = Reading(
-                float(self._nvml.nvmlDeviceGetMemoryInfo(device).used),
-                "bytes",
-                "driver: NVML, all processes",
-            )
-        except self._nvml.NVMLError as exc:
-            used = Reading.missing("bytes", f"the NVIDIA driver answered: {exc}")
-        return OtherDevice(number, used, read_load(self._nvml, device))
-
-    def _process_bytes(self) -> Reading:
-        try:
-            processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._device)
-        except self._nvml.NVMLError as exc:
-            return Reading.missing("bytes", f"the driver reports no per-process memory: {exc}")
-        own_bytes = [each.usedGpuMemory for each in processes if each.pid == os.getpid()]
-        if not own_bytes or own_bytes[0] is None:
-            return Reading.missing(
-                "bytes",
-                "the driver lists no memory under this process's id:"
-                " the device is not in use yet, or this is a container",
-            )
-        return Reading(float(own_bytes[0]), "bytes", "driver: NVML, this process")
-
-
-def _all_missing(why: str) -> DeviceReadings:
-    missing = Reading.missing("bytes", why)
-    return DeviceReadings(missing, missing, missing, no_load(why))

@@ -1,4 +1,8 @@
-"""What Python and malloc have handed out: three counts, cheap enough for each epoch's end."""
+"""Memory from Python and malloc: counts for each epoch's end, growth by type and by line.
+
+`HeapCounts` costs microseconds. `ObjectCounts` walks all objects and `AllocationTrace` traces
+allocations (`tracemalloc`), both only for a diagnosis.
+"""
 
 import ctypes
 import gc
@@ -14,20 +18,11 @@ from typing import Any, Final
 from kmonitor_agent.wire.messages.events import AllocationGrowth, ObjectGrowth
 from kmonitor_agent.wire.messages.readings import Reading
 
-_FIELDS: Final = (
-    *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
-    *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
-)
-_OTHERS: Final = {"mallctl": "jemalloc", "tc_malloc": "tcmalloc", "mi_malloc": "mimalloc"}
-"""A name by which an allocator that stands in for the C library's is known."""
-
 BLOCKS: Final = "python_blocks"
+
 IN_USE: Final = "malloc_bytes"
+
 FREE: Final = "malloc_free_bytes"
-
-
-class _Mallinfo(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
 
 
 class HeapCounts:
@@ -58,6 +53,20 @@ class HeapCounts:
         return readings
 
 
+_FIELDS: Final = (
+    *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
+    *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
+)
+
+
+class _Mallinfo(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
+
+
+_OTHERS: Final = {"mallctl": "jemalloc", "tc_malloc": "tcmalloc", "mi_malloc": "mimalloc"}
+"""Symbols by which allocators in place of the C library's are known."""
+
+
 def _find_mallinfo() -> tuple[Any, str]:
     """The C library's function and an empty text, or None and why there is none."""
     if sys.platform == "win32":
@@ -77,17 +86,8 @@ def _find_mallinfo() -> tuple[Any, str]:
     return function, ""
 
 
-# Python heap.
-
-
 MOST_LISTED: Final = 32
-"""Most types, and most lines, that are told."""
-
-_IDENTITY: Final = object.__hash__
-"""One number for each living object. `id` would tell the script's audit hooks of every object:
-Python code, in the midst of what has to be done without any."""
-
-_OURS: Final = f"{Path(__file__).parent.parent}{os.sep}*"
+"""Most types, and most lines, in a diagnosis."""
 
 
 class ObjectCounts:
@@ -113,6 +113,42 @@ class ObjectCounts:
         chosen = [kind for kind in first if grown[kind] > 0]
         chosen += [kind for kind, _ in current.most_common(MOST_LISTED) if kind not in chosen]
         return [ObjectGrowth(kind, current[kind], grown[kind]) for kind in chosen[:MOST_LISTED]]
+
+
+_IDENTITY: Final = object.__hash__
+"""One number for each living object. `id` would call the script's audit hooks for every object:
+Python code, where there must be none."""
+
+
+def _count_by_kind() -> Counter[str]:
+    # In one go without Python code, as the list is gone when the counter has it: while one holds
+    # it, `tuple(generator)` fails in other threads (see `kmonitor_agent.frameworks.live_objects`).
+    # By identity: a type of the script may not be hashable, or lie about its name.
+    once = islice(iter(gc.get_objects, None), 1)
+    by_type = Counter(map(_IDENTITY, map(type, chain.from_iterable(once))))
+    counts: Counter[str] = Counter()
+    for kind in _all_types():
+        counts[_name(kind)] += by_type.pop(_IDENTITY(kind), 0)
+    return +counts
+
+
+def _all_types() -> list[type]:
+    types_by_id: dict[int, type] = {}
+    waiting: list[type] = [object]
+    while waiting:
+        kind = waiting.pop()
+        if id(kind) not in types_by_id:
+            types_by_id[id(kind)] = kind
+            waiting += type.__subclasses__(kind)
+    return list(types_by_id.values())
+
+
+def _name(kind: type) -> str:
+    try:
+        module, name = kind.__module__, kind.__qualname__
+    except Exception:  # noqa: BLE001 - a metaclass of the script may answer with anything
+        return "unknown"
+    return f"{module}.{name}"[:200]
 
 
 class AllocationTrace:
@@ -162,35 +198,7 @@ class AllocationTrace:
         return [_allocation_growth(each) for each in lines[:MOST_LISTED]], tracing_bytes
 
 
-def _count_by_kind() -> Counter[str]:
-    # In one go without Python code, as the list is gone when the counter has it: while one holds
-    # it, `tuple(generator)` fails in other threads (see `kmonitor_agent.frameworks.live_objects`).
-    # By identity: a type of the script may not be hashable, or lie about its name.
-    once = islice(iter(gc.get_objects, None), 1)
-    by_type = Counter(map(_IDENTITY, map(type, chain.from_iterable(once))))
-    counts: Counter[str] = Counter()
-    for kind in _all_types():
-        counts[_name(kind)] += by_type.pop(_IDENTITY(kind), 0)
-    return +counts
-
-
-def _all_types() -> list[type]:
-    types_by_id: dict[int, type] = {}
-    waiting: list[type] = [object]
-    while waiting:
-        kind = waiting.pop()
-        if id(kind) not in types_by_id:
-            types_by_id[id(kind)] = kind
-            waiting += type.__subclasses__(kind)
-    return list(types_by_id.values())
-
-
-def _name(kind: type) -> str:
-    try:
-        module, name = kind.__module__, kind.__qualname__
-    except Exception:  # noqa: BLE001 - a metaclass of the script may answer with anything
-        return "unknown"
-    return f"{module}.{name}"[:200]
+_OURS: Final = f"{Path(__file__).parent.parent}{os.sep}*"
 
 
 def _without_ours(snapshot: tracemalloc.Snapshot) -> tracemalloc.Snapshot:
@@ -209,7 +217,7 @@ def _allocation_growth(difference: tracemalloc.StatisticDiff) -> AllocationGrowt
 
 
 def _short(path: str) -> str:
-    """A file as a person names it: by its package, or from the working folder on."""
+    """Path of a file from its package or the script's folder on."""
     slashed = path.replace("\\", "/")
     for folder in ("/site-packages/", "/dist-packages/"):
         if folder in slashed:

@@ -1,4 +1,4 @@
-"""Memory of this process, its children and its host; the cheap readings and the dear ones."""
+"""Memory of this process, its children and its host; cheap readings and expensive ones."""
 
 import contextlib
 import math
@@ -20,12 +20,12 @@ _TASKS: Final = Path("/proc/self/task")
 _NOT_YET: Final = "not read yet"
 
 _REST: Final = 1000.0
-"""The dear readings rest for so many times what they took: a thousandth of a core is theirs."""
+"""Pause after the expensive readings, as a multiple of their time: a thousandth of a core."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryReadings:
-    """One look at memory; all in bytes.
+    """Memory at one moment; all in bytes.
 
     Attributes:
         process: Resident set of this process.
@@ -61,10 +61,10 @@ class ProcessMemory:
         self._rests_until_s = -math.inf
 
     def read_slowly(self) -> None:
-        """Read what costs milliseconds, unless it is too early for what it cost the last time.
+        """Read what costs milliseconds, unless the pause after the last time is not over.
 
         Source: measured: 16 ms for the unique set at 1.5 GB, and more with more; `children()`
-            looks at each process of the host.
+            reads each process of the host.
         """
         if time.monotonic() < self._rests_until_s:
             return
@@ -127,7 +127,7 @@ class ProcessMemory:
 
 
 def _direct_children() -> set[int]:
-    """Process ids of the children that this process has just now; none where nobody tells.
+    """Process ids of this process's children now; none where the system does not list them.
 
     Source: proc(5), /proc/pid/task/tid/children; measured: 0.3 ms with 40 threads.
     """

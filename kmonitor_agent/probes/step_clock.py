@@ -101,7 +101,7 @@ class StepClock:
         """Time nothing between the last step's begin and the next one's.
 
         Args:
-            retraced: The next step traces anew, so it is left out too.
+            retraced: The next step traces again, so it is left out too.
         """
         self._last = 0.0
         if retraced and self._first >= 0.0:

@@ -1,7 +1,8 @@
-"""Save, collect and reload, on the training thread, inside a running `fit` or between two.
+"""Save, collect and reload of a model, on the training thread, in a running `fit` or between two.
 
 None of them raises. When a step fails, the model is left or put back as it was and training goes
-on; the outcome says what failed.
+on; the outcome says what failed. A reload saves the state, drops the step functions, clears Keras'
+session and restores the state; whatever fails on the way, the fit gets its step functions back.
 """
 
 import contextlib
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import psutil
 
@@ -30,12 +31,8 @@ from kmonitor_agent.frameworks.base import (
     VetoesActions,
 )
 from kmonitor_agent.frameworks.model_building import model_architecture
-from kmonitor_agent.reclaim.checkpoint_file import (
-    CheckpointTag,
-    Checksum,
-    NotACheckpoint,
-    VariableToStore,
-)
+from kmonitor_agent.reclaim.checkpoint_file import Checksum
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, NotACheckpoint, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import (
     Checkpoint,
     CheckpointStore,
@@ -45,7 +42,6 @@ from kmonitor_agent.reclaim.checkpoints import (
 )
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import (
-    Mode,
     ReclaimAction,
     ReclaimOutcome,
     freed_something,
@@ -54,236 +50,10 @@ from kmonitor_agent.reclaim.outcome import (
 from kmonitor_agent.reclaim.state_store import InMemoryStateStore, ReloadAgreement, StateStore
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.free_resources import MIB, is_memory_short
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from kmonitor_agent.wire.messages.events import Footprint
 
-__all__ = [
-    "CheckpointTag",
-    "Mode",
-    "ReclaimOutcome",
-    "collect",
-    "predict_reload_effect",
-    "reload",
-    "save",
-    "skipped_reload",
-]
-
-
-# memory: The process's memory: how much is resident, and giving free pages back to the system.
-
-
-def read_footprint(framework: Framework, model: KerasModel | None) -> Footprint:
-    """Memory and graph size now; what cannot be read is None."""
-    graph = framework.graph(model)
-    has_functions = graph.operations is not None and framework.function_count().value is not None
-    return Footprint(
-        ram_process_bytes=resident_bytes(),
-        allocator_in_use_bytes=framework.allocator().in_use.value,
-        graph_operations=graph.operations,
-        functions=graph.functions if has_functions else None,
-        retained=graph.step_entries,
-    )
-
-
-def collect_garbage() -> None:
-    """Free Python's unreachable objects, whatever the script set for its own collections."""
-    gc.collect()
-
-
-def return_free_pages() -> None:
-    """Ask the C library to return free pages; only glibc can."""
-    if sys.platform != "linux":
-        return
-    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
-    if trim is not None:
-        trim(0)
-
-
-def resident_bytes() -> float | None:
-    """Resident set of this process, bytes; None if it cannot be read."""
-    try:
-        return float(psutil.Process().memory_info().rss)
-    except psutil.Error:
-        return None
-
-
-# action_run: One save, collect or reload while it runs, and how it fails.
-
-
-class ActionFailed(Exception):
-    """An action that did not do what was asked; `why` for the user."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-@dataclass(slots=True)
-class ActionContext:
-    """One action while it runs: what it works on, and the outcome as far as it is known."""
-
-    framework: Framework
-    steps: ReclaimSteps
-    model: KerasModel
-    outcome: ReclaimOutcome
-    notes: list[str]
-    held: list[Any] = field(default_factory=list[Any])
-    """The state's values while they are in the variables' own memory; empty if they are not."""
-
-    def update_outcome(self, **known: Any) -> None:
-        """Fill in fields of the outcome."""
-        self.outcome = replace(self.outcome, **known)
-
-    def measure(self) -> None:
-        """Take the footprint after the action."""
-        self.update_outcome(after=read_footprint(self.framework, self.model))
-
-
-def failure_text(exc: BaseException) -> str:
-    """Why an action failed, for the user."""
-    if isinstance(exc, ActionFailed):
-        return exc.why
-    if isinstance(exc, NotACheckpoint):
-        return f"the checkpoint is damaged: {exc.why}"
-    return guard.describe_exception(exc)
-
-
-# Put back.
-
-
-def hold_values(context: ActionContext, state: Sequence[StateVariable]) -> list[Any]:
-    """All values where they are, for `restore` to see that nobody wrote to them; or none."""
-    held: list[Any] = []
-    if isinstance(context.steps, HoldsValues):
-        for state_variable in state:
-            value = context.steps.hold(state_variable.variable)
-            if value is None:
-                return []
-            held.append(value)
-    return held
-
-
-def restore_values(
-    context: ActionContext,
-    state: Sequence[StateVariable],
-    store: StateStore,
-    checkpoint: Checkpoint,
-    mode: Mode,
-) -> None:
-    """Have every variable hold what was saved, and tell in which mode that was done.
-
-    Raises:
-        Failed: It is as it was saved all the same, or it is damaged; the text says which.
-    """
-    try:
-        recreated = mode == "recreate" and _recreate(context, state, store, checkpoint)
-        if not (recreated or _are_held(context, state)):
-            _make_as_saved(context, state, store, checkpoint)
-        context.update_outcome(mode="recreate" if recreated else "assign")
-    except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
-        _settle(context, state, store, checkpoint, failure_text(exc))
-
-
-def _recreate(
-    context: ActionContext,
-    state: Sequence[StateVariable],
-    store: StateStore,
-    checkpoint: Checkpoint,
-) -> bool:
-    """Make the variables anew if that is safe; whether it was."""
-    steps = context.steps
-    if not isinstance(steps, RecreatesVariables):
-        why = "not available with this framework"
-    else:
-        why = steps.why_not_recreate(context.model, state)
-        if not why:
-            context.held = []  # else the old values would stay in memory
-            is_seen = steps.recreate(context.model, state, partial(store.read, checkpoint))
-            if not is_seen:
-                _make_as_saved(context, state, store, checkpoint)
-            return True
-    context.notes.append(f"variables assigned, not made anew: {why}")
-    return False
-
-
-def _settle(
-    context: ActionContext,
-    state: Sequence[StateVariable],
-    store: StateStore,
-    checkpoint: Checkpoint,
-    why: str,
-) -> None:
-    # Variables are assigned in place: after a failure they mostly still hold what was saved.
-    try:
-        _make_as_saved(context, state, store, checkpoint)
-        is_whole = True
-    except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
-        is_whole, why = False, f"{why}; {failure_text(exc)}"
-    if not is_whole:
-        raise ActionFailed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
-    raise ActionFailed(f"restoring failed, the state is as it was saved: {why}")
-
-
-def _are_held(context: ActionContext, state: Sequence[StateVariable]) -> bool:
-    """Whether no variable was written to since it was saved; nothing is held any more."""
-    steps, held, context.held = context.steps, context.held, []
-    return (
-        bool(held)
-        and isinstance(steps, HoldsValues)
-        and all(
-            steps.is_held(each.variable, value) for each, value in zip(state, held, strict=True)
-        )
-    )
-
-
-def _make_as_saved(
-    context: ActionContext,
-    state: Sequence[StateVariable],
-    store: StateStore,
-    checkpoint: Checkpoint,
-) -> None:
-    # Variables that still have every bit of what was saved need no second writing.
-    if not _is_as_saved(context, state, store, checkpoint):
-        _assign(context, state, store, checkpoint)
-
-
-def _assign(
-    context: ActionContext,
-    state: Sequence[StateVariable],
-    store: StateStore,
-    checkpoint: Checkpoint,
-) -> None:
-    # No loop variable and no zip: either would hold one value while the next is read.
-    values = store.read(checkpoint)
-    for state_variable in state:
-        context.steps.assign(state_variable.variable, next(values))
-    if next(values, None) is not None:
-        raise NotACheckpoint("it holds more variables than the model")
-    if not _is_as_saved(context, state, store, checkpoint):
-        raise ActionFailed("the restored state differs from the saved one")
-
-
-def _is_as_saved(
-    context: ActionContext,
-    state: Sequence[StateVariable],
-    store: StateStore,
-    checkpoint: Checkpoint,
-) -> bool:
-    # Comparing is quicker; of a file that was damaged or removed since, the checksum is known.
-    values = (context.steps.read(each.variable) for each in state)
-    return store.holds(checkpoint, values) or _checksum(context, state) == checkpoint.checksum
-
-
-def _checksum(context: ActionContext, state: Sequence[StateVariable]) -> str:
-    checksum = Checksum()
-    for state_variable in state:
-        checksum.add(context.steps.read(state_variable.variable))
-    return checksum.text()
-
-
-_MOST_WHY = 4000
-_TRACE_BYTES = 64 * MIB
-"""What has to be free before a step is traced again: TensorFlow crashes where there is none."""
-_NO_STEP = "Keras has made no step function of this model, so there was nothing to reload"
+_MOST_WHY: Final = 4000
 
 
 def save(
@@ -301,11 +71,11 @@ def save(
         model: Being trained, or not.
         store: Where the state is saved.
         tag: Where in the run this is.
-        export: Whether to write a `.keras` file beside it; if that fails the save stands, and the
-            outcome says why.
+        export: Whether to write a `.keras` file beside it; if that fails the save is kept, and
+            the outcome says why.
     """
 
-    def work(run: ActionContext) -> None:
+    def work(run: _ActionContext) -> None:
         _, checkpoint = _save(run, store, tag, architecture=model_architecture(model))
         _name_not_saved(run)
         if export:
@@ -325,7 +95,7 @@ def reload(
     store: CheckpointStore,
     *,
     tag: CheckpointTag,
-    mode: Mode | None = None,
+    mode: ReloadMode | None = None,
     agreement: ReloadAgreement | None = None,
 ) -> ReclaimOutcome:
     """Save, drop the model's functions, clear the session, restore: training goes on the same.
@@ -335,15 +105,14 @@ def reload(
         model: Being trained, or not.
         store: Where the state is saved.
         tag: Where in the run this is.
-        mode: "assign" restores into the variables that there are. "recreate" lets them go and
-            makes them anew, where that is safe, else the outcome says why it was not done.
-            None: assign.
-        agreement: With the other workers that train the model; None: nobody else does. Who is not
-            the chief keeps the state in memory and writes nothing.
+        mode: "assign" restores into the existing variables. "recreate" makes new ones where that
+            is safe, else the outcome says why it was not done. None: assign.
+        agreement: With the other workers that train the model; None: nobody else does. A worker
+            that is not the chief keeps the state in memory and writes nothing.
     """
     state_store = store if agreement is None or agreement.is_chief else InMemoryStateStore()
 
-    def work(run: ActionContext) -> None:
+    def work(run: _ActionContext) -> None:
         had_functions = _reload(run, state_store, tag, mode or "assign", agreement)
         _name_not_saved(run)
         _judge_reload(run, had_functions=had_functions)
@@ -352,18 +121,18 @@ def reload(
 
 
 def skipped_reload(framework: Framework, model: KerasModel, why: str) -> ReclaimOutcome:
-    """The outcome of a reload that was not begun, for this reason."""
+    """Outcome of a reload that was not begun, for this reason."""
 
-    def work(run: ActionContext) -> None:
-        raise ActionFailed(why)
+    def work(run: _ActionContext) -> None:
+        raise _ActionFailed(why)
 
     return _act("reload", framework, model, work, is_alone=False)
 
 
 def predict_reload_effect(framework: Framework, model: KerasModel) -> str:
-    """What a reload of this model would change in its result, before one is asked for.
+    """What a reload of this model would change in its result, before one is requested.
 
-    Known once a step was traced. Empty when a reload is exact, or nothing can be told.
+    Known once a step was traced. Empty when a reload is exact, or nothing is known.
     """
     try:
         steps = framework.reclaim_steps()
@@ -372,29 +141,58 @@ def predict_reload_effect(framework: Framework, model: KerasModel) -> str:
         return ""
 
 
+class _ActionFailed(Exception):
+    """An action that was not done; `why` is for the user."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(slots=True)
+class _ActionContext:
+    """One running action: what it works on, and the outcome as far as it is known."""
+
+    framework: Framework
+    steps: ReclaimSteps
+    model: KerasModel
+    outcome: ReclaimOutcome
+    notes: list[str]
+    held_values: list[Any] = field(default_factory=list[Any])
+    """The state's values while they are in the variables' own memory; empty if they are not."""
+
+    def update_outcome(self, **known: Any) -> None:
+        """Fill in fields of the outcome."""
+        self.outcome = replace(self.outcome, **known)
+
+    def measure(self) -> None:
+        """Take the footprint after the action."""
+        self.update_outcome(after=read_footprint(self.framework, self.model))
+
+
 def _act(
     action: ReclaimAction,
     framework: Framework,
     model: KerasModel | None,
-    work: Callable[[ActionContext], None],
+    work: Callable[[_ActionContext], None],
     *,
     is_alone: bool = True,
 ) -> ReclaimOutcome:
     clock = SystemClock()
     started_s = clock.monotonic_s()
     nothing = ReclaimOutcome(ok=False, action=action, seconds=0.0, before=Footprint())
-    context: ActionContext | None = None
+    context: _ActionContext | None = None
     SIGNALS.watch()
     try:
         nothing = replace(nothing, before=read_footprint(framework, model))
         steps = _steps(framework, model if is_alone else None, action)
-        context = ActionContext(framework, steps, model, replace(nothing, ok=True), [])
+        context = _ActionContext(framework, steps, model, replace(nothing, ok=True), [])
         work(context)
         outcome = replace(context.outcome, why="; ".join(context.notes)[:_MOST_WHY])
-    except (ActionFailed, SaveRefused, StateUnreadable) as exc:
+    except (_ActionFailed, SaveRefused, StateUnreadable) as exc:
         outcome = _failed(context, nothing, exc.why)
     except Exception as exc:  # noqa: BLE001 - a reclaim that fails must never end the training
-        outcome = _failed(context, nothing, failure_text(exc))
+        outcome = _failed(context, nothing, _failure_text(exc))
     return replace(outcome, seconds=clock.monotonic_s() - started_s)
 
 
@@ -402,22 +200,31 @@ def _steps(framework: Framework, model: KerasModel | None, action: ReclaimAction
     steps = framework.reclaim_steps()
     why = framework.info().unavailable.get(action, "")
     if steps is None or why:
-        raise ActionFailed(why or f"{action} is not available here")
+        raise _ActionFailed(why or f"{action} is not available here")
     if model is not None and isinstance(steps, VetoesActions):
         why = steps.why_vetoed(model, action)
         if why:
-            raise ActionFailed(why)
+            raise _ActionFailed(why)
     return steps
 
 
-def _failed(context: ActionContext | None, nothing: ReclaimOutcome, why: str) -> ReclaimOutcome:
+def _failed(context: _ActionContext | None, nothing: ReclaimOutcome, why: str) -> ReclaimOutcome:
     known = context.outcome if context is not None else nothing
     notes = context.notes if context is not None else []
     return replace(known, ok=False, why="; ".join([why, *notes])[:_MOST_WHY])
 
 
+def _failure_text(exc: BaseException) -> str:
+    """Why an action failed, for the user."""
+    if isinstance(exc, _ActionFailed):
+        return exc.why
+    if isinstance(exc, NotACheckpoint):
+        return f"the checkpoint is damaged: {exc.why}"
+    return guard.describe_exception(exc)
+
+
 def _save(
-    context: ActionContext,
+    context: _ActionContext,
     store: StateStore,
     tag: CheckpointTag,
     *,
@@ -426,11 +233,11 @@ def _save(
     held: bool = False,
 ) -> tuple[list[StateVariable], Checkpoint]:
     state = context.steps.state(context.model)
-    context.held = hold_values(context, state) if held else []
-    values = context.held or [each.variable for each in state]
+    context.held_values = _hold_values(context, state) if held else []
+    values = context.held_values or [each.variable for each in state]
     pairs = zip(state, values, strict=True)
     stored = [VariableToStore(each.path, each.n_bytes, value) for each, value in pairs]
-    read = _itself if context.held else context.steps.read
+    read = _itself if context.held_values else context.steps.read
     checkpoint = store.save(stored, read, tag=tag, architecture=architecture, drop=drop)
     context.update_outcome(
         variables=len(state),
@@ -445,7 +252,7 @@ def _itself(value: Any) -> Any:
     return value
 
 
-def _export(context: ActionContext, store: CheckpointStore, checkpoint: Checkpoint) -> None:
+def _export(context: _ActionContext, store: CheckpointStore, checkpoint: Checkpoint) -> None:
     try:
         if isinstance(context.steps, VetoesActions) and (
             why := context.steps.why_vetoed(context.model, "export")
@@ -458,7 +265,12 @@ def _export(context: ActionContext, store: CheckpointStore, checkpoint: Checkpoi
         context.update_outcome(export=exported.name)
 
 
-def _collect(context: ActionContext) -> None:
+def _name_not_saved(context: _ActionContext) -> None:
+    if isinstance(context.steps, HasModelParts):
+        context.update_outcome(not_saved=context.steps.not_saved(context.model))
+
+
+def _collect(context: _ActionContext) -> None:
     SIGNALS.hold()
     collect_garbage()
     _release(context)
@@ -469,12 +281,7 @@ def _collect(context: ActionContext) -> None:
         context.update_outcome(unchanged=nothing_freed_text(context.outcome))
 
 
-def _name_not_saved(context: ActionContext) -> None:
-    if isinstance(context.steps, HasModelParts):
-        context.update_outcome(not_saved=context.steps.not_saved(context.model))
-
-
-def _release(context: ActionContext) -> bool:
+def _release(context: _ActionContext) -> bool:
     """Whether there was something that a collection now frees."""
     released: ReleasedTraces = context.steps.release_retained()
     context.update_outcome(
@@ -490,10 +297,10 @@ def _release(context: ActionContext) -> bool:
 
 
 def _reload(
-    context: ActionContext,
+    context: _ActionContext,
     store: StateStore,
     tag: CheckpointTag,
-    mode: Mode,
+    mode: ReloadMode,
     agreement: ReloadAgreement | None,
 ) -> bool:
     """Whether the model had step functions of Keras, which were made again."""
@@ -502,21 +309,25 @@ def _reload(
     with contextlib.nullcontext() if inexact else _traced_again(context, mode):
         state, checkpoint = _save(context, store, tag, drop=False, held=True)
         if agreement is not None and (why := agreement.all_prepared()):
-            raise ActionFailed(why)
+            raise _ActionFailed(why)
         SIGNALS.hold()
         with store.dropping(), _without_step_functions(context) as dropped:
             _clear(context)
-            restore_values(context, state, store, checkpoint, mode)
+            _restore_values(context, state, store, checkpoint, mode)
     context.measure()
     return bool(dropped)
 
 
+_TRACE_BYTES: Final = 64 * MIB
+"""What has to be free before a step is traced again: TensorFlow crashes where there is none."""
+
+
 @contextlib.contextmanager
-def _traced_again(context: ActionContext, mode: Mode) -> Generator[None]:
+def _traced_again(context: _ActionContext, mode: ReloadMode) -> Generator[None]:
     """The step functions are the same when they are traced again, and are traced already.
 
     Raises:
-        Failed: They are not the same.
+        _ActionFailed: They are not the same.
     """
     steps = context.steps
     if not isinstance(steps, ChecksRetracing):
@@ -524,11 +335,11 @@ def _traced_again(context: ActionContext, mode: Mode) -> Generator[None]:
         return
     if is_memory_short(_TRACE_BYTES):
         short = f"less than {_TRACE_BYTES // MIB} MiB of memory can be had"
-        raise ActionFailed(f"{short}, too little to trace the step again")
+        raise _ActionFailed(f"{short}, too little to trace the step again")
     try:
         for model in _models_of(context):
             if why := steps.trace_again(model):
-                raise ActionFailed(why)
+                raise _ActionFailed(why)
         if mode == "recreate":  # which makes variables that they do not know
             steps.forget_traced()
         yield
@@ -536,7 +347,7 @@ def _traced_again(context: ActionContext, mode: Mode) -> Generator[None]:
         steps.forget_traced()
 
 
-def _models_of(context: ActionContext) -> list[KerasModel]:
+def _models_of(context: _ActionContext) -> list[KerasModel]:
     return (
         context.steps.models_in(context.model)
         if isinstance(context.steps, HasModelParts)
@@ -544,17 +355,8 @@ def _models_of(context: ActionContext) -> list[KerasModel]:
     )
 
 
-def _judge_reload(context: ActionContext, *, had_functions: bool) -> None:
-    if freed_something(context.outcome) or context.outcome.mode == "recreate":
-        return
-    if not had_functions:
-        # A loop that calls a step of the script's own: there was nothing to reload.
-        raise ActionFailed(f"{_NO_STEP}; {nothing_freed_text(context.outcome)}")
-    context.update_outcome(unchanged=nothing_freed_text(context.outcome))
-
-
 @contextlib.contextmanager
-def _without_step_functions(context: ActionContext) -> Generator[list[str]]:
+def _without_step_functions(context: _ActionContext) -> Generator[list[str]]:
     # Whatever happens between: a fit that goes on needs its step function.
     with contextlib.ExitStack() as stack:
         names: list[str] = []
@@ -565,7 +367,7 @@ def _without_step_functions(context: ActionContext) -> Generator[list[str]]:
         yield names
 
 
-def _clear(context: ActionContext) -> None:
+def _clear(context: _ActionContext) -> None:
     _release(context)
     left_out = context.steps.clear_session()
     if left_out:
@@ -575,3 +377,180 @@ def _clear(context: ActionContext) -> None:
     if _release(context):
         collect_garbage()
     return_free_pages()
+
+
+_NO_STEP: Final = "Keras has made no step function of this model, so there was nothing to reload"
+
+
+def _judge_reload(context: _ActionContext, *, had_functions: bool) -> None:
+    if freed_something(context.outcome) or context.outcome.mode == "recreate":
+        return
+    if not had_functions:
+        # A loop that calls a step of the script's own: there was nothing to reload.
+        raise _ActionFailed(f"{_NO_STEP}; {nothing_freed_text(context.outcome)}")
+    context.update_outcome(unchanged=nothing_freed_text(context.outcome))
+
+
+def _hold_values(context: _ActionContext, state: Sequence[StateVariable]) -> list[Any]:
+    """All values in place, for `_restore_values` to see that nobody wrote to them; or none."""
+    held: list[Any] = []
+    if isinstance(context.steps, HoldsValues):
+        for state_variable in state:
+            value = context.steps.hold(state_variable.variable)
+            if value is None:
+                return []
+            held.append(value)
+    return held
+
+
+def _restore_values(
+    context: _ActionContext,
+    state: Sequence[StateVariable],
+    store: StateStore,
+    checkpoint: Checkpoint,
+    mode: ReloadMode,
+) -> None:
+    """Have every variable hold what was saved, and note the mode in which that was done.
+
+    Raises:
+        _ActionFailed: It is as it was saved all the same, or it is damaged; the text says which.
+    """
+    try:
+        recreated = mode == "recreate" and _recreate(context, state, store, checkpoint)
+        if not (recreated or _are_held(context, state)):
+            _make_as_saved(context, state, store, checkpoint)
+        context.update_outcome(mode="recreate" if recreated else "assign")
+    except Exception as exc:  # noqa: BLE001 - whatever a framework raises; the state is judged below
+        _settle(context, state, store, checkpoint, _failure_text(exc))
+
+
+def _recreate(
+    context: _ActionContext,
+    state: Sequence[StateVariable],
+    store: StateStore,
+    checkpoint: Checkpoint,
+) -> bool:
+    """Recreate the variables if that is safe; whether it was."""
+    steps = context.steps
+    if not isinstance(steps, RecreatesVariables):
+        why = "not available with this framework"
+    else:
+        why = steps.why_not_recreate(context.model, state)
+        if not why:
+            context.held_values = []  # else the old values would stay in memory
+            is_seen = steps.recreate(context.model, state, partial(store.read, checkpoint))
+            if not is_seen:
+                _make_as_saved(context, state, store, checkpoint)
+            return True
+    context.notes.append(f"variables assigned, not made anew: {why}")
+    return False
+
+
+def _settle(
+    context: _ActionContext,
+    state: Sequence[StateVariable],
+    store: StateStore,
+    checkpoint: Checkpoint,
+    why: str,
+) -> None:
+    # Variables are assigned in place: after a failure they mostly still hold what was saved.
+    try:
+        _make_as_saved(context, state, store, checkpoint)
+        is_whole = True
+    except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
+        is_whole, why = False, f"{why}; {_failure_text(exc)}"
+    if not is_whole:
+        raise _ActionFailed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
+    raise _ActionFailed(f"restoring failed, the state is as it was saved: {why}")
+
+
+def _are_held(context: _ActionContext, state: Sequence[StateVariable]) -> bool:
+    """Whether no variable was written to since it was saved; lets go of the held values."""
+    steps, held, context.held_values = context.steps, context.held_values, []
+    return (
+        bool(held)
+        and isinstance(steps, HoldsValues)
+        and all(
+            steps.is_held(each.variable, value) for each, value in zip(state, held, strict=True)
+        )
+    )
+
+
+def _make_as_saved(
+    context: _ActionContext,
+    state: Sequence[StateVariable],
+    store: StateStore,
+    checkpoint: Checkpoint,
+) -> None:
+    # Variables that still have every bit of what was saved need no second writing.
+    if not _is_as_saved(context, state, store, checkpoint):
+        _assign(context, state, store, checkpoint)
+
+
+def _assign(
+    context: _ActionContext,
+    state: Sequence[StateVariable],
+    store: StateStore,
+    checkpoint: Checkpoint,
+) -> None:
+    # No loop variable and no zip: either would hold one value while the next is read.
+    values = store.read(checkpoint)
+    for state_variable in state:
+        context.steps.assign(state_variable.variable, next(values))
+    if next(values, None) is not None:
+        raise NotACheckpoint("it holds more variables than the model")
+    if not _is_as_saved(context, state, store, checkpoint):
+        raise _ActionFailed("the restored state differs from the saved one")
+
+
+def _is_as_saved(
+    context: _ActionContext,
+    state: Sequence[StateVariable],
+    store: StateStore,
+    checkpoint: Checkpoint,
+) -> bool:
+    # Comparing is quicker; of a file that was damaged or removed since, the checksum is known.
+    values = (context.steps.read(each.variable) for each in state)
+    return store.holds(checkpoint, values) or _checksum(context, state) == checkpoint.checksum
+
+
+def _checksum(context: _ActionContext, state: Sequence[StateVariable]) -> str:
+    checksum = Checksum()
+    for state_variable in state:
+        checksum.add(context.steps.read(state_variable.variable))
+    return checksum.text()
+
+
+def read_footprint(framework: Framework, model: KerasModel | None) -> Footprint:
+    """Memory and graph size now; what cannot be read is None."""
+    graph = framework.graph(model)
+    has_functions = graph.operations is not None and framework.function_count().value is not None
+    return Footprint(
+        ram_process_bytes=resident_bytes(),
+        allocator_in_use_bytes=framework.allocator().in_use.value,
+        graph_operations=graph.operations,
+        functions=graph.functions if has_functions else None,
+        retained=graph.step_entries,
+    )
+
+
+def resident_bytes() -> float | None:
+    """Resident set of this process, bytes; None if it cannot be read."""
+    try:
+        return float(psutil.Process().memory_info().rss)
+    except psutil.Error:
+        return None
+
+
+def collect_garbage() -> None:
+    """Free Python's unreachable objects, whatever the script set for its own collections."""
+    gc.collect()
+
+
+def return_free_pages() -> None:
+    """Ask the C library to return free pages; only glibc can."""
+    if sys.platform != "linux":
+        return
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # musl has none
+    if trim is not None:
+        trim(0)

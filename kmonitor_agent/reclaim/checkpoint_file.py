@@ -1,9 +1,9 @@
-"""The form of a checkpoint file: HDF5, one dataset a variable, between block and index (`seal`).
+"""Checkpoint files: HDF5 with one dataset a variable, between the seal's block and its index.
 
 Datasets are named by their ordinal, so equal paths do not collide. Dtypes that HDF5 does not know
 (bfloat16, float8) are stored as unsigned integers of the same width with their name beside them.
-What other programs read of such a file is HDF5; here nothing but the bytes of the values is read,
-at the places that the index tells. The block is written last: without it a file is no checkpoint.
+Other programs read such a file as HDF5; here only the bytes of the values are read, at the offsets
+in the index (`checkpoint_seal`). The block is written last: without it a file is no checkpoint.
 """
 
 import contextlib
@@ -31,41 +31,20 @@ from kmonitor_agent.reclaim.checkpoint_seal import (
     VariableToStore,
     open_checkpoint,
     open_sealed,
-    read_header,
     write_seal,
 )
 from kmonitor_agent.reclaim.disk_file import BackgroundTask, DiskFile
 
-__all__ = [
-    "ARCHITECTURE",
-    "FORMAT",
-    "CheckpointHeader",
-    "CheckpointTag",
-    "Checksum",
-    "NotACheckpoint",
-    "StoredVariableFacts",
-    "VariableToStore",
-    "holds_values",
-    "parse_dtype",
-    "read_architecture",
-    "read_header",
-    "read_variable_facts",
-    "read_variables",
-    "verify_checkpoint",
-    "write_state",
-]
-
 FORMAT: Final = "kmonitor-state-1"
-"""Of the HDF5 in the file."""
+"""Format of the HDF5 part of the file."""
+
 
 ARCHITECTURE: Final = "architecture"
-"""Name of the dataset with the text on the model's making."""
+"""Name of the dataset with the text from which the model can be built."""
 
-_HDF5_KINDS: Final = "biufc"
-"""Kinds of numpy dtypes that HDF5 stores as they are."""
 
 _SLICE_BYTES: Final = 1024 * 1024
-"""What is read and compared at a time: small enough to stay in a processor's cache."""
+"""Bytes read and compared at a time: few enough to stay in a processor's cache."""
 
 
 class Checksum:
@@ -85,7 +64,7 @@ class Checksum:
         self._crc = zlib.crc32(crc.to_bytes(4, "big"), self._crc)
 
     def text(self) -> str:
-        """As it stands in headers and records."""
+        """The form in headers and records: "crc32:0123abcd"."""
         return f"crc32:{self._crc:08x}"
 
 
@@ -100,7 +79,7 @@ def write_state(
 ) -> CheckpointHeader:
     """Fill a new file, one variable in memory at a time; the caller flushes it.
 
-    `architecture` is a text that `read_architecture` gives back. What the disk refuses is told
+    `architecture` is a text that `read_architecture` gives back. A failure of the disk is raised
     when the file is flushed: what is there then is no checkpoint.
 
     Raises:
@@ -166,7 +145,7 @@ def holds_values(path: Path, values: Iterator[Any]) -> bool:
 
 
 def read_architecture(path: Path) -> str:
-    """What a file says of its model's making; empty if nothing.
+    """The text from which a file's model can be built; empty if the file has none.
 
     Raises:
         NotACheckpoint: It is damaged.
@@ -180,7 +159,7 @@ def read_architecture(path: Path) -> str:
 
 
 def read_variable_facts(path: Path) -> list[StoredVariableFacts]:
-    """What a file holds, in order, without reading the values.
+    """Facts of a file's variables, in order, without reading the values.
 
     Raises:
         NotACheckpoint: It is not a whole checkpoint.
@@ -201,17 +180,21 @@ def verify_checkpoint(path: Path) -> None:
     read_architecture(path)
 
 
-def parse_dtype(name: str) -> Any:
-    """The dtype that a file names. Raises: AttributeError, TypeError: there is none."""
-    try:
-        return np.dtype(name)
-    except TypeError:
-        # bfloat16 and float8 are ml_dtypes' own, which every Keras backend brings.
-        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
-
-
 def _hdf5() -> Any:
     return importlib.import_module("h5py")  # comes with Keras
+
+
+def _write_header(file: Any, header: CheckpointHeader) -> None:
+    attributes = file.attrs
+    attributes["run"] = header.tag.run
+    attributes["fit"] = header.tag.fit
+    attributes["epoch"] = header.tag.epoch
+    attributes["step"] = header.tag.step
+    attributes["wall_s"] = header.wall_s
+    attributes["variables"] = header.variables
+    attributes["state_bytes"] = header.state_bytes
+    attributes["checksum"] = header.checksum
+    attributes["format"] = FORMAT
 
 
 def _write_variable(file: Any, name: str, path: str, array: Any) -> SealedValue:
@@ -231,6 +214,10 @@ def _write_variable(file: Any, name: str, path: str, array: Any) -> SealedValue:
     )
 
 
+_HDF5_KINDS: Final = "biufc"
+"""Kinds of numpy dtypes that HDF5 stores as they are."""
+
+
 def _write_array(file: Any, name: str, array: Any) -> Any:
     known = array.dtype.kind in _HDF5_KINDS and array.dtype.isbuiltin == 1
     raw = array if known else array.view(np.dtype(f"u{array.dtype.itemsize}"))
@@ -242,7 +229,7 @@ def _write_array(file: Any, name: str, array: Any) -> Any:
 def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[..., Any]) -> Any:
     """One as a numpy array, checked. Raises: NotACheckpoint, OSError."""
     with _sound(what):
-        dtype = parse_dtype(value.facts.dtype)
+        dtype = _parse_dtype(value.facts.dtype)
         if math.prod(value.facts.shape) * dtype.itemsize != value.n_bytes:
             raise NotACheckpoint(f"{what} is not of the length that its shape needs")
         is_large = value.n_bytes >= _SLICE_BYTES
@@ -256,6 +243,15 @@ def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[...,
     if crc != value.crc32:
         raise NotACheckpoint(f"{what} has another checksum")
     return array
+
+
+def _parse_dtype(name: str) -> Any:
+    """The dtype that a file names. Raises: AttributeError, TypeError: there is none."""
+    try:
+        return np.dtype(name)
+    except TypeError:
+        # bfloat16 and float8 are ml_dtypes' own, which every Keras backend brings.
+        return np.dtype(getattr(importlib.import_module("ml_dtypes"), name))
 
 
 @contextlib.contextmanager
@@ -338,16 +334,3 @@ def _bytes_of(array: Any) -> Any:
 
 def _crc_of(array: Any) -> int:
     return zlib.crc32(memoryview(_bytes_of(array)))
-
-
-def _write_header(file: Any, header: CheckpointHeader) -> None:
-    attributes = file.attrs
-    attributes["run"] = header.tag.run
-    attributes["fit"] = header.tag.fit
-    attributes["epoch"] = header.tag.epoch
-    attributes["step"] = header.tag.step
-    attributes["wall_s"] = header.wall_s
-    attributes["variables"] = header.variables
-    attributes["state_bytes"] = header.state_bytes
-    attributes["checksum"] = header.checksum
-    attributes["format"] = FORMAT

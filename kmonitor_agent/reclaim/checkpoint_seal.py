@@ -1,10 +1,10 @@
-"""What proves a checkpoint file: a block before its HDF5 and an index behind it, both our own.
+"""Seal of a checkpoint file: a block before its HDF5 and an index behind it, both our own.
 
-The block is the file's HDF5 user block: magic, CRC-32, then JSON with what listings need, the
-file's length and the place of the index. The index says of each value where its bytes lie and
-their CRC-32; the block has that of all bytes which are no value's. So every byte of the file has
-a checksum, and values are read by their place: HDF5 itself, which one wrong bit can crash, is for
-other programs.
+The block is the file's HDF5 user block: magic, CRC-32, then JSON with the header that listings
+show, the file's length and the offset of the index. The index has each value's offset, length and
+CRC-32; the block has the CRC-32 of all bytes that belong to no value. So every byte of the file
+has a checksum, and values are read by their offset: HDF5 itself, which one wrong bit can crash, is
+for other programs.
 """
 
 import contextlib
@@ -19,7 +19,25 @@ from typing import Any, Final, Protocol
 
 from kmonitor_agent.wire.local.private_files import open_plain
 
-# state_facts: What a checkpoint file says: where in a run it was taken, and what it holds.
+BLOCK_BYTES: Final = 4096
+"""Length of the block. HDF5 allows powers of two from 512; this one keeps its data on pages."""
+
+
+MAGIC: Final = b"kmonitor"
+
+
+_FORMAT: Final = 1
+
+_CRC_END: Final = len(MAGIC) + 4
+
+_CHUNK_BYTES: Final = 1024 * 1024
+
+_INDEX_BYTES: Final = 256 * 1024 * 1024
+"""Largest index that is read: that of a million variables."""
+
+
+_REST_BYTES: Final = 1024 * 1024 * 1024
+"""Most bytes between the values that are read: what HDF5 writes about a million variables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +59,7 @@ class CheckpointTag:
 
 @dataclass(frozen=True, slots=True)
 class CheckpointHeader:
-    """What a checkpoint file says of itself.
+    """Header of a checkpoint file.
 
     Attributes:
         tag: Where in the run it was taken.
@@ -100,21 +118,6 @@ class NotACheckpoint(Exception):
         self.why = why
 
 
-BLOCK_BYTES: Final = 4096
-"""HDF5 allows powers of two from 512; with this one its data lie on a disk's pages as before."""
-
-MAGIC: Final = b"kmonitor"
-
-_FORMAT: Final = 1
-_CRC_END: Final = len(MAGIC) + 4
-_CHUNK_BYTES: Final = 1024 * 1024
-_INDEX_BYTES: Final = 256 * 1024 * 1024
-"""No index is larger: that of a million variables."""
-
-_REST_BYTES: Final = 1024 * 1024 * 1024
-"""Nor has HDF5 more to say of them beside their values."""
-
-
 @dataclass(frozen=True, slots=True)
 class SealedValue:
     """One value in a file.
@@ -134,12 +137,12 @@ class SealedValue:
 
 @dataclass(frozen=True, slots=True)
 class SealedContents:
-    """What a file says of itself, proved.
+    """A file's header and index, verified.
 
     Attributes:
         header: As it is listed.
         sealed_values: Of its variables, in order.
-        architecture: Of the text on the model's making; None if there is none.
+        architecture: The text from which the model can be built; None if there is none.
     """
 
     header: CheckpointHeader
@@ -165,6 +168,43 @@ class WritableFile(SeekableFile, Protocol):
     def write(self, data: memoryview, /) -> int:
         """All of it."""
         ...
+
+
+def open_checkpoint(path: Path) -> FileIO:
+    """Open a checkpoint without a buffer; plain files only, of any size. Raises: OSError."""
+    return FileIO(open_plain(path), "rb")
+
+
+def read_header(path: Path) -> CheckpointHeader:
+    """A file's header; only its block is read, and its length compared.
+
+    Raises:
+        NotACheckpoint: It is not a whole checkpoint.
+        OSError: It cannot be read.
+    """
+    with open_checkpoint(path) as file:
+        return _read_block(file).header
+
+
+def has_checkpoint_magic(path: Path) -> bool:
+    """Whether a file can be read and says that it is sealed, whole or not."""
+    try:
+        with open_checkpoint(path) as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def open_sealed(path: Path) -> Generator[tuple[SealedContents, Any]]:
+    """An open file, all of it verified but the values: their reader checks those.
+
+    Raises:
+        NotACheckpoint: It is not a whole checkpoint.
+        OSError: It cannot be read.
+    """
+    with open_checkpoint(path) as file:
+        yield _read_seal(file), file
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,43 +239,6 @@ def write_seal(file: WritableFile, contents: SealedContents) -> None:
     text = text.ljust(BLOCK_BYTES - _CRC_END)
     file.seek(0)
     file.write(memoryview(MAGIC + zlib.crc32(text).to_bytes(4, "big") + text))
-
-
-def open_checkpoint(path: Path) -> FileIO:
-    """Open a checkpoint without a buffer; plain files only, of any size. Raises: OSError."""
-    return FileIO(open_plain(path), "rb")
-
-
-def read_header(path: Path) -> CheckpointHeader:
-    """What a listing tells of a file; only its block is read, and its length compared.
-
-    Raises:
-        NotACheckpoint: It is not a whole checkpoint.
-        OSError: It cannot be read.
-    """
-    with open_checkpoint(path) as file:
-        return _read_block(file).header
-
-
-def has_checkpoint_magic(path: Path) -> bool:
-    """Whether a file can be read and says that it is sealed, whole or not."""
-    try:
-        with open_checkpoint(path) as file:
-            return file.read(len(MAGIC)) == MAGIC
-    except OSError:
-        return False
-
-
-@contextlib.contextmanager
-def open_sealed(path: Path) -> Generator[tuple[SealedContents, Any]]:
-    """A file, of which everything but the values is proved: those are by who reads them.
-
-    Raises:
-        NotACheckpoint: It is not a whole checkpoint.
-        OSError: It cannot be read.
-    """
-    with open_checkpoint(path) as file:
-        yield _read_seal(file), file
 
 
 def _read_seal(file: SeekableFile) -> SealedContents:

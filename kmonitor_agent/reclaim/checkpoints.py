@@ -1,9 +1,9 @@
-"""A model's exact state on disk: whole and verified, or not there at all.
+"""A run's checkpoints on disk, with `.keras` exports: whole and verified, or not there at all.
 
-A checkpoint is one HDF5 file. It is written variable by variable under a name that no one takes
-for a checkpoint, flushed to the disk, read back and compared, then renamed, and the folder is
-flushed too. The file's form stands in `state_file`. Of other files in the folder at most the block
-that begins them is looked at: a damaged one harms no training.
+A checkpoint is one file (`checkpoint_file`). It is written variable by variable under a name that
+no one takes for a checkpoint, flushed to the disk, read back and compared, then renamed, and the
+folder is flushed too. Of other files in the folder at most the first block is read: a damaged one
+harms no training.
 """
 
 import contextlib
@@ -24,15 +24,13 @@ import psutil
 from kmonitor_agent.frameworks.base import EmptyArrayFactory, KerasModel
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.guard import describe_exception
-from kmonitor_agent.reclaim.checkpoint_file import (
+from kmonitor_agent.reclaim.checkpoint_file import holds_values, read_variables, write_state
+from kmonitor_agent.reclaim.checkpoint_seal import (
     CheckpointHeader,
     CheckpointTag,
     NotACheckpoint,
     VariableToStore,
-    holds_values,
     read_header,
-    read_variables,
-    write_state,
 )
 from kmonitor_agent.reclaim.disk_file import BackgroundTask, DiskFile, fsync_folder
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
@@ -41,9 +39,13 @@ from kmonitor_agent.wire.local.private_files import make_folder, make_own_folder
 from kmonitor_agent.wire.text import bytes_text
 
 _SUFFIX: Final = ".h5"
+
 _EXPORT_SUFFIX: Final = ".keras"
+
 _UNFINISHED: Final = ".tmp"
+
 _NAME: Final = re.compile(r"[0-9]{6,}-fit([0-9]+)-epoch([0-9]+)-step([0-9]+)\.h5")
+
 _FREE_FACTOR: Final = 2
 """A save needs this many times the state's size to be free: older ones stay until it is done."""
 
@@ -102,7 +104,7 @@ class CheckpointStore:
             folder: Where the files lie.
             keep: How many of the newest are kept, at least 1.
             clock: For the time of a checkpoint; None: the machine's.
-            free_bytes: Free space below a folder, bytes; None: asked of the system.
+            free_bytes: Free space below a folder, bytes; None: read from the system.
         """
         self.folder = folder
         self._keep = max(1, keep)
@@ -141,7 +143,7 @@ class CheckpointStore:
             variables: What to write, in the order in which it will be read.
             read: Gives a variable's value as a numpy array; called for one at a time.
             tag: Where in the run this is.
-            architecture: What a model is made of, for who restores it; empty if not known.
+            architecture: Text from which the model can be built; empty if not known.
             drop: Whether the oldest are dropped now; else `dropping` is for the caller.
 
         Raises:
@@ -275,22 +277,6 @@ def _remove(checkpoints: Sequence[Path]) -> None:
             export_path(path).unlink()
 
 
-def parse_checkpoint_name(path: Path) -> tuple[int, int, int] | None:
-    """Fit, epoch and step that a checkpoint's name says, unproved; None if it is no such name."""
-    named = _NAME.fullmatch(path.name)
-    return None if named is None else (int(named[1]), int(named[2]), int(named[3]))
-
-
-def export_path(checkpoint: Path) -> Path:
-    """Where a checkpoint's `.keras` file lies, if it has one."""
-    return checkpoint.with_suffix(_EXPORT_SUFFIX)
-
-
-def unfinished_export_path(checkpoint: Path) -> Path:
-    """Where that file is written; what a killed process left there goes with the next save."""
-    return checkpoint.with_name(f"{checkpoint.stem}.{os.getpid()}{_UNFINISHED}{_EXPORT_SUFFIX}")
-
-
 def _as_checkpoint(path: Path, header: CheckpointHeader) -> Checkpoint:
     return Checkpoint(
         path=path,
@@ -327,11 +313,24 @@ def _free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-# export: A `.keras` file beside a checkpoint, for other programs: whole, or not there at all.
+def parse_checkpoint_name(path: Path) -> tuple[int, int, int] | None:
+    """Fit, epoch and step from a checkpoint's name, unverified; None if it is no such name."""
+    named = _NAME.fullmatch(path.name)
+    return None if named is None else (int(named[1]), int(named[2]), int(named[3]))
+
+
+def export_path(checkpoint: Path) -> Path:
+    """Where a checkpoint's `.keras` file lies, if it has one."""
+    return checkpoint.with_suffix(_EXPORT_SUFFIX)
+
+
+def unfinished_export_path(checkpoint: Path) -> Path:
+    """Where that file is written; what a killed process left there goes with the next save."""
+    return checkpoint.with_name(f"{checkpoint.stem}.{os.getpid()}{_UNFINISHED}{_EXPORT_SUFFIX}")
 
 
 class ExportFailed(Exception):
-    """The file was not written; nothing of it is left.
+    """A `.keras` file was not written; nothing of it is left.
 
     Attributes:
         why: The reason, for the user.
@@ -345,7 +344,7 @@ class ExportFailed(Exception):
 def export_model(
     model: KerasModel, checkpoint: Path, free_bytes: Callable[[], int] | None = None
 ) -> Path:
-    """Have Keras write the model beside its checkpoint; the path of the file.
+    """Have Keras write the model beside its checkpoint, for other programs; the file's path.
 
     Keras builds a copy of all weights in memory meanwhile. The file holds weights and optimizer,
     but no states of seeds: a training goes on exactly only from the checkpoint.
@@ -353,7 +352,7 @@ def export_model(
     Args:
         model: What to write.
         checkpoint: The checkpoint's path; the export has its name.
-        free_bytes: Free space there, bytes; None: not looked at.
+        free_bytes: Free space there, bytes; None: not checked.
 
     Raises:
         ExportFailed: Keras cannot, or the disk does not take it.
@@ -361,7 +360,7 @@ def export_model(
     unfinished, target = unfinished_export_path(checkpoint), export_path(checkpoint)
     try:
         _check_room(checkpoint, free_bytes)
-        with preserve_name_counters():  # Keras makes a layer, an optimizer and a metric to look at
+        with preserve_name_counters():  # Keras makes a layer, an optimizer and a metric to inspect
             model.save(unfinished)
         commit_export(unfinished, target)
     except ExportFailed:

@@ -1,4 +1,4 @@
-"""What the script's signal handlers do in the middle of an action arrives, and harms no model.
+"""Deferred delivery of signals: the script's handlers get them, and harm no model in an action.
 
 A reload lets variables and step functions go before it makes them again, and the finalizers of
 what it frees swallow any exception. A Ctrl+C, or a handler that raises at a time limit, would
@@ -19,44 +19,6 @@ from typing import Any, Final
 
 from kmonitor_agent.guard import FaultLog, is_from_signal_handler
 
-# Signal actions.
-
-
-_BYTES: Final = 512  # of a `struct sigaction`, 152 with glibc; its handler comes first
-
-
-def read_sigaction(number: int) -> bytes | None:
-    """All that is set for a signal; None where that cannot be read."""
-    buffer = ctypes.create_string_buffer(_BYTES)
-    call = _sigaction()
-    if call is None or call(number, None, buffer) != 0:
-        return None
-    return buffer.raw
-
-
-def write_sigaction(number: int, action: bytes | None) -> None:
-    """Set what was read; None changes nothing."""
-    call = _sigaction()
-    if call is not None and action is not None:
-        call(number, ctypes.create_string_buffer(action, _BYTES), None)
-
-
-def is_same_handler(one: bytes | None, other: bytes | None) -> bool:
-    """Whether both lead to one function; taken for granted where it cannot be read."""
-    width = ctypes.sizeof(ctypes.c_void_p)
-    return one is None or other is None or one[:width] == other[:width]
-
-
-@functools.cache
-def _sigaction() -> Any:
-    call = getattr(ctypes.PyDLL(None), "sigaction", None)  # Windows has none
-    if call is not None:
-        call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
-    return call
-
-
-_NUMBERS: Final = tuple(signal.valid_signals())
-
 Handler = Callable[[int, FrameType | None], Any]
 
 
@@ -66,6 +28,9 @@ class HandlerException(BaseException):
     def __init__(self, error: Exception) -> None:
         super().__init__(error)
         self.error = error
+
+
+_VALID_SIGNALS: Final = tuple(signal.valid_signals())
 
 
 class DeferredSignals:
@@ -159,13 +124,13 @@ class DeferredSignals:
                 self._failed = exc
 
     def _watch(self) -> None:
-        for number in _NUMBERS:
+        for number in _VALID_SIGNALS:
             handler = signal.getsignal(number)
             if callable(handler):  # not one of C's, nor one that ends the process
                 action = self._actions[number] = read_sigaction(number)
                 self._handlers[number] = handler
                 signal.signal(number, self._on_signal)
-                if not is_same_handler(action, read_sigaction(number)):  # C's, set since
+                if not _is_same_handler(action, read_sigaction(number)):  # C's, set since
                     self._restore_handler(number)
                     del self._handlers[number]
 
@@ -221,8 +186,41 @@ class DeferredSignals:
             self._raise_again(numbers[1:])
 
 
+SIGNALS: Final = DeferredSignals()
+
+
 def _is_main_thread() -> bool:
     return threading.current_thread() is threading.main_thread()
 
 
-SIGNALS: Final = DeferredSignals()
+_BYTES: Final = 512  # of a `struct sigaction`, 152 with glibc; its handler comes first
+
+
+def read_sigaction(number: int) -> bytes | None:
+    """All that is set for a signal; None where that cannot be read."""
+    buffer = ctypes.create_string_buffer(_BYTES)
+    call = _sigaction()
+    if call is None or call(number, None, buffer) != 0:
+        return None
+    return buffer.raw
+
+
+def write_sigaction(number: int, action: bytes | None) -> None:
+    """Set what was read; None changes nothing."""
+    call = _sigaction()
+    if call is not None and action is not None:
+        call(number, ctypes.create_string_buffer(action, _BYTES), None)
+
+
+def _is_same_handler(one: bytes | None, other: bytes | None) -> bool:
+    """Whether both lead to one function; taken for granted where it cannot be read."""
+    width = ctypes.sizeof(ctypes.c_void_p)
+    return one is None or other is None or one[:width] == other[:width]
+
+
+@functools.cache
+def _sigaction() -> Any:
+    call = getattr(ctypes.PyDLL(None), "sigaction", None)  # Windows has none
+    if call is not None:
+        call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)
+    return call

@@ -1,4 +1,4 @@
-"""A file that HDF5 writes to without ever learning that the disk is full."""
+"""Files on disk: one that HDF5 fills without learning of failures, and flushing in a thread."""
 
 import contextlib
 import ctypes
@@ -11,74 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
-# Beside.
-
-
-Result = TypeVar("Result")
-
-
-class BackgroundTask(Generic[Result]):
-    """`with Beside(work) as done:` runs `work` beside the block; `done.result()` is its result."""
-
-    def __init__(
-        self, work: Callable[[], Result], *, end: Callable[[], None] | None = None
-    ) -> None:
-        """Nothing runs before the block is entered.
-
-        Args:
-            work: Called once, after the block if no thread can start. It uses no framework.
-            end: Called when the block is left, for work that waits to be told; None: it ends by
-                itself.
-        """
-        self._work: Callable[[], Result] | None = work
-        self._end = end
-        self._results: list[Result] = []
-        self._failure: BaseException | None = None
-        self._thread = threading.Thread(target=self._run, name="kmonitor-disk", daemon=True)
-
-    def __enter__(self) -> Self:
-        # Where no more threads can start the work is done after the block.
-        with contextlib.suppress(RuntimeError):
-            self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        exc: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        """Wait for the work; what it raised comes with its result."""
-        if self._end is not None:
-            self._end()
-        interrupt: BaseException | None = None
-        while self._thread.is_alive():
-            try:
-                self._thread.join()
-            except BaseException as caught:  # noqa: BLE001 - an interrupt comes when the work is done
-                interrupt = caught
-        self._run()
-        if interrupt is not None:
-            raise interrupt
-
-    def result(self) -> Result:
-        """What the work gave, after the block. Raises: what the work raised."""
-        if self._failure is not None:
-            raise self._failure
-        return self._results[0]
-
-    def _run(self) -> None:
-        work, self._work = self._work, None
-        if work is None:
-            return
-        try:
-            self._results.append(work())
-        except BaseException as exc:  # noqa: BLE001 - it is raised where the result is asked for
-            self._failure = exc
-
-
 _WRITEBACK_BYTES: Final = 1024 * 1024
-"""Of what is written in pieces this large the way to the disk begins at once."""
+"""Pieces at least this large begin their way to the disk at once."""
+
 _START_WRITEBACK: Final = 2  # SYNC_FILE_RANGE_WRITE of Linux
 
 
@@ -181,6 +116,21 @@ class DiskFile:
         """Nothing: there is no buffer, and the disk is flushed once at the end."""
 
 
+def _start_writeback(descriptor: int, offset: int, n_bytes: int) -> None:
+    # Else all of it would begin its way with the flush at the end. Only a hint: the flush fails if
+    # it did not reach the disk.
+    start = _sync_file_range()
+    if start is not None:
+        start(descriptor, ctypes.c_int64(offset), ctypes.c_int64(n_bytes), _START_WRITEBACK)
+
+
+@functools.cache
+def _sync_file_range() -> Any:
+    if sys.platform != "linux":
+        return None
+    return getattr(ctypes.CDLL(None), "sync_file_range", None)
+
+
 def fsync_folder(folder: Path) -> None:
     """Let a renamed file's new name survive a power cut.
 
@@ -196,16 +146,67 @@ def fsync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _start_writeback(descriptor: int, offset: int, n_bytes: int) -> None:
-    # Else all of it would begin its way with the flush at the end. Only a hint: whether it reached
-    # the disk is what the flush tells.
-    start = _sync_file_range()
-    if start is not None:
-        start(descriptor, ctypes.c_int64(offset), ctypes.c_int64(n_bytes), _START_WRITEBACK)
+Result = TypeVar("Result")
 
 
-@functools.cache
-def _sync_file_range() -> Any:
-    if sys.platform != "linux":
-        return None
-    return getattr(ctypes.CDLL(None), "sync_file_range", None)
+class BackgroundTask(Generic[Result]):
+    """`with BackgroundTask(work) as task:` runs `work` in a thread of its own during the block.
+
+    Afterwards `task.result()` is its result.
+    """
+
+    def __init__(
+        self, work: Callable[[], Result], *, end: Callable[[], None] | None = None
+    ) -> None:
+        """Nothing runs before the block is entered.
+
+        Args:
+            work: Called once, after the block if no thread can start. It uses no framework.
+            end: Called when the block is left, to end work that waits for it; None: it ends by
+                itself.
+        """
+        self._work: Callable[[], Result] | None = work
+        self._end = end
+        self._results: list[Result] = []
+        self._failure: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, name="kmonitor-disk", daemon=True)
+
+    def __enter__(self) -> Self:
+        # Where no more threads can start the work is done after the block.
+        with contextlib.suppress(RuntimeError):
+            self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        exc: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Wait for the work; what it raised comes with its result."""
+        if self._end is not None:
+            self._end()
+        interrupt: BaseException | None = None
+        while self._thread.is_alive():
+            try:
+                self._thread.join()
+            except BaseException as caught:  # noqa: BLE001 - an interrupt comes when the work is done
+                interrupt = caught
+        self._run()
+        if interrupt is not None:
+            raise interrupt
+
+    def result(self) -> Result:
+        """What the work gave, after the block. Raises: what the work raised."""
+        if self._failure is not None:
+            raise self._failure
+        return self._results[0]
+
+    def _run(self) -> None:
+        work, self._work = self._work, None
+        if work is None:
+            return
+        try:
+            self._results.append(work())
+        except BaseException as exc:  # noqa: BLE001 - `result` raises it
+            self._failure = exc

@@ -1,14 +1,12 @@
-"""What a save, collect or reload did: the fields of an `ActionRecord` that reclaim knows."""
+"""Result of a save, collect or reload, and the measure of whether it freed anything."""
 
 from dataclasses import dataclass
 from typing import Literal
 
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from kmonitor_agent.wire.messages.events import Footprint
 
 ReclaimAction = Literal["save", "collect", "reload"]
-
-Mode = Literal["assign", "recreate"]
-"""How a reload's variables come back: into those that there are, or made anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,8 +14,8 @@ class ReclaimOutcome:
     """Result of one action; the fields mean what they mean in `ActionRecord`.
 
     Attributes:
-        ok: Whether it did what was asked.
-        action: What was asked.
+        ok: Whether it did what was requested.
+        action: The requested one.
         seconds: How long the training waited.
         before: Just before.
         after: Just after; None when nothing was changed.
@@ -41,7 +39,7 @@ class ReclaimOutcome:
     seconds: float
     before: Footprint
     after: Footprint | None = None
-    mode: Mode | Literal[""] = ""
+    mode: ReloadMode | Literal[""] = ""
     variables: int = 0
     state_bytes: int = 0
     checkpoint: str = ""
@@ -56,9 +54,6 @@ class ReclaimOutcome:
     not_saved: tuple[str, ...] = ()
 
 
-# effect: Whether an action gave anything back, as far as that can be measured.
-
-
 _FREED_PART = 0.01
 """Memory that fell by less than this part may have fallen by itself."""
 
@@ -69,7 +64,7 @@ def freed_something(outcome: ReclaimOutcome) -> bool:
     if outcome.released_models or after is None:
         return True
     counts = ("graph_operations", "functions", "retained")
-    # A reload releases the traces of its own model's step, and traces that anew.
+    # A reload releases the traces of its own model's step, which is then traced again.
     if outcome.released_traces and before.graph_operations is None:
         return True
     sizes = ("ram_process_bytes", "allocator_in_use_bytes")
@@ -79,7 +74,7 @@ def freed_something(outcome: ReclaimOutcome) -> bool:
 
 
 def nothing_freed_text(outcome: ReclaimOutcome) -> str:
-    """What a collect or reload that gave nothing back found, for its record."""
+    """Note for the record of a collect or reload that freed nothing."""
     operations = None if outcome.after is None else outcome.after.graph_operations
     if not operations:
         return "there was nothing to release"

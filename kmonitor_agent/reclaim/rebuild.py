@@ -1,4 +1,4 @@
-"""Reload with a new model object: the state is saved, the model made anew, the state assigned."""
+"""Reload with a new model object: save the state, build the model again, assign the state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from kmonitor_agent.frameworks.model_rebuilder import (
 from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework, v1_graph_rebuilder
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim.actions import collect_garbage, read_footprint, return_free_pages, save
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.wire.local.clock import SystemClock

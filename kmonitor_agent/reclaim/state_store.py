@@ -1,4 +1,4 @@
-"""A model's exact state in memory, for a worker that leaves the disk to the chief."""
+"""State store of one reload: a `CheckpointStore`, or memory where another worker writes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -6,13 +6,44 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from kmonitor_agent.frameworks.base import EmptyArrayFactory
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, Checksum, VariableToStore
+from kmonitor_agent.reclaim.checkpoint_file import Checksum
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import Checkpoint
 from kmonitor_agent.wire.local.clock import SystemClock
 
 
+class StateStore(Protocol):
+    """Where a reload's state is meanwhile; the methods are those of `CheckpointStore`."""
+
+    def save(
+        self,
+        variables: Sequence[VariableToStore],
+        read: Callable[[Any], Any],
+        *,
+        tag: CheckpointTag,
+        architecture: str = "",
+        drop: bool = True,
+    ) -> Checkpoint:
+        """Take every value."""
+        ...
+
+    def dropping(self) -> AbstractContextManager[None]:
+        """Drop older states while the block runs."""
+        ...
+
+    def read(
+        self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
+    ) -> Iterator[Any]:
+        """The values in the same order, large ones in arrays that `empty` makes."""
+        ...
+
+    def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
+        """Whether these are the values, every bit."""
+        ...
+
+
 class InMemoryStateStore:
-    """Takes the place of a `CheckpointStore` for one reload; goes with it."""
+    """Store of a worker that leaves the disk to the chief; lives for one reload."""
 
     def __init__(self) -> None:
         """Hold nothing yet."""
@@ -68,11 +99,8 @@ class InMemoryStateStore:
         )
 
 
-# agreement: What a reload by one of several workers takes from who knows the others.
-
-
 class ReloadAgreement(Protocol):
-    """What workers that train one model come to before they reload it."""
+    """Agreement of the workers that train one model to reload it together."""
 
     @property
     def is_chief(self) -> bool:
@@ -80,39 +108,9 @@ class ReloadAgreement(Protocol):
         ...
 
     def all_prepared(self) -> str:
-        """Tell the others that this worker's state is safe, and wait for theirs.
+        """Report to the others that this worker's state is safe, and wait for theirs.
 
         Returns:
             Why no worker goes on; empty when all do.
         """
-        ...
-
-
-class StateStore(Protocol):
-    """Where a reload's state is meanwhile; the methods are those of `CheckpointStore`."""
-
-    def save(
-        self,
-        variables: Sequence[VariableToStore],
-        read: Callable[[Any], Any],
-        *,
-        tag: CheckpointTag,
-        architecture: str = "",
-        drop: bool = True,
-    ) -> Checkpoint:
-        """Take every value."""
-        ...
-
-    def dropping(self) -> AbstractContextManager[None]:
-        """Drop older states while the block runs."""
-        ...
-
-    def read(
-        self, checkpoint: Checkpoint, empty: EmptyArrayFactory | None = None
-    ) -> Iterator[Any]:
-        """The values in the same order, large ones in arrays that `empty` makes."""
-        ...
-
-    def holds(self, checkpoint: Checkpoint, values: Iterator[Any]) -> bool:
-        """Whether these are the values, every bit."""
         ...

@@ -1,1 +1,1 @@
-"""The run of one process: its fits, events, requests, limits and safe points."""
+"""Recording of runs in a process: fits, events, requests, limits and safe points."""

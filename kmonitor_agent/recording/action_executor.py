@@ -1,4 +1,8 @@
-"""Carries out one request on the training thread and tells what it did."""
+"""Execution of requests on the training thread, one at a time, with a record of each.
+
+Some are only planned here: a restart for the epoch's end, a reload for the end of a part of
+`kmonitor_agent.fit`, and one that all workers of a fit do at the same step.
+"""
 
 from collections.abc import Callable, Sequence
 from time import perf_counter
@@ -9,7 +13,7 @@ import msgspec
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim.actions import collect, read_footprint, reload, save, skipped_reload
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import ReclaimAction, ReclaimOutcome
@@ -45,8 +49,8 @@ class ActionExecutor:
     Attributes:
         action_results: What was done, oldest first.
         is_paused: Whether a training thread is being held now.
-        diagnoser: What grows, looked at when asked.
-        fit_stopper: Told of fits and epochs, since stops of some are settled then.
+        diagnoser: Finds what grows.
+        fit_stopper: Called at begins and ends of fits and epochs, which settle some stops.
         acted: Called after each collect and reload, also of a training that is paused meanwhile.
     """
 
@@ -66,7 +70,7 @@ class ActionExecutor:
         Args:
             run: Run id, for the checkpoints' tags.
             queue: Where requests wait.
-            limits: Told when a limit's action has run.
+            limits: Called when a limit's action has run.
             emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out of records.
@@ -88,7 +92,7 @@ class ActionExecutor:
         self.diagnoser = Diagnoser(emit=emit, now_s=now_s, privacy=privacy)
 
     def perform(self, fit: Fit, request: ActionRequest, *, step: int = 0) -> set[str]:
-        """Do what was asked and tell the result; the actions that were recorded.
+        """Carry out a request and report the result; the actions that were recorded.
 
         Args:
             fit: The fit at whose safe point this runs.
@@ -101,7 +105,7 @@ class ActionExecutor:
             known = len(self.action_results)
             self._perform(fit, request, step)
         except Exception as exc:
-            # Whoever asked hears of it; the caller's guard counts it.
+            # Reported to whoever asked; the caller's guard counts it.
             if known is None or len(self.action_results) == known:
                 self._finish(
                     self._record(fit, request, step, why=describe_exception(exc)), request
@@ -127,7 +131,7 @@ class ActionExecutor:
             self._do(fit, request, step)
 
     def expire_waiting(self, why: str) -> None:
-        """The process ends: tell of everything that still waits."""
+        """The process ends: report everything that still waits."""
         for request in self._queue.take_all():
             self.report_progress(request, "expired", why)
             if request.command is None:
@@ -142,7 +146,7 @@ class ActionExecutor:
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def report_progress(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
-        """Say where a command stands; nothing for requests of limits and scripts."""
+        """Report a command's state; nothing for requests of limits and scripts."""
         command = request.command
         if command is not None:
             self._emit(
@@ -152,7 +156,7 @@ class ActionExecutor:
             )
 
     def report_collected(self, outcome: ReclaimOutcome, *, fit: int, epoch: int) -> None:
-        """Tell of a `collect()` that the script called itself, between two fits or in one.
+        """Report a `collect()` that the script called itself, between two fits or in one.
 
         Args:
             outcome: What it did.
@@ -189,12 +193,12 @@ class ActionExecutor:
             if record is not None:
                 self._report_end(record, request)
             elif request.action == "reload":
-                return  # who does it tells how it ended
+                return  # reported by whoever does it
         if request.watch is not None:
             self._limits.reset_base(request.watch)
 
     def _act(self, fit: Fit, request: ActionRequest, step: int) -> ActionRecord | None:
-        """Carry out an action on the model and keep its record; None when it only is planned."""
+        """Carry out an action on the model and keep its record; None when it is only planned."""
         if request.action == "restart":
             self._plan_restart(fit, request, step)
             return None
@@ -236,7 +240,7 @@ class ActionExecutor:
             self.acted(fit, "reload")
 
     def leave_agreement(self, fit: Fit) -> None:
-        """The fit ended: tell of reloads that wait for the other workers."""
+        """The fit ended: report reloads that wait for the other workers."""
         agreement = fit.worker_agreement
         requests = [] if agreement is None else agreement.requests
         for request in requests:
@@ -244,11 +248,11 @@ class ActionExecutor:
         requests.clear()
 
     def begin_restart_record(self, fit: Fit, request: ActionRequest) -> ActionRecord:
-        """What is known of a restart when the process begins to leave; the next one completes it.
+        """Record of a restart when the process begins to leave; the next one completes it.
 
         Args:
             fit: The fit that ends here.
-            request: Who asked.
+            request: For it.
         """
         before = read_footprint(fit.framework, fit.model())
         return msgspec.structs.replace(
@@ -257,11 +261,11 @@ class ActionExecutor:
         )
 
     def restart_failed(self, fit: Fit, request: ActionRequest, result: SaveResult) -> None:
-        """Tell that the process stays, and why.
+        """Report that the process stays, and why.
 
         Args:
             fit: The fit that goes on here.
-            request: Who asked.
+            request: For it.
             result: Why nothing was saved.
         """
         record = self._record(fit, request, 0, seconds=result.seconds, why=result.why)
@@ -270,12 +274,12 @@ class ActionExecutor:
             self._auto_executor.perform(fit, request, 0)  # says that nothing more helps
 
     def report_restarted(self, pending: ActionRecord, *, seconds: float, why: str) -> None:
-        """Tell of a restart whose fit goes on in this process, or could not be taken up.
+        """Report a restart whose fit goes on in this process, or could not be resumed.
 
         Args:
-            pending: What the process before knew, and what is used now.
+            pending: The record of the process before, with what is used now.
             seconds: Since it began to leave.
-            why: Why the fit could not be taken up; empty when it was.
+            why: Why the fit could not be resumed; empty when it was.
         """
         record = msgspec.structs.replace(
             pending,
@@ -297,7 +301,7 @@ class ActionExecutor:
             )
 
     def _plan_restart(self, fit: Fit, request: ActionRequest, step: int) -> None:
-        # At the epoch's end, when all callbacks have seen it; also when a batch was asked for.
+        # At the epoch's end, when all callbacks have seen it; also when a batch was requested.
         if fit.why_not_restart:
             self._finish(self._record(fit, request, step, why=fit.why_not_restart), request)
         elif fit.restart_request is None:
@@ -306,7 +310,7 @@ class ActionExecutor:
             self.report_progress(request, "failed", "a restart is under way already")
 
     def _plan_rebuild(self, fit: Fit, fit_in_parts: FitInParts, request: ActionRequest) -> None:
-        # After the epoch, between two calls of Keras' fit; also when a batch was asked for.
+        # After the epoch, between two calls of Keras' fit; also when a batch was requested.
         fit_in_parts.pending_reloads.append(
             PendingReload(
                 fit=fit.ordinal,
@@ -320,7 +324,7 @@ class ActionExecutor:
     def _plan_agreed_reload(
         self, fit: Fit, agreement: WorkerAgreement, request: ActionRequest
     ) -> ActionRecord | None:
-        # At an epoch's end, which all workers reach at the same step; also if a batch was asked.
+        # At an epoch's end, which all workers reach at the same step; also for a batch's request.
         why = agreement.call(request, fit.epoch)
         if not why:
             return None
@@ -329,7 +333,7 @@ class ActionExecutor:
         return record
 
     def _reloaded(self, fit: Fit, request: ActionRequest, outcome: ReclaimOutcome) -> None:
-        """Tell what a reload came to that was planned."""
+        """Report the result of a reload that was planned."""
         record = self._record(fit, request, 0, seconds=outcome.seconds, why=outcome.why)
         self._finish(self._with_outcome(record, outcome, fit.last_step_s), request)
         fit.clock.leave_out(retraced=True)
@@ -349,7 +353,7 @@ class ActionExecutor:
     def _pause(self, fit: Fit, request: ActionRequest, step: int) -> None:
         """Keep the training thread here until it is resumed or stopped; Ctrl+C gets through."""
         began_s = perf_counter()
-        try:  # Ctrl+C may come as soon as the pause is told
+        try:  # Ctrl+C may come as soon as the pause is reported
             self.is_paused = True
             self._emit(Paused(t_s=self._now_s(), paused=True))
             self.report_progress(request, "done")
@@ -432,4 +436,4 @@ class ActionExecutor:
 
 
 def _do_nothing(_fit: Fit, _action: ReclaimAction) -> None:
-    """Before a session listens."""
+    """Before a recorder listens."""

@@ -1,4 +1,4 @@
-"""What waits to be done at a safe point: put by any thread, taken by the training thread."""
+"""Queue of requests for safe points: put by any thread, taken by the training thread."""
 
 import threading
 from collections.abc import Callable, Collection
@@ -21,15 +21,15 @@ MOST_WAITING: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class ActionRequest:
-    """One action that was asked for.
+    """One requested action.
 
     Attributes:
         action: What.
         at: The safe point it waits for.
         requested_by: "script", "limit ram 80%", or the desktop user's name.
-        command: The command that asked; None for limits and the script.
+        command: The command that requested it; None for limits and the script.
         until_s: The session's time after which it is not started any more; None: never expires.
-        watch: The limit that asked.
+        watch: The limit that requested it.
         mode: How a reload restores; None: as is always safe.
         export: Whether a save also writes a `.keras` file.
         part_of: "auto" when this is one level of it.

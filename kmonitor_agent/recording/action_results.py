@@ -1,4 +1,4 @@
-"""Records of what was done, as they print themselves."""
+"""Results of actions, which print themselves in words."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -38,7 +38,7 @@ class ActionResult:
 
     @property
     def ok(self) -> bool:
-        """Whether it did what was asked."""
+        """Whether it did what was requested."""
         return self.event.ok
 
     @property
@@ -77,7 +77,7 @@ def released_text(traces: int, models: int, disused: int) -> str:
 
     Args:
         traces: All that were released, at least one.
-        models: Dead models that some of them were of; 0 where that is not told.
+        models: Dead models that some of them were of; 0 where that is not known.
         disused: Those that no dead model had.
     """
     parts: list[str] = []

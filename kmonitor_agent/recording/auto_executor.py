@@ -1,4 +1,4 @@
-"""`auto` at a safe point: level by level for a limit, at most a reload for who just asked."""
+"""`auto` at a safe point: level by level for a limit, at most a reload for other requests."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,8 +15,8 @@ from kmonitor_agent.wire.messages.fields import MAX_TEXT
 PART_OF: Final = "auto"
 
 Act = Callable[[Fit, ActionRequest, int], ActionRecord | None]
-"""Carries out one level and keeps its record; None when it will be done after the safe point,
-by who then also tells how the request ended."""
+"""Carries out one level and keeps its record; None when it will be done after the safe point, and
+the end of the request is reported from there."""
 
 
 class AutoExecutor:
@@ -29,12 +29,12 @@ class AutoExecutor:
         act: Act,
         report_progress: Callable[[ActionRequest, CommandState, str], None],
     ) -> None:
-        """Keep who does what.
+        """Nothing is carried out yet.
 
         Args:
             limits: Holds the escalation of each limit.
             act: Carries out a level.
-            report_progress: Says where a command stands.
+            report_progress: Reports a command's state.
         """
         self._limits = limits
         self._act = act

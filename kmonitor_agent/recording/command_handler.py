@@ -1,4 +1,4 @@
-"""Commands as they arrive on the agent's thread: answered at once, or put where they wait."""
+"""Commands on their arrival in the agent's thread: answered at once, or queued as requests."""
 
 from typing import Final, cast
 
@@ -39,14 +39,14 @@ class CommandHandler:
         limits: LimitEnforcer,
         executor: ActionExecutor,
     ) -> None:
-        """Keep who can answer.
+        """No command has come yet.
 
         Args:
             takes_commands: False refuses all.
             session: Knows the time and what the framework lacks.
             queue: Where actions wait for a safe point.
             limits: Takes new limits.
-            executor: Tells states, knows whether the training is paused.
+            executor: Reports states, knows whether the training is paused.
         """
         self._takes_commands = takes_commands
         self._process_session = session

@@ -35,7 +35,7 @@ _OF_NOBODY: Final = frozenset(
 
 
 class Diagnoser:
-    """Looks when asked, and again at the end of the epoch that follows; on the training thread.
+    """Gathers evidence on request, and again an epoch later; on the training thread.
 
     Nothing of a training's result depends on what this does: it reads, collects garbage, and has
     allocations traced for one epoch.
@@ -44,7 +44,7 @@ class Diagnoser:
     def __init__(
         self, *, emit: Callable[[Event], None], now_s: Callable[[], float], privacy: Privacy
     ) -> None:
-        """Begin with nothing looked at.
+        """Begin with nothing counted.
 
         Args:
             emit: Takes events.
@@ -58,7 +58,7 @@ class Diagnoser:
         self._trace = AllocationTrace()
 
     def diagnose(self, fit: Fit, model: KerasModel) -> tuple[float, str]:
-        """Look now, and begin to follow allocations.
+        """Count now, and begin to follow allocations.
 
         Args:
             fit: At whose safe point this runs.
@@ -84,7 +84,7 @@ class Diagnoser:
         self._report(fit, perf_counter() - began_s, objects=objects, holders=holders, why=_FOLLOWS)
 
     def follow_up(self, fit: Fit) -> None:
-        """An epoch or a fit ended: tell what its lines allocated, if that was begun."""
+        """An epoch or a fit ended: report what its lines allocated, if that was begun."""
         if not self._trace.is_running:
             return
         began_s = perf_counter()

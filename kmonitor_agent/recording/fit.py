@@ -1,4 +1,8 @@
-"""One call of `fit` as the session follows it, and how it notices that it ended without a word."""
+"""A running fit: its state, how its end is noticed, its parts, and its stops.
+
+An exception that leaves Keras' `fit` calls no hook: the end is noticed by the death of the frame
+of `fit`, or by a look for that frame on the stacks.
+"""
 
 import inspect
 import threading
@@ -17,72 +21,6 @@ from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.worker_agreement import WorkerAgreement
-
-# parts: One training in several calls of Keras' `fit`, with a new model object in each.
-
-
-@dataclass(frozen=True, slots=True)
-class PendingReload:
-    """A reload that waits for the end of the running call of `fit`.
-
-    Attributes:
-        fit: Ordinal of the fit.
-        run: Run id.
-        folder: Where its checkpoints go.
-        keep: How many checkpoints stay there.
-        on_done: Takes what came of it; tells it on.
-    """
-
-    fit: int
-    run: str
-    folder: Path
-    on_done: Callable[[ReclaimOutcome], None]
-    keep: int = 2
-
-
-class FitInParts:
-    """A training of `kmonitor_agent.fit`; owned by its thread.
-
-    Attributes:
-        model: The model of the running part.
-        pending_reloads: Reloads that wait.
-    """
-
-    def __init__(self, model: KerasModel) -> None:
-        """Begin with nothing asked.
-
-        Args:
-            model: Of the first part.
-        """
-        self.model = model
-        self.pending_reloads: list[PendingReload] = []
-
-    def __enter__(self) -> Self:
-        """Register for this thread."""
-        _RUNNING.setdefault(threading.get_ident(), []).append(self)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Leave the register; who waits is told."""
-        _RUNNING[threading.get_ident()].remove(self)
-        if not _RUNNING[threading.get_ident()]:
-            del _RUNNING[threading.get_ident()]
-
-
-def fit_in_parts(model: KerasModel) -> FitInParts | None:
-    """The training in parts that this thread runs for this model; None for a plain `fit`."""
-    for candidate in reversed(_RUNNING.get(threading.get_ident(), [])):
-        if candidate.model is model:
-            return candidate
-    return None
-
-
-_RUNNING: Final[dict[int, list[FitInParts]]] = {}
-"""By thread ident, innermost last."""
-
-
-_BETWEEN: Final = "_call_begin_hook"
-"""In v1 graph mode the list of callbacks calls itself through this method."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,32 +78,32 @@ class Fit:
         epoch: Index of the running epoch, from 0.
         epochs_done: Epochs that ended in this process.
         epochs_before: Epochs that had ended in the processes before.
-        is_in_epoch: An epoch began and its end was not told.
+        is_in_epoch: An epoch began and its end was not reported.
         epoch_began_s: The session's time when the epoch began, seconds.
         last_step_s: Median step time of the last epoch, seconds.
-        stopped_by_us: An action of ours asked it to stop.
-        is_open: Its end has not been told.
+        stopped_by_us: An action of ours stopped it.
+        is_open: Its end has not been reported.
         is_traced: Its graph was counted since its step was traced last.
-        is_reload_effect_reported: Whether a reload would change its result has been looked at.
+        is_reload_effect_reported: The check whether a reload would change its result was made.
         fit_in_parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain
             `fit`.
         worker_agreement: The other workers that train this model, which reload together; None
             without.
-        undescribed_facts: How the model is compiled, until its facts are told; None afterwards.
+        undescribed_facts: How the model is compiled, until its facts are sent; None afterwards.
         is_left_out: It had finished in an earlier process of the run: no epoch runs, nothing of
-            it is told again.
+            it is reported again.
         why_not_restart: Why the process cannot be started again at this fit; empty when it can.
         restart_request: The request to leave at the running epoch's end and be started again, once
             made.
         listings: How often its callback is in the list of callbacks.
         hook_calls: Calls of the running step's hook so far, of which there are as many.
         step_logs: What Keras gave at the last step's end, as it is; None before the first.
-        why_no_rate: Why the learning rate could not be read, as was told last; None: not told.
-        peak: Waits for the first steps, to tell what they took; None: told, or cannot be.
+        why_no_rate: Why the learning rate could not be read, as last reported; None: not reported.
+        peak: Waits for the first steps to report their peak; None: reported, or cannot be.
         pending_stops: Stops of a loop of the script's own, each with the steps done when it was
-            ordered, until it ends or goes on all the same.
-        stop_tail: Behind all callbacks once a stop was ordered.
-        is_run_stopping: A stop was ordered of this fit and all that run in it.
+            requested, until the loop ends or goes on all the same.
+        stop_tail: The last callback once a stop was requested.
+        is_run_stopping: A stop of this fit and all that run in it was requested.
     """
 
     ordinal: int
@@ -187,7 +125,7 @@ class Fit:
     is_traced: bool = False
     is_reload_effect_reported: bool = False
     undescribed_facts: FitFacts | None = None
-    fit_in_parts: FitInParts | None = None
+    fit_in_parts: "FitInParts | None" = None
     worker_agreement: WorkerAgreement | None = None
     is_left_out: bool = False
     keep_checkpoints: int = 2
@@ -211,7 +149,7 @@ class Fit:
         self.step_logs = None
 
     def store_step_logs(self, batch: Any, logs: Any = None) -> None:
-        """A step ended; its logs are kept as they are, whether numbers or on the device."""
+        """Keep a step's logs as they are, whether numbers or on the device."""
         self.step_logs = logs
 
     def is_first_call(self) -> bool:
@@ -248,6 +186,36 @@ def find_origin(callback: object) -> FitOrigin:
     )
 
 
+_BETWEEN: Final = "_call_begin_hook"
+"""In v1 graph mode the list of callbacks calls itself through this method."""
+
+
+def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
+    """The frame of `CallbackList.on_train_begin` that called our hook."""
+    for caller_frame in _callers(frame):
+        code = caller_frame.f_code
+        if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
+            caller = caller_frame.f_locals.get("self")
+            if caller is not callback and hasattr(caller, "callbacks"):
+                return caller_frame
+    return None
+
+
+def _read_locals(frame: FrameType) -> tuple[int | None, int]:
+    """Batch size and first epoch from the frame of Keras' `fit`, the only place that has them."""
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_OPTIMIZED or DATA_NAMES.isdisjoint(code.co_varnames):
+        # A script's own loop. Never look further: at module level the "locals" are its globals.
+        return None, 0
+    with frame_locals(frame) as fit_locals:
+        adapter = safe_getattr(fit_locals.get("epoch_iterator"), "data_adapter")
+        batch_size = safe_count(fit_locals.get("batch_size")) or safe_getattr(
+            adapter, "batch_size"
+        )
+        initial_epoch = fit_locals.get("initial_epoch")
+    return safe_count(batch_size), safe_count(initial_epoch) or 0
+
+
 def is_same_fit(one: FitOrigin, other: FitOrigin) -> bool:
     """Whether two hooks were called in one and the same call of `fit`."""
     token = None if other.token is None else other.token()
@@ -266,10 +234,10 @@ def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
 
 
 def is_on_stack(fit: Fit) -> bool:
-    """Whether the fit still runs, as far as the callers of this function tell.
+    """Whether the fit still runs, as far as the callers of this function show.
 
-    A loop of the script's own may have told its begin in a function that has returned since: it
-    runs for as long as its list of callbacks lives.
+    A loop of the script's own may have begun it in a function that has returned since: it runs for
+    as long as its list of callbacks lives.
     """
     if fit.origin.is_own_loop:
         return fit.origin.token is not None and fit.origin.token() is not None
@@ -294,86 +262,90 @@ def _callers(frame: FrameType | None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
-    """The frame of `CallbackList.on_train_begin` that called our hook."""
-    for caller_frame in _callers(frame):
-        code = caller_frame.f_code
-        if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
-            caller = caller_frame.f_locals.get("self")
-            if caller is not callback and hasattr(caller, "callbacks"):
-                return caller_frame
+@dataclass(frozen=True, slots=True)
+class PendingReload:
+    """A reload that waits for the end of the running call of `fit`.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        run: Run id.
+        folder: Where its checkpoints go.
+        keep: How many checkpoints stay there.
+        on_done: Takes its outcome.
+    """
+
+    fit: int
+    run: str
+    folder: Path
+    on_done: Callable[[ReclaimOutcome], None]
+    keep: int = 2
+
+
+class FitInParts:
+    """A training of `kmonitor_agent.fit`: several calls of Keras' `fit`, each with a new model.
+
+    Owned by its thread.
+
+    Attributes:
+        model: The model of the running part.
+        pending_reloads: Reloads that wait.
+    """
+
+    def __init__(self, model: KerasModel) -> None:
+        self.model = model
+        self.pending_reloads: list[PendingReload] = []
+
+    def __enter__(self) -> Self:
+        """Register for this thread."""
+        _RUNNING.setdefault(threading.get_ident(), []).append(self)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Leave the register."""
+        _RUNNING[threading.get_ident()].remove(self)
+        if not _RUNNING[threading.get_ident()]:
+            del _RUNNING[threading.get_ident()]
+
+
+_RUNNING: Final[dict[int, list[FitInParts]]] = {}
+"""By thread ident, innermost last."""
+
+
+def fit_in_parts(model: KerasModel) -> FitInParts | None:
+    """The training in parts that this thread runs for this model; None for a plain `fit`."""
+    for candidate in reversed(_RUNNING.get(threading.get_ident(), [])):
+        if candidate.model is model:
+            return candidate
     return None
 
 
-def _read_locals(frame: FrameType) -> tuple[int | None, int]:
-    """Batch size and first epoch from the frame of Keras' `fit`, where alone they are told."""
-    code = frame.f_code
-    if not code.co_flags & inspect.CO_OPTIMIZED or DATA_NAMES.isdisjoint(code.co_varnames):
-        # A script's own loop. Never look further: at module level the "locals" are its globals.
-        return None, 0
-    with frame_locals(frame) as fit_locals:
-        adapter = safe_getattr(fit_locals.get("epoch_iterator"), "data_adapter")
-        batch_size = safe_count(fit_locals.get("batch_size")) or safe_getattr(
-            adapter, "batch_size"
-        )
-        initial_epoch = fit_locals.get("initial_epoch")
-    return safe_count(batch_size), safe_count(initial_epoch) or 0
+_IGNORED: Final = (
+    "the loop goes on: it does not look at model.stop_training, which was set to True"
+)
 
-
-# stopping: Stops: which fits one ends, and how it is known that they end.
-
-
-IGNORED: Final = "the loop goes on: it does not look at model.stop_training, which was set to True"
-ENDED_BEFORE: Final = "the fit that it was meant for had ended"
-
-
-class StopCallback:
-    """Behind all other callbacks of a fit that was told to stop: none of them takes that back."""
-
-    model: Any
-
-    def __init__(self, fit: Fit) -> None:
-        super().__init__()
-        self._fit = fit
-        # tf_keras: turning logs into numbers for us would make every step wait for the device.
-        self._supports_tf_logs = True
-
-    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        """All others have seen the step."""
-        del batch, logs
-        self._stop()
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """All others have seen the epoch."""
-        del epoch, logs
-        self._stop()
-
-    def _stop(self) -> None:
-        model = self._fit.model()
-        if self._fit.is_open and model is not None:
-            model.stop_training = True
+_ENDED_BEFORE: Final = "the fit that it was meant for had ended"
 
 
 class FitStopper:
-    """Orders stops and settles their requests; on the threads that train."""
+    """Stops fits and settles the requests for it; on the threads that train."""
 
     def __init__(
         self,
         open_fits: Callable[[], Sequence[Fit]],
         finish: Callable[[Fit, ActionRequest, int, str], None],
     ) -> None:
-        """Keep who knows.
+        """Begin without stops.
 
         Args:
             open_fits: The run's open fits, in the order of their begin.
-            finish: Keeps the record of a stop: the fit, who asked, the steps done in its epoch,
+            finish: Keeps the record of a stop: the fit, the request, the steps done in its epoch,
                 and why it did not end; empty when it did.
         """
         self._open_fits = open_fits
         self._finish = finish
 
     def stop(self, fit: Fit, request: ActionRequest, step: int) -> None:
-        """End what was asked for.
+        """End the fits that a request is for.
 
         Args:
             fit: The one at whose safe point this runs.
@@ -382,23 +354,23 @@ class FitStopper:
         """
         targets = self._targets(fit, request)
         for target in targets:
-            request_stop(target)
+            _request_stop(target)
         unsure = [target for target in targets if target.origin.is_own_loop]
         if unsure:
             # The outermost ends last.
             unsure[0].pending_stops.append((request, step))
         else:
-            self._finish(fit, request, step, "" if targets else ENDED_BEFORE)
+            self._finish(fit, request, step, "" if targets else _ENDED_BEFORE)
 
     def fit_started(self, fit: Fit) -> None:
         """A fit within those that a stop of the run is about to end ends too, after a step."""
         if any(each.is_run_stopping for each in self._enclosing_fits(fit)):
-            request_stop(fit)
+            _request_stop(fit)
             fit.is_run_stopping = True
 
     def epoch_started(self, fit: Fit) -> None:
-        """A loop of the script's own went on although it was told to stop."""
-        self._settle(fit, IGNORED)
+        """A loop of the script's own went on in spite of a stop."""
+        self._settle(fit, _IGNORED)
 
     def fit_ended(self, fit: Fit) -> None:
         """It is over, however that came about."""
@@ -430,7 +402,7 @@ class FitStopper:
         return [*(each for each in before if each.origin.thread == fit.origin.thread), fit]
 
 
-def request_stop(fit: Fit) -> None:
+def _request_stop(fit: Fit) -> None:
     """Have a fit stop at its next safe point."""
     model = fit.model()
     if model is None:
@@ -441,5 +413,32 @@ def request_stop(fit: Fit) -> None:
     if token is not None and fit.stop_tail is None:
         fit.stop_tail = with_keras_callback(StopCallback)(fit)
         fit.stop_tail.set_model(model)
-        # Keras may be going through this very list, and then comes to what is added to it.
+        # Keras may be iterating over this very list, and then reaches what is added to it.
         token.callbacks.append(fit.stop_tail)
+
+
+class StopCallback:
+    """Last callback of a fit that has to stop, so that no other one takes the stop back."""
+
+    model: Any
+
+    def __init__(self, fit: Fit) -> None:
+        super().__init__()
+        self._fit = fit
+        # tf_keras: turning logs into numbers for us would make every step wait for the device.
+        self._supports_tf_logs = True
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """All others have seen the step."""
+        del batch, logs
+        self._stop()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """All others have seen the epoch."""
+        del epoch, logs
+        self._stop()
+
+    def _stop(self) -> None:
+        model = self._fit.model()
+        if self._fit.is_open and model is not None:
+            model.stop_training = True

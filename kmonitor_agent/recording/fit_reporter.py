@@ -1,4 +1,4 @@
-"""Turns what Keras' hooks say into events: fits, model facts, epochs, graph counts."""
+"""Events of fits from Keras' hooks: fits, epochs, graph counts, model facts, first steps' peak."""
 
 import weakref
 from collections.abc import Callable
@@ -37,17 +37,23 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
 from kmonitor_agent.wire.messages.model_layout import MOST_PARTS, PART_BYTES, encode_layout
 
-LAYERS_A_PART: Final = 200
-"""Most layers in one `ModelFacts` event."""
-
-_MOST_LOGS: Final = 256
 LOG_PREFIX: Final = "kmonitor/"
-"""How the name of each log begins that is ours."""
+"""Prefix of the names of our own logs."""
+
 
 LONGEST_LOG_NAME: Final = 200
-"""Letters of any name that an event tells."""
+"""Letters of any name in an event."""
+
+
+_LAYERS_A_PART: Final = 200
+"""Most layers in one `ModelFacts` event."""
+
+
+_MOST_LOGS: Final = 256
+
 
 _CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit"
+
 _CUT_OFF: Final = "the process ended while it ran"
 
 
@@ -108,7 +114,7 @@ class FitReporter:
     def model_facts(self, fit: Fit, facts: FitFacts, description: ModelDescription) -> None:
         """Tell what the model is made of, in parts."""
         layers = [self._layer(layer) for layer in description.layers]
-        part_count = max(1, -(-len(layers) // LAYERS_A_PART))
+        part_count = max(1, -(-len(layers) // _LAYERS_A_PART))
         for part in range(part_count):
             self._emit(
                 ModelFacts(
@@ -119,7 +125,7 @@ class FitReporter:
                     name=self._privacy.name(description.name)[:LONGEST_LOG_NAME],
                     kind=self._privacy.name(description.kind)[:LONGEST_LOG_NAME],
                     n_layers=len(layers),
-                    layers=layers[part * LAYERS_A_PART : (part + 1) * LAYERS_A_PART],
+                    layers=layers[part * _LAYERS_A_PART : (part + 1) * _LAYERS_A_PART],
                     parameters=description.parameters,
                     parameter_bytes=description.parameter_bytes,
                     optimizer=self._privacy.optimizer(facts.optimizer),
@@ -200,7 +206,7 @@ class FitReporter:
         )
 
     def _learning_rate(self, fit: Fit, model: KerasModel) -> float | None:
-        """The optimizer's, and told where it comes from or why there is none, once."""
+        """The optimizer's; its source, or why there is none, is reported when that changes."""
         rate = fit.framework.learning_rate(model)
         if rate.absent != fit.why_no_rate:
             fit.why_no_rate = rate.absent
@@ -217,7 +223,7 @@ class FitReporter:
         return numeric_logs(logs, name_of=self._log_name, most=_MOST_LOGS)
 
     def _log_name(self, name: str) -> str:
-        # Ours, which another callback of ours put there, are told as what they are.
+        # Ours, which another callback of ours put there, have events of their own.
         if name.startswith(LOG_PREFIX):
             return ""
         return self._privacy.log_name(name)[:LONGEST_LOG_NAME]
@@ -248,24 +254,22 @@ class FitReporter:
 
 
 def _position_text(fit: Fit) -> str:
-    # A callback before ours may have raised at an epoch's end, so that we never heard of the end.
+    # A callback before ours may have raised at an epoch's end, so that our hook was not called.
     if not fit.is_in_epoch:
         return ""
     of = f" of {fit.planned_steps}" if fit.planned_steps else ""
     return f", in epoch {fit.epoch + 1} at step {fit.clock.steps}{of}"
 
 
-# model_teller: What a fit's model is made of and what its first steps take, told once.
-
-
-STEPS_LOOKED_AT: Final = 5
-"""The first traces, and the same step's peak differs by up to 18 % from one to the next."""
+_FIRST_STEPS: Final = 5
+"""Steps whose peak is reported: the first one traces, and from one to the next the peak differs by
+up to 18 %."""
 
 
 class ModelReporter:
-    """Tells facts, layout and the first steps' peak; on the threads that train.
+    """Emits facts, layout and the first steps' peak, once; on the threads that train.
 
-    The allocator is only read, never reset: its peak is the script's to look at.
+    The allocator is only read, never reset: its peak is for the script to read.
     """
 
     def __init__(
@@ -281,8 +285,8 @@ class ModelReporter:
         """Keep where events go.
 
         Args:
-            reporter: Tells the model's facts.
-            faults: Our own are counted there.
+            reporter: Emits the model's facts.
+            faults: Counts our own.
             device: Name of the GPU; empty if none is known.
             emit: Takes events.
             now_s: Seconds since the session started.
@@ -298,11 +302,11 @@ class ModelReporter:
         self._seen: tuple[object, ...] = ()
 
     def begin_fit(self, fit: Fit, model: KerasModel | None) -> None:
-        """A fit begins: remember what the allocator's peak was before it, and tell the model.
+        """A fit begins: keep the allocator's peak before it, and report the model.
 
         Args:
             fit: Which.
-            model: None if it is not built yet: it is told later.
+            model: None if it is not built yet: it is reported later.
         """
         facts = fit.undescribed_facts
         batch = (facts.batch_size if facts else None) or fit.origin.batch_size
@@ -312,7 +316,7 @@ class ModelReporter:
         self.describe(fit, model)
 
     def describe(self, fit: Fit, model: KerasModel | None) -> None:
-        """Tell facts and layout, unless they were told."""
+        """Report facts and layout, unless they were reported."""
         facts = fit.undescribed_facts
         if facts is None or model is None:
             return
@@ -324,12 +328,12 @@ class ModelReporter:
                 self._report_layout(fit, model)
 
     def waits(self, fit: Fit) -> bool:
-        """Whether the next step's begin must be looked at; tells the peak when enough have run."""
+        """Whether the next step's begin is needed too; reports the peak when enough have run."""
         watch = fit.peak
         if watch is None:
             return False
         steps = watch.steps_before + fit.clock.steps
-        if steps < STEPS_LOOKED_AT:
+        if steps < _FIRST_STEPS:
             return True
         fit.peak = None
         with self._faults.guarded("run.step_peak"):
@@ -370,7 +374,7 @@ class ModelReporter:
 
 
 def _key(thing: Any) -> "weakref.ref[Any] | int":
-    """Equal for one and the same living thing."""
+    """Key that is equal only for one and the same living object."""
     try:
         return weakref.ref(thing)
     except TypeError:

@@ -1,4 +1,4 @@
-"""Our figures in Keras' logs, for the callbacks behind ours: TensorBoard, CSVLogger and others."""
+"""Our metrics in Keras' logs, for the callbacks behind ours: TensorBoard, CSVLogger and others."""
 
 import math
 import threading

@@ -1,4 +1,4 @@
-"""The run's limits in force: set by script or command, judged on two threads, answered once."""
+"""The limits of a run in force: set by script or command, judged on two threads."""
 
 import threading
 from collections.abc import Callable, Iterable, Mapping
@@ -24,7 +24,7 @@ from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInFor
 _BOUNDED: Final = frozenset({"ram", "vram"})
 
 TRIAL_EPOCHS: Final = 3
-"""A process that was started by a limit and comes near it in so many epochs needs that much."""
+"""Epochs in which a process that a limit restarted shows whether it needs that much by itself."""
 
 _IN_VAIN: Final = (
     f"the last {MOST_IN_VAIN} restarts did not help, each new process came within"
@@ -46,7 +46,7 @@ class BoundedReading:
 
 
 class LimitEnforcer:
-    """Holds the limits behind a lock that is only ever held for microseconds.
+    """Judges and answers the limits, behind a lock that is only ever held for microseconds.
 
     RAM and VRAM are judged on the agent's thread, graph, functions and step time on the training
     thread.
@@ -125,7 +125,7 @@ class LimitEnforcer:
         self._emit(LimitsInForce(t_s=self._now_s(), limits=specs))
 
     def observe(self, metric: LimitMetric, reading: BoundedReading) -> None:
-        """Judge a reading: tell crossings and releases, and ask for what crossings want done."""
+        """Judge a reading: report crossings and releases, and request the actions of crossings."""
         now_s = self._now_s()
         crossings: list[tuple[LimitWatch, LimitCrossed]] = []
         with self._lock:
@@ -137,6 +137,18 @@ class LimitEnforcer:
         for watch, crossing in crossings:
             self._answer(watch, crossing)
         self._report_unbounded(watches, reading)
+
+    def observe_graph(self, graph: GraphCount) -> None:
+        """Judge the limits on `graph` and `functions`; without a count nothing is judged."""
+        if graph.operations is not None:
+            self.observe("graph", BoundedReading(float(graph.operations)))
+            self.observe("functions", BoundedReading(float(graph.functions)))
+
+    def report_graph_unwatched(self, graph: GraphCount) -> None:
+        """Say once why there is no count, where there is none."""
+        if graph.operations is None:
+            self.report_unwatched("graph", graph.absent)
+            self.report_unwatched("functions", graph.absent)
 
     def report_unwatched(self, metric: LimitMetric, why: str) -> None:
         """Say once of each limit on a metric that it cannot be watched.
@@ -151,7 +163,7 @@ class LimitEnforcer:
             self._notify_once(watch.spec, "limit_unmeasured", f"is not watched: {why}.")
 
     def reset_base(self, watch: LimitWatch) -> None:
-        """An action that a limit asked for has run: judge growth from here on."""
+        """An action that a limit requested has run: judge growth from here on."""
         with self._lock:
             watch.reset_base()
 
@@ -160,7 +172,7 @@ class LimitEnforcer:
     ) -> EscalationStep:
         """What `auto` does next for a limit; a level that is returned counts as done now.
 
-        "wait" for a limit that was released since it asked: something else has helped, and a
+        "wait" for a limit that was released since its request: something else has helped, and a
         level done now would have nothing to be judged by.
 
         Args:
@@ -192,7 +204,7 @@ class LimitEnforcer:
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 
     def why_dropped(self, request: ActionRequest) -> str:
-        """Why what a limit asked for is not to be done any more; empty when it is.
+        """Why a limit's request is not to be done any more; empty when it is.
 
         Only of what is to free something: a stop or a save answers the crossing itself.
 
@@ -219,9 +231,9 @@ class LimitEnforcer:
         """This process was started by a restart; to be called before limits are set.
 
         Args:
-            requested_by: Who asked for it; limits of that wording, of the script or taken over, do
+            requested_by: Who requested it; limits of that wording, of the script or taken over, do
                 not ask for another at once. Empty when nobody did.
-            in_vain: `restarts_in_vain` of the limit that asked.
+            in_vain: `restarts_in_vain` of the limit that requested it.
         """
         self._started_by, self._in_vain = requested_by, in_vain
 
@@ -274,20 +286,3 @@ def why_limits_invalid(wanted: SetLimits) -> str:
         if spec.metric not in wanted.metrics:
             return f"the limit on {spec.metric} is not among the metrics to be replaced"
     return ""
-
-
-# Graph limits.
-
-
-def judge_graph(limits: LimitEnforcer, graph: GraphCount) -> None:
-    """Judge the limits on `graph` and `functions`; without a count nothing is judged."""
-    if graph.operations is not None:
-        limits.observe("graph", BoundedReading(float(graph.operations)))
-        limits.observe("functions", BoundedReading(float(graph.functions)))
-
-
-def report_graph_unwatched(limits: LimitEnforcer, graph: GraphCount) -> None:
-    """Say once why there is no count, where there is none."""
-    if graph.operations is None:
-        limits.report_unwatched("graph", graph.absent)
-        limits.report_unwatched("functions", graph.absent)

@@ -1,4 +1,4 @@
-"""What `private=True` leaves out of events and replaces by hashes."""
+"""Privacy of a run: what `private=True` leaves out of events or replaces by hashes."""
 
 import hashlib
 import os

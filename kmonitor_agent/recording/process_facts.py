@@ -1,4 +1,4 @@
-"""Who this process is: the run's default name, and the event that opens a session."""
+"""Facts of this process: the run's default name, and the event that opens a session."""
 
 import getpass
 import os
@@ -150,7 +150,7 @@ def _notebook(environ: Mapping[str, str]) -> str:
     shell = _ipython()
     if shell is None or not hasattr(shell, "kernel"):
         return ""
-    # Jupyter servers tell the notebook's path in the variable, VS Code in the user's namespace.
+    # Jupyter servers put the notebook's path in the variable, VS Code in the user's namespace.
     named = environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__")
     return str(named) if named else "notebook"
 
@@ -175,7 +175,7 @@ def _user() -> str:
 
 def _group(group: str, privacy: Privacy, state: Path) -> str:
     if group and privacy.private:
-        # Not the process's own salt: the others of the group must come to the same.
+        # Not the process's own salt: the others of the group must get the same.
         return group_pseudonym(make_salt(state), group)
     return elide_name(plain_name(group))
 

@@ -1,12 +1,9 @@
-"""This process's part of a run: its link, its first and last event, its clock and sampling."""
+"""One process of a run: its link, its first and last event, its clock, its tasks."""
 
 import os
-import sys
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Any, Final, Literal
+from typing import Literal
 
 import msgspec
 
@@ -22,8 +19,6 @@ from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import Event, Fault, SessionEnded, SessionStarted
 from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
-
-# Leaving.
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,93 +36,9 @@ class UncaughtException:
     is_last: bool
 
 
-OnUncaughtException = Callable[[UncaughtException], None]
-"""Told of each."""
-
-_KEYBOARD: Final = (KeyboardInterrupt, GeneratorExit)
-
-
-class ExceptionHooks:
-    """Chains the process's exception hooks; one per process, installed once, never removed.
-
-    Hooks that were there before are always called.
-    """
-
-    def __init__(self, exception: OnUncaughtException) -> None:
-        """Keep what to tell.
-
-        Args:
-            exception: See `UncaughtException`.
-        """
-        self._uncaught_exception = exception
-        self._has_ipython = False
-
-    def install(self) -> None:
-        """Chain `sys.excepthook` and `threading.excepthook`."""
-        self._chain_main()
-        self._chain_threads()
-        self.install_ipython()
-
-    def install_ipython(self) -> None:
-        """Follow the cells of a notebook, once there is one; costs nothing when done."""
-        module: Any = sys.modules.get("IPython")
-        if self._has_ipython or module is None:
-            return
-        shell = module.get_ipython()
-        if shell is None:
-            return
-        self._has_ipython = True
-        shell.events.register("post_run_cell", self._on_cell_run)
-
-    def _chain_main(self) -> None:
-        before = sys.excepthook
-        met = self._uncaught_exception
-
-        def kmonitor_excepthook(
-            kind: type[BaseException], exc: BaseException, trace: TracebackType | None
-        ) -> None:
-            """Tell of what ends the process, then do as before."""
-            _report_exception(met, exc, threading.get_ident(), is_last=True)
-            before(kind, exc, trace)
-
-        sys.excepthook = kmonitor_excepthook
-
-    def _chain_threads(self) -> None:
-        before = threading.excepthook
-        met = self._uncaught_exception
-
-        def kmonitor_excepthook(args: Any) -> None:
-            """Tell of what ends a thread, then do as before."""
-            if args.exc_value is not None and args.thread is not None:
-                _report_exception(met, args.exc_value, args.thread.ident, is_last=False)
-            before(args)
-
-        threading.excepthook = kmonitor_excepthook
-
-    def _on_cell_run(self, result: Any = None) -> None:
-        exc = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
-        if isinstance(exc, BaseException):
-            _report_exception(self._uncaught_exception, exc, threading.get_ident(), is_last=False)
-
-
-def _report_exception(
-    exception: OnUncaughtException, exc: BaseException, thread: int | None, *, is_last: bool
-) -> None:
-    # The hook that was there before, which prints the script's traceback, comes in every case.
-    # Sessions count their own faults: what comes here is memory that `suppress` would need too.
-    try:  # noqa: SIM105
-        exception(UncaughtException(exc, thread, is_last=is_last))
-    except Exception:  # noqa: BLE001, S110
-        pass
-
-
 def how_ended(exc: BaseException) -> Literal["failed", "interrupted"]:
     """How a fit or process ended that this exception left."""
-    return "interrupted" if isinstance(exc, _KEYBOARD) else "failed"
-
-
-HOUSEKEEPING_S: Final = 1.0
-"""Time between rounds of the agent's own upkeep (expired requests, log file), seconds."""
+    return "interrupted" if isinstance(exc, KeyboardInterrupt | GeneratorExit) else "failed"
 
 
 class ProcessSession:
@@ -197,12 +108,12 @@ class ProcessSession:
         *,
         rebuilds: bool = False,
     ) -> None:
-        """Open the link and tell who this is; a second call does nothing.
+        """Open the link and report what this is; a second call does nothing.
 
         Args:
             framework: Of the first model.
             on_command: Called on the agent's thread for each command.
-            rebuilds: The first fit makes its model anew for a reload, whatever the framework.
+            rebuilds: The first fit builds a new model for a reload, whatever the framework.
         """
         if self.is_started:
             return
@@ -267,7 +178,7 @@ class ProcessSession:
         self._link.end(timeout_s=within_s)
 
     def restart(self, supervisor: int) -> None:
-        """Tell that another process follows, drain and leave.
+        """Report that another process follows, drain and leave.
 
         Args:
             supervisor: Process id of who starts it.

@@ -1,4 +1,8 @@
-"""One fit that is saved for, or taken up from, another process."""
+"""A fit that is saved for, or resumed from, another process; on its training thread.
+
+Saved are variables, plain attributes of callbacks, random states and the place in the data. The
+script builds the model again; it has to have the same variables.
+"""
 
 import time
 from collections.abc import Callable, Sequence
@@ -6,16 +10,15 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 from kmonitor_agent.frameworks.base import (
-    CannotBuild,
-    IteratorStart,
     KerasModel,
     ReclaimSteps,
     StateUnreadable,
     StateVariable,
 )
+from kmonitor_agent.frameworks.detection import fit_resumer
 from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
-from kmonitor_agent.frameworks.model_building import read_build_config
-from kmonitor_agent.frameworks.resuming import FitData, find_data, fit_resumer
+from kmonitor_agent.frameworks.model_building import CannotBuild, read_build_config
+from kmonitor_agent.frameworks.resuming import FitData, IteratorStart
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, SaveRefused
 from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
@@ -31,7 +34,267 @@ from kmonitor_agent.reclaim.restart.fit_state import (
 )
 from kmonitor_agent.recording.fit import Fit
 
-# variables: A saved fit's variables put into the model that the script made again.
+_SAVING_PART: Final = 0.1
+"""Most of the training's time that saves without a request may take."""
+
+
+@dataclass(frozen=True, slots=True)
+class SaveResult:
+    """What a save of a fit's state did.
+
+    Attributes:
+        seconds: How long the training waited.
+        checkpoint: What was committed; None when nothing was.
+        left_out: What is not kept, in words.
+        why: Why nothing was committed.
+    """
+
+    seconds: float
+    checkpoint: Checkpoint | None = None
+    left_out: tuple[str, ...] = ()
+    why: str = ""
+
+
+class ResumableFit:
+    """Saves and restores one fit, in the hooks of the fit's last callback."""
+
+    def __init__(
+        self,
+        fit: Fit,
+        run: str,
+        store: FitStateStore,
+        saved: SavedFit | None,
+        resumed: Callable[[str], None],
+    ) -> None:
+        """Begin, before Keras' callbacks are called for the fit's begin.
+
+        Args:
+            fit: The fit.
+            run: Run id.
+            store: Where states are committed.
+            saved: What an earlier process committed of this fit.
+            resumed: Called once, with why the saved state was not resumed; empty when it was.
+        """
+        self._fit = fit
+        self._run = run
+        self._state_store = store
+        self._saved = saved
+        self._resumed: Callable[[str], None] | None = resumed
+        self._data: FitData | None = None
+        self._iterator = None if saved is None else saved.state.iterator
+        self._epochs_before = 0 if saved is None else saved.state.epochs_run
+        self._evaluations = 0 if saved is None else saved.state.evaluations
+        self._next_save_s = 0.0
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether the fit had finished in an earlier process, and runs no epoch now."""
+        return self._saved is not None and self._saved.state.kind == "end"
+
+    def begin(self, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        """Resume from the saved state; after all other callbacks at the fit's begin.
+
+        Raises:
+            CannotResume: The script does something else than before.
+        """
+        if self._saved is None:
+            return
+        try:
+            self._restore(self._saved, model, callbacks)
+        except CannotResume as exc:
+            self._report_resumed(exc.why)
+            raise
+        except Exception as exc:
+            why = describe_exception(exc)
+            self._report_resumed(why)
+            raise CannotResume(why) from exc
+
+    def _restore(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        state, data = saved.state, fit_resumer(model).find_data()
+        if data is None:
+            raise CannotResume("this Keras keeps the data of a fit elsewhere")
+        if state.model != model.name:
+            raise CannotResume(
+                f'it was of the model "{state.model}" and now is of "{model.name}": the'
+                " script's fits must come in the same order each time it is started"
+            )
+        steps = _steps(self._fit)
+        build_model_like_saved(steps, model, saved)
+        restore_variables(steps, model, saved)
+        goes_on = not self._is_over(data)
+        data.skip_epochs(state.epochs_run, goes_on=goes_on, start=state.iterator)
+        data.skip_evaluations(model, state.evaluations)
+        if not self.is_left_out:
+            write_callbacks(state.callbacks, callbacks)
+            write_random_states(state.random)
+            data.write_generators(state.generators)
+        if not state.stopped:
+            data.settle()
+        self._data = data
+        fit_resumer(model).begin_at(model, state.next_epoch if goes_on else data.epochs)
+        model.stop_training = state.stopped
+
+    def epoch_started(self, model: KerasModel) -> None:
+        """An epoch begins; `fit` has read where to begin, which Keras never resets.
+
+        Raises:
+            CannotResume: The resumed fit would go on in another way.
+        """
+        try:
+            fit_resumer(model).begin_at(model, None)
+            if self._data is not None:
+                data, self._data = self._data, None
+                data.begin_first_epoch()
+        except Exception as exc:
+            if self._saved is None:
+                raise
+            raise CannotResume(describe_exception(exc)) from exc
+        try:
+            self._note_iterator(model)
+        except Exception as exc:
+            self._fit.why_not_restart = (
+                f"where its data are read is not known: {describe_exception(exc)}"
+            )
+            raise
+        self._report_resumed("")
+
+    def _note_iterator(self, model: KerasModel) -> None:
+        """Keep from where the iterator draws that serves this epoch and later ones."""
+        data = fit_resumer(model).find_data()
+        has_iterator = None if data is None else data.has_iterator()
+        if data is not None and has_iterator is not None:
+            self._iterator = IteratorStart(
+                self._epochs_run(), has_iterator, read_random_states(), data.read_generators()
+            )
+
+    def _report_resumed(self, why: str) -> None:
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None and self._saved is not None and not self.is_left_out:
+            resumed(why)
+
+    def _epochs_run(self) -> int:
+        return self._epochs_before + self._fit.epochs_done
+
+    def evaluated(self) -> None:
+        """A validation of the fit ran."""
+        self._evaluations += 1
+
+    def end(self, model: KerasModel, callbacks: Sequence[Any], limits: str) -> SaveResult:
+        """The fit ended: commit that, or put back how it had ended in an earlier process.
+
+        Raises:
+            CannotResume: It cannot be put back.
+        """
+        saved = self._saved
+        if saved is None or not self.is_left_out:
+            fit_resumer(model).begin_at(model, None)
+            self._report_resumed("")
+            return self.save("end", model, callbacks, limits=limits)
+        try:
+            self._put_back_end(saved, model, callbacks)
+        except CannotResume:
+            raise
+        except Exception as exc:
+            raise CannotResume(describe_exception(exc)) from exc
+        return SaveResult(0.0)
+
+    def _put_back_end(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
+        fit_resumer(model).begin_at(model, None)
+        self._report_resumed("")
+        restore_variables(_steps(self._fit), model, saved)
+        write_callbacks(saved.state.callbacks, callbacks)
+        write_random_states(saved.state.random)
+        if self._data is not None:
+            self._data.write_generators(saved.state.generators)
+            self._data = None
+        model.stop_training = saved.state.stopped
+
+    def is_due(self, why_not: str = "") -> bool:
+        """Whether state may be saved again without a request.
+
+        Args:
+            why_not: Why another process could not go on from it.
+        """
+        return not why_not and time.monotonic() >= self._next_save_s
+
+    def save(
+        self,
+        kind: Literal["epoch", "end"],
+        model: KerasModel,
+        callbacks: Sequence[Any],
+        *,
+        origin: RestartOrigin | None = None,
+        limits: str = "",
+    ) -> SaveResult:
+        """Commit the fit's state; never raises for what a framework or disk does.
+
+        Args:
+            kind: At an epoch's end, or the fit's.
+            model: What is fitted.
+            callbacks: Of the fit, all called for the epoch's end.
+            origin: Who requested a restart.
+            limits: Those set from outside, encoded.
+        """
+        began_s = time.monotonic()
+        try:
+            why = fit_resumer(model).why_not_resumable(model, callbacks)
+            if why:
+                return SaveResult(0.0, why=why)
+            steps = _steps(self._fit)
+            variables = steps.state(model)
+            state = replace(
+                self._state(kind, model, callbacks),
+                variables=variable_facts(variables),
+                state_bytes=sum(each.n_bytes for each in variables),
+                limits=limits,
+                origin=origin or RestartOrigin(),
+            )
+            checkpoint = self._state_store.save(state, variables, steps.read)
+        except (SaveRefused, StateUnreadable, CannotResume) as exc:
+            return SaveResult(time.monotonic() - began_s, why=exc.why)
+        except Exception as exc:  # noqa: BLE001 - a save that fails must never end the training
+            return SaveResult(time.monotonic() - began_s, why=describe_exception(exc))
+        seconds = time.monotonic() - began_s
+        self._next_save_s = time.monotonic() + seconds / _SAVING_PART
+        return SaveResult(seconds, checkpoint, state.left_out)
+
+    def _state(
+        self, kind: Literal["epoch", "end"], model: KerasModel, callbacks: Sequence[Any]
+    ) -> FitState:
+        plain, left_out = read_callbacks(callbacks)
+        keras = fit_resumer(model)
+        data = keras.find_data()
+        return FitState(
+            run=self._run,
+            fit=self._fit.ordinal,
+            kind=kind,
+            model=str(model.name),
+            next_epoch=self._fit.epoch + 1,
+            epochs_run=self._epochs_run(),
+            evaluations=self._evaluations,
+            stopped=bool(getattr(model, "stop_training", False)),
+            build_config=read_build_config(model),
+            optimizers=keras.read_trained(model),
+            callbacks=plain,
+            random=read_random_states(),
+            generators=[] if data is None else data.read_generators(),
+            iterator=self._iterator,
+            left_out=left_out,
+        )
+
+    def _is_over(self, data: FitData) -> bool:
+        if self._saved is None:
+            return False
+        state = self._saved.state
+        return state.kind == "end" or state.stopped or state.next_epoch >= data.epochs
+
+
+def _steps(fit: Fit) -> ReclaimSteps:
+    steps = fit.framework.reclaim_steps()
+    if steps is None:
+        why = fit.framework.info().unavailable.get("reload", "")
+        raise CannotResume(why or "this framework's state cannot be saved")
+    return steps
 
 
 def build_model_like_saved(steps: ReclaimSteps, model: KerasModel, saved: SavedFit) -> None:
@@ -119,265 +382,3 @@ def _current_shapes(state: Sequence[StateVariable], group: str) -> list[str]:
 
 def _group(path: str) -> str:
     return path.partition("/")[0]
-
-
-_SAVING_PART: Final = 0.1
-"""State that nobody asked for is saved so that saving takes at most this part of the time."""
-
-
-@dataclass(frozen=True, slots=True)
-class SaveResult:
-    """What a save of a fit's state did.
-
-    Attributes:
-        seconds: How long the training waited.
-        checkpoint: What was committed; None when nothing was.
-        left_out: What is not kept, in words.
-        why: Why nothing was committed.
-    """
-
-    seconds: float
-    checkpoint: Checkpoint | None = None
-    left_out: tuple[str, ...] = ()
-    why: str = ""
-
-
-class ResumableFit:
-    """Saves and restores one fit; on its training thread, in the hooks of a tail callback."""
-
-    def __init__(
-        self,
-        fit: Fit,
-        run: str,
-        store: FitStateStore,
-        saved: SavedFit | None,
-        resumed: Callable[[str], None],
-    ) -> None:
-        """Begin, before Keras' callbacks have been told of the fit's begin.
-
-        Args:
-            fit: The fit.
-            run: Run id.
-            store: Where states are committed.
-            saved: What an earlier process committed of this fit.
-            resumed: Told once when what was saved has been taken up, or why it could not be.
-        """
-        self._fit = fit
-        self._run = run
-        self._state_store = store
-        self._saved = saved
-        self._resumed: Callable[[str], None] | None = resumed
-        self._data: FitData | None = None
-        self._iterator = None if saved is None else saved.state.iterator
-        self._epochs_before = 0 if saved is None else saved.state.epochs_run
-        self._evaluations = 0 if saved is None else saved.state.evaluations
-        self._next_save_s = 0.0
-
-    @property
-    def is_left_out(self) -> bool:
-        """Whether the fit had finished in an earlier process, and runs no epoch now."""
-        return self._saved is not None and self._saved.state.kind == "end"
-
-    def begin(self, model: KerasModel, callbacks: Sequence[Any]) -> None:
-        """Take up what was saved; once all other callbacks were told of the fit's begin.
-
-        Raises:
-            CannotResume: The script does something else than before.
-        """
-        if self._saved is None:
-            return
-        try:
-            self._restore(self._saved, model, callbacks)
-        except CannotResume as exc:
-            self._report_resumed(exc.why)
-            raise
-        except Exception as exc:
-            why = describe_exception(exc)
-            self._report_resumed(why)
-            raise CannotResume(why) from exc
-
-    def _restore(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
-        state, data = saved.state, find_data(model)
-        if data is None:
-            raise CannotResume("this Keras keeps the data of a fit elsewhere")
-        if state.model != model.name:
-            raise CannotResume(
-                f'it was of the model "{state.model}" and now is of "{model.name}": the'
-                " script's fits must come in the same order each time it is started"
-            )
-        steps = _steps(self._fit)
-        build_model_like_saved(steps, model, saved)
-        restore_variables(steps, model, saved)
-        goes_on = not self._is_over(data)
-        data.skip_epochs(state.epochs_run, goes_on=goes_on, start=state.iterator)
-        data.skip_evaluations(model, state.evaluations)
-        if not self.is_left_out:
-            write_callbacks(state.callbacks, callbacks)
-            write_random_states(state.random)
-            data.write_generators(state.generators)
-        if not state.stopped:
-            data.settle()
-        self._data = data
-        fit_resumer(model).begin_at(model, state.next_epoch if goes_on else data.epochs)
-        model.stop_training = state.stopped
-
-    def epoch_started(self, model: KerasModel) -> None:
-        """An epoch begins; `fit` has read where to begin, which Keras never resets.
-
-        Raises:
-            CannotResume: What was taken up would go on in another way.
-        """
-        try:
-            fit_resumer(model).begin_at(model, None)
-            if self._data is not None:
-                data, self._data = self._data, None
-                data.begin_first_epoch()
-        except Exception as exc:
-            if self._saved is None:
-                raise
-            raise CannotResume(describe_exception(exc)) from exc
-        try:
-            self._note_iterator(model)
-        except Exception as exc:
-            self._fit.why_not_restart = (
-                f"where its data are read is not known: {describe_exception(exc)}"
-            )
-            raise
-        self._report_resumed("")
-
-    def _note_iterator(self, model: KerasModel) -> None:
-        """Keep from where the iterator draws that serves this epoch and later ones."""
-        data = find_data(model)
-        has_iterator = None if data is None else data.has_iterator()
-        if data is not None and has_iterator is not None:
-            self._iterator = IteratorStart(
-                self._epochs_run(), has_iterator, read_random_states(), data.read_generators()
-            )
-
-    def _report_resumed(self, why: str) -> None:
-        resumed, self._resumed = self._resumed, None
-        if resumed is not None and self._saved is not None and not self.is_left_out:
-            resumed(why)
-
-    def _epochs_run(self) -> int:
-        return self._epochs_before + self._fit.epochs_done
-
-    def evaluated(self) -> None:
-        """A validation of the fit ran."""
-        self._evaluations += 1
-
-    def end(self, model: KerasModel, callbacks: Sequence[Any], limits: str) -> SaveResult:
-        """The fit ended: commit that, or put back how it had ended in an earlier process.
-
-        Raises:
-            CannotResume: It cannot be put back.
-        """
-        saved = self._saved
-        if saved is None or not self.is_left_out:
-            fit_resumer(model).begin_at(model, None)
-            self._report_resumed("")
-            return self.save("end", model, callbacks, limits=limits)
-        try:
-            self._put_back_end(saved, model, callbacks)
-        except CannotResume:
-            raise
-        except Exception as exc:
-            raise CannotResume(describe_exception(exc)) from exc
-        return SaveResult(0.0)
-
-    def _put_back_end(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
-        fit_resumer(model).begin_at(model, None)
-        self._report_resumed("")
-        restore_variables(_steps(self._fit), model, saved)
-        write_callbacks(saved.state.callbacks, callbacks)
-        write_random_states(saved.state.random)
-        if self._data is not None:
-            self._data.write_generators(saved.state.generators)
-            self._data = None
-        model.stop_training = saved.state.stopped
-
-    def is_due(self, why_not: str = "") -> bool:
-        """Whether state that nobody asked for may be saved again.
-
-        Args:
-            why_not: Why another process could not go on from it.
-        """
-        return not why_not and time.monotonic() >= self._next_save_s
-
-    def save(
-        self,
-        kind: Literal["epoch", "end"],
-        model: KerasModel,
-        callbacks: Sequence[Any],
-        *,
-        origin: RestartOrigin | None = None,
-        limits: str = "",
-    ) -> SaveResult:
-        """Commit the fit's state; never raises for what a framework or disk does.
-
-        Args:
-            kind: At an epoch's end, or the fit's.
-            model: What is fitted.
-            callbacks: Of the fit, all told of the epoch's end.
-            origin: Who asked for a restart.
-            limits: Those set from outside, encoded.
-        """
-        began_s = time.monotonic()
-        try:
-            why = fit_resumer(model).why_not_resumable(model, callbacks)
-            if why:
-                return SaveResult(0.0, why=why)
-            steps = _steps(self._fit)
-            variables = steps.state(model)
-            state = replace(
-                self._state(kind, model, callbacks),
-                variables=variable_facts(variables),
-                state_bytes=sum(each.n_bytes for each in variables),
-                limits=limits,
-                origin=origin or RestartOrigin(),
-            )
-            checkpoint = self._state_store.save(state, variables, steps.read)
-        except (SaveRefused, StateUnreadable, CannotResume) as exc:
-            return SaveResult(time.monotonic() - began_s, why=exc.why)
-        except Exception as exc:  # noqa: BLE001 - a save that fails must never end the training
-            return SaveResult(time.monotonic() - began_s, why=describe_exception(exc))
-        seconds = time.monotonic() - began_s
-        self._next_save_s = time.monotonic() + seconds / _SAVING_PART
-        return SaveResult(seconds, checkpoint, state.left_out)
-
-    def _state(
-        self, kind: Literal["epoch", "end"], model: KerasModel, callbacks: Sequence[Any]
-    ) -> FitState:
-        plain, left_out = read_callbacks(callbacks)
-        keras, data = fit_resumer(model), find_data(model)
-        return FitState(
-            run=self._run,
-            fit=self._fit.ordinal,
-            kind=kind,
-            model=str(model.name),
-            next_epoch=self._fit.epoch + 1,
-            epochs_run=self._epochs_run(),
-            evaluations=self._evaluations,
-            stopped=bool(getattr(model, "stop_training", False)),
-            build_config=read_build_config(model),
-            optimizers=keras.read_trained(model),
-            callbacks=plain,
-            random=read_random_states(),
-            generators=[] if data is None else data.read_generators(),
-            iterator=self._iterator,
-            left_out=left_out,
-        )
-
-    def _is_over(self, data: FitData) -> bool:
-        if self._saved is None:
-            return False
-        state = self._saved.state
-        return state.kind == "end" or state.stopped or state.next_epoch >= data.epochs
-
-
-def _steps(fit: Fit) -> ReclaimSteps:
-    steps = fit.framework.reclaim_steps()
-    if steps is None:
-        why = fit.framework.info().unavailable.get("reload", "")
-        raise CannotResume(why or "this framework's state cannot be saved")
-    return steps

@@ -1,4 +1,7 @@
-"""RunRecorder: one run of this process, from its first fit to its exit."""
+"""Recorder of one run in this process, from its first fit to the process's exit.
+
+Composes the parts of `recording` and passes Keras' hooks on to them.
+"""
 
 import threading
 import weakref
@@ -30,15 +33,9 @@ from kmonitor_agent.recording.fit import (
 )
 from kmonitor_agent.recording.fit_reporter import FitReporter, ModelReporter
 from kmonitor_agent.recording.keras_logs import KerasLogWriter
-from kmonitor_agent.recording.limit_enforcer import (
-    BoundedReading,
-    LimitEnforcer,
-    judge_graph,
-    report_graph_unwatched,
-)
+from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.process_session import (
-    HOUSEKEEPING_S,
     ProcessSession,
     UncaughtException,
     how_ended,
@@ -51,9 +48,12 @@ from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.commands import SafePoint, SetLimits
 from kmonitor_agent.wire.messages.events import Event, Notice
 
+_HOUSEKEEPING_S: Final = 1.0
+"""Time between rounds of the recorder's own upkeep (expired requests, log file), seconds."""
+
 
 class _EventArguments(TypedDict):
-    """What every part that tells events is given."""
+    """Arguments of every part that emits events."""
 
     emit: Callable[[Event], None]
     now_s: Callable[[], float]
@@ -62,7 +62,7 @@ class _EventArguments(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class ClosedRun:
-    """What is kept of a run that was closed, in case that a callback names it again.
+    """Kept of a run that was closed, in case a callback names it again.
 
     Attributes:
         run_id: The run's id.
@@ -167,7 +167,7 @@ class RunRecorder:
         return self._sampler_target
 
     def open_fits(self) -> tuple[Fit, ...]:
-        """Those whose end was not told, in the order of their begin; any thread."""
+        """Fits whose end was not reported, in the order of their begin; any thread."""
         return tuple(self._fits)
 
     def request(self, request: ActionRequest) -> None:
@@ -295,7 +295,7 @@ class RunRecorder:
         self._count_graph(fit, model, is_judged=False)
 
     def begin_epoch(self, fit: Fit, epoch: object) -> None:
-        """An epoch begins; told again by a callback that is listed twice, nothing happens."""
+        """An epoch begins; a second call, by a callback that is listed twice, does nothing."""
         index = safe_count(epoch)
         if index is None:  # a loop of the script's own counts its epochs in its own way
             index = fit.epochs_before + fit.epochs_done
@@ -311,7 +311,7 @@ class RunRecorder:
         self._fit_reporter.epoch_started(fit)
 
     def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
-        """An epoch ended: tell it, judge its graph and step time, and do what waits, once."""
+        """An epoch ended: report it, judge its graph and step time, and do what waits, once."""
         if not fit.is_in_epoch:
             return
         fit.epochs_done += 1
@@ -429,7 +429,7 @@ class RunRecorder:
         if self._before.limits is not None:
             self._limits.restore_commanded(self._before.limits)
         self._sampler.begin(self._process_session.every, self._interval_s)
-        self._process_session.every(HOUSEKEEPING_S, self._run_housekeeping, while_idle=True)
+        self._process_session.every(_HOUSEKEEPING_S, self._run_housekeeping, while_idle=True)
 
     def _run_housekeeping(self) -> None:
         self._command_handler.expire()
@@ -471,9 +471,9 @@ class RunRecorder:
         self._sampler_target = SamplerTarget(fit.framework, self._sampler_target.fit, graph)
         self._fit_reporter.graph_counted(fit, graph)
         if is_judged:
-            judge_graph(self._limits, graph)
+            self._limits.observe_graph(graph)
         if fit.is_traced:
-            report_graph_unwatched(self._limits, graph)
+            self._limits.report_graph_unwatched(graph)
 
     def _serve_due(self, fit: Fit) -> None:
         is_open = False
@@ -547,7 +547,7 @@ class RunRecorder:
             and "collect" in performed
             and "reload" not in performed
         ):
-            judge_graph(self._limits, graph)
+            self._limits.observe_graph(graph)
 
     def _acted(self, fit: Fit, action: ReclaimAction) -> None:
         model = fit.model()

@@ -1,22 +1,24 @@
-"""The runs of this process: one, unless callbacks name different ones; and the process's end.
+"""The runs of this process, one unless callbacks name different ones, and the process's end.
 
 A run is closed when another one begins and neither a fit nor a callback of it is left, as in a
-search that names a run for each trial. One whose callback lives on is idle until its next fit: it
-keeps its place with the hub and holds no descriptor. The run that was active last is neither, so
-that what happens between its fits is seen. A closed run whose name comes again goes on under its
-id, as a run does that is started again.
+search that names a run for each trial. A run whose callback lives on is idle until its next fit:
+it keeps its place with the hub and holds no descriptor. The last active run is neither, so that
+what happens between its fits is seen. A closed run whose name comes again goes on under its id.
 """
 
 import atexit
 import os
+import sys
 import threading
 import weakref
-from typing import Final
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final
 
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.process_facts import default_run_name
-from kmonitor_agent.recording.process_session import ExceptionHooks, UncaughtException
+from kmonitor_agent.recording.process_session import UncaughtException
 from kmonitor_agent.recording.run_recorder import ClosedRun, RunRecorder
 from kmonitor_agent.recording.settings import Settings
 
@@ -24,11 +26,11 @@ CLOSES_WITHIN_S: Final = 30.0
 """How long a run that is closed amid the process may take to hand its events to the hub."""
 
 CLOSED_LIMIT: Final = 4096
-"""Closed runs that are remembered; an older one whose name comes again begins anew."""
+"""Closed runs that are remembered; an older one whose name comes again gets a new id."""
 
 
 class ProcessRuns:
-    """Run name to session; any thread."""
+    """The recorder of each run by name; any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -40,7 +42,7 @@ class ProcessRuns:
         self._is_watching = False
 
     def recorder(self, settings: Settings, callback: object | None = None) -> RunRecorder:
-        """The session of the run that a callback names; made when it is the first."""
+        """The recorder of the run that a callback names; made when it is the first."""
         name = settings.run_name or default_run_name()
         with self._lock:
             if name not in self._recorders:
@@ -53,8 +55,8 @@ class ProcessRuns:
                 self._callbacks.setdefault(name, []).append(weakref.ref(callback))
             return recorder
 
-    def sessions(self) -> list[RunRecorder]:
-        """Those that there are now."""
+    def recorders(self) -> list[RunRecorder]:
+        """Recorders of the runs that are not closed."""
         return list(self._recorders.values())
 
     def fit_started(self, recorder: RunRecorder) -> None:
@@ -137,6 +139,79 @@ class ProcessRuns:
         for recorder in tuple(self._recorders.values()):
             with recorder.faults.guarded("run.met_exception"):
                 recorder.handle_uncaught(uncaught)
+
+
+class ExceptionHooks:
+    """Chains the process's exception hooks; one per process, installed once, never removed.
+
+    Hooks that were there before are always called.
+    """
+
+    def __init__(self, handle: Callable[[UncaughtException], None]) -> None:
+        self._handle = handle
+        self._has_ipython = False
+
+    def install(self) -> None:
+        """Chain `sys.excepthook` and `threading.excepthook`."""
+        self._chain_main()
+        self._chain_threads()
+        self.install_ipython()
+
+    def install_ipython(self) -> None:
+        """Follow the cells of a notebook, once there is one; costs nothing when done."""
+        module: Any = sys.modules.get("IPython")
+        if self._has_ipython or module is None:
+            return
+        shell = module.get_ipython()
+        if shell is None:
+            return
+        self._has_ipython = True
+        shell.events.register("post_run_cell", self._on_cell_run)
+
+    def _chain_main(self) -> None:
+        before = sys.excepthook
+        handle = self._handle
+
+        def kmonitor_excepthook(
+            kind: type[BaseException], exc: BaseException, trace: TracebackType | None
+        ) -> None:
+            """Report what ends the process, then do as before."""
+            _report(handle, exc, threading.get_ident(), is_last=True)
+            before(kind, exc, trace)
+
+        sys.excepthook = kmonitor_excepthook
+
+    def _chain_threads(self) -> None:
+        before = threading.excepthook
+        handle = self._handle
+
+        def kmonitor_excepthook(args: Any) -> None:
+            """Report what ends a thread, then do as before."""
+            if args.exc_value is not None and args.thread is not None:
+                _report(handle, args.exc_value, args.thread.ident, is_last=False)
+            before(args)
+
+        threading.excepthook = kmonitor_excepthook
+
+    def _on_cell_run(self, result: Any = None) -> None:
+        exc = getattr(result, "error_in_exec", None) or getattr(result, "error_before_exec", None)
+        if isinstance(exc, BaseException):
+            _report(self._handle, exc, threading.get_ident(), is_last=False)
+
+
+def _report(
+    handle: Callable[[UncaughtException], None],
+    exc: BaseException,
+    thread: int | None,
+    *,
+    is_last: bool,
+) -> None:
+    # The hook that was there before, which prints the script's traceback, comes in every case.
+    # Recorders count their own faults: what comes here is memory that `suppress` would need too.
+    try:  # noqa: SIM105
+        handle(UncaughtException(exc, thread, is_last=is_last))
+    except Exception:  # noqa: BLE001, S110
+        pass
 
 
 RUNS: Final = ProcessRuns()

@@ -1,4 +1,4 @@
-"""Samples: what is read each second on the agent's thread, and the sources of what was read."""
+"""Sampler: readings each second on the agent's thread, their sources, and limits on memory."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,33 +18,27 @@ from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import Event, FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS, Reading, device_column
 
-_NO_MODEL: Final = "no model was fitted yet"
-STEP_SOURCE: Final = Reading(
-    None,
-    "seconds",
-    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
-    " ended, of the running one so far",
-)
-"""Where a step time comes from."""
-
-
 SLOW_INTERVAL_S: Final = 10.0
 """Least time between readings that cost milliseconds (unique set, children), seconds."""
+
 
 RUSH_INTERVAL_S: Final = 0.1
 """How often the resident set alone is read: a process may run into its limit within a second."""
 
+
 _RUSH: Final = 0.02
+
 _RUSH_NEAR: Final = 0.002
 """Parts of the bound by which it has grown since the last sample that are worth one at once: far
 from the bound, and in its last tenth."""
+
 
 _NEAR: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class SamplerTarget:
-    """What the sampler may look at; replaced as a whole by the training thread.
+    """What the sampler reads; replaced as a whole by the training thread.
 
     Attributes:
         framework: Of the last model; None before the first fit.
@@ -61,7 +55,7 @@ class Sampler:
     """Reads and emits; owned by the agent's thread. It never touches a model.
 
     Attributes:
-        heap_counts: Read by others at each epoch's end; its sources are told with those of
+        heap_counts: Read by others at each epoch's end; its sources are sent with those of
             samples.
         newest: Fields of the newest sample; replaced as a whole, for any thread to read.
     """
@@ -78,7 +72,7 @@ class Sampler:
         """Begin with nothing read.
 
         Args:
-            current_target: What to look at now.
+            current_target: What to read now.
             emit: Takes events.
             limits: Judges RAM and VRAM.
             now_s: Seconds since the session started.
@@ -97,7 +91,7 @@ class Sampler:
         self._last: tuple[float | None, float | None] = (None, None)
 
     def device_name(self) -> str:
-        """Name of the device that is read, as the driver tells it; empty if there is none."""
+        """Name of the device that is read, by the driver; empty if there is none."""
         return self._gpu.name()
 
     def begin(self, every: Callable[[float, Callable[[], None]], None], interval_s: float) -> None:
@@ -126,7 +120,7 @@ class Sampler:
             self.sample()
 
     def sample(self) -> None:
-        """Read all, tell changed sources, emit a sample, judge RAM and VRAM."""
+        """Read all, report changed sources, emit a sample, judge RAM and VRAM."""
         watched = self._current_target()
         t_s = self._now_s()
         device = self._gpu.read()
@@ -231,6 +225,13 @@ def _device_fields(
     yield "allocator_peak_bytes", allocator.peak
 
 
+def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading:
+    # TensorFlow has a GPU's limit only where the script set one; else its pool may grow until
+    # the device is full.
+    is_unbounded_gpu = allocator.device.startswith("GPU") and allocator.limit.value is None
+    return device.total if is_unbounded_gpu else allocator.limit
+
+
 def _of_others(device: DeviceReadings) -> dict[str, Reading]:
     return {
         device_column(other.number, name): reading
@@ -239,16 +240,21 @@ def _of_others(device: DeviceReadings) -> dict[str, Reading]:
     }
 
 
-def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading:
-    # TensorFlow tells a GPU's limit only where the script set one; else its pool may grow until
-    # the device is full.
-    is_unbounded_gpu = allocator.device.startswith("GPU") and allocator.limit.value is None
-    return device.total if is_unbounded_gpu else allocator.limit
+STEP_SOURCE: Final = Reading(
+    None,
+    "seconds",
+    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
+    " ended, of the running one so far",
+)
+"""Where a step time comes from."""
 
 
 def _step_source(fit: Fit | None) -> Reading:
     why = "" if fit is None else fit.clock.why_untimed(fit.planned_steps)
     return Reading.missing("seconds", why) if why else STEP_SOURCE
+
+
+_NO_MODEL: Final = "no model was fitted yet"
 
 
 def _graph_reading(graph: GraphCount | None) -> Reading:

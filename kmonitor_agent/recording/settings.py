@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.file_system import DISK
-from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, invalid_home_text
+from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, expand_user, invalid_home_text
 from kmonitor_agent.wire.messages.commands import LimitSpec
 
 LONGEST_NAME: Final = 200
@@ -23,7 +23,7 @@ _MOST_KEPT: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What one `MonitorCallback` was told.
+    """Arguments of one `MonitorCallback`.
 
     Attributes:
         run_name: Name of the run; None: the script's or notebook's name.
@@ -76,7 +76,7 @@ def check_home(environ: Mapping[str, str]) -> None:
         raise ValueError(why)
     for variable in FOLDER_VARIABLES:
         written = environ.get(variable, "")
-        if written and DISK.sees(Path(written).expanduser(), Path.is_file):
+        if written and DISK.sees(expand_user(written), Path.is_file):
             raise ValueError(f"{variable}={written!r} is a file; write the path of a folder.")
 
 
@@ -160,7 +160,7 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
             f"MonitorCallback: checkpoint_dir={written!r} contains a NUL character;"
             " write a folder's path without it."
         )
-    folder = Path(written).expanduser().absolute()
+    folder = expand_user(written).absolute()
     if folder.exists() and not folder.is_dir():
         raise ValueError(
             f"MonitorCallback: checkpoint_dir={written!r} is no folder; write a folder,"

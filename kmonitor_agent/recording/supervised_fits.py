@@ -1,4 +1,9 @@
-"""The fits of a run under `kmonitor run`: taken up at their begin, saved at their end, left."""
+"""Fits of a run under `kmonitor run`: resumed at their begin, saved at their end, restarted.
+
+At an epoch's end the last callback of a fit commits its state and, if a restart was requested,
+announces that to the supervisor and ends the process. The next process resumes the fit in the same
+callback at the fit's begin. All of it runs on the threads that train.
+"""
 
 import contextlib
 import os
@@ -13,7 +18,7 @@ import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
-from kmonitor_agent.frameworks.resuming import fit_resumer
+from kmonitor_agent.frameworks.detection import fit_resumer
 from kmonitor_agent.guard import FaultLog, describe_exception, is_from_signal_handler
 from kmonitor_agent.reclaim.actions import predict_reload_effect, read_footprint
 from kmonitor_agent.reclaim.restart.fit_state import (
@@ -40,31 +45,22 @@ from kmonitor_agent.wire.messages.commands import SetLimits
 from kmonitor_agent.wire.messages.events import ActionRecord, Notice
 from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
 
-# restarting: Leaving to be started again by `kmonitor run`, and taking up in the next process.
-
-
-NOT_SUPERVISED: Final = (
-    "this training was not started by kmonitor run, so nothing would start it again: start it"
-    " with kmonitor run -- python train.py"
-)
-_FINISH: Final = "kmonitor-leave"
-
 
 class SupervisorClient:
-    """What a run of this process has to do with the supervisor of the process.
+    """A run's side of the supervisor: its folder, settings and last restart.
 
     Attributes:
         why_not: Why this process cannot be started again; empty when it can.
         saves_each_epoch: Whether state is to be saved at epochs' ends, to survive a crash.
         supervisor: The supervisor's process id; 0 without one.
         run_id: The run's id: the one that it had in the process before, or a new one.
-        started_by: Who asked for the restart that started this process; empty if none did.
-        in_vain: Restarts in a row before it that did not help the limit that asked.
+        started_by: Who requested the restart that started this process; empty if none did.
+        in_vain: Restarts in a row before it that did not help the limit that requested them.
         is_leaving: State is committed and this process is on its way out.
     """
 
     def __init__(self, name: str) -> None:
-        """Look whether this process is supervised.
+        """Read whether and how this process is supervised.
 
         Args:
             name: The run's name.
@@ -111,14 +107,14 @@ class SupervisorClient:
         return None if self._state_store is None else self._state_store.read(fit)
 
     def announce(self, requested_by: str, in_vain: int = 0) -> None:
-        """Tell the supervisor that this process leaves to be started again.
+        """Announce to the supervisor that this process leaves to be started again.
 
         Args:
-            requested_by: Who asked.
-            in_vain: Restarts in a row for the limit that asked which did not help it.
+            requested_by: Who requested it.
+            in_vain: Restarts in a row that did not help the limit that requested them.
 
         Raises:
-            OSError: It cannot be told.
+            OSError: The supervisor's folder cannot be written.
         """
         if self._supervision is not None:
             self._supervision.leave(RestartRequest(self.run_id, requested_by[:200], in_vain))
@@ -136,43 +132,30 @@ class SupervisorClient:
                 target=_end_after, args=(self._within_s,), name=_FINISH, daemon=True
             ).start()
         if threading.current_thread() is not threading.main_thread():
-            exit_for_restart()
+            _exit_for_restart()
         raise SystemExit(RESTART_STATUS)
 
     def end_if_leaving(self) -> None:
-        """End the process when the script went on although it was told to leave."""
+        """End the process when the script went on in spite of `leave`."""
         if self.is_leaving:
-            exit_for_restart()
+            _exit_for_restart()
+
+
+_NOT_SUPERVISED: Final = (
+    "this training was not started by kmonitor run, so nothing would start it again: start it"
+    " with kmonitor run -- python train.py"
+)
 
 
 def why_not_restart() -> str:
     """Why this process cannot be started again; empty when it was started by `kmonitor run`."""
     supervision = find_supervision(os.environ)
     if supervision is None:
-        return NOT_SUPERVISED
+        return _NOT_SUPERVISED
     return why_not_direct_child(supervision, supervision.settings())
 
 
-def exit_for_restart() -> None:
-    """Leave with status 75 at once, with what was printed written out."""
-    for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(Exception):  # closed, broken, or not a stream at all
-            stream.flush()
-    os._exit(RESTART_STATUS)
-
-
-def read_saved_fit(
-    client: SupervisorClient, fit: int, faults: FaultLog
-) -> tuple[SavedFit | None, CannotResume | None]:
-    """A fit's saved state, or why there is none that could be taken up."""
-    try:
-        return client.saved(fit), None
-    except CannotResume as exc:
-        faults.record("run.resume", exc)
-        return None, exc
-    except Exception as exc:  # noqa: BLE001 - as bad as a damaged one: nothing is known of it
-        faults.record("run.resume", exc)
-        return None, CannotResume(describe_exception(exc))
+_FINISH: Final = "kmonitor-leave"
 
 
 def _end_after(seconds: float, wait: Callable[[float], object] | None = None) -> None:
@@ -180,100 +163,30 @@ def _end_after(seconds: float, wait: Callable[[float], object] | None = None) ->
         (wait or threading.Event().wait)(seconds)
     except Exception:  # noqa: BLE001 - no clock, no deadline: the process leaves by itself
         return
-    exit_for_restart()
+    _exit_for_restart()
 
 
-# Tail.
-
-
-class Tail:
-    """Added to a supervised fit by the session; takes up, saves and leaves.
-
-    Unlike our other hooks these may end the fit: by `CannotResume`, since going on would change
-    the training's result, and by `SystemExit`, which was asked for.
-    """
-
-    model: Any
-
-    def __init__(
-        self,
-        fit: ResumableFit,
-        callbacks: list[Any],
-        at_epoch_end: Callable[[Any, list[Any]], None],
-        at_fit_end: Callable[[Any, list[Any]], None],
-        faults: FaultLog,
-    ) -> None:
-        """Keep whom to tell.
-
-        Args:
-            fit: Of this fit.
-            callbacks: The fit's list of callbacks, this one last.
-            at_epoch_end: Called with model and callbacks when all others were told of an end.
-            at_fit_end: Likewise.
-            faults: Our own.
-        """
-        super().__init__()
-        self._resumable_fit = fit
-        self._callbacks = callbacks
-        self._at_epoch_end = at_epoch_end
-        self._at_fit_end = at_fit_end
-        self._faults = faults
-        self._failure: CannotResume | None = None
-        # tf_keras: turning logs into numbers for us would make every step wait for the device.
-        self._supports_tf_logs = True
-
-    def refuse(self, failure: CannotResume) -> None:
-        """Have the fit fail: its saved state cannot be read."""
-        self._failure = failure
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        """All others are reset: take up what was saved."""
-        del logs
-        if self._failure is not None:
-            raise self._failure
-        self._guard(lambda: self._resumable_fit.begin(self.model, self._callbacks))
-
-    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
-        """`fit` knows its first epoch by now."""
-        del epoch, logs
-        self._guard(lambda: self._resumable_fit.epoch_started(self.model))
-
-    def on_test_begin(self, logs: Any = None) -> None:
-        """A validation begins."""
-        del logs
-        self._resumable_fit.evaluated()
-
-    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-        """All others have seen the epoch."""
-        del epoch, logs
-        self._guard(lambda: self._at_epoch_end(self.model, self._callbacks))
-
-    def on_train_end(self, logs: Any = None) -> None:
-        """All others have seen the fit's end."""
-        del logs
-        self._guard(lambda: self._at_fit_end(self.model, self._callbacks))
-
-    def _guard(self, work: Callable[[], None]) -> None:
-        try:
-            work()
-        except CannotResume:
-            raise
-        except Exception as exc:
-            if is_from_signal_handler(exc):
-                raise
-            self._faults.record("run.tail", exc)
+def _exit_for_restart() -> None:
+    """Leave with status 75 at once, with what was printed written out."""
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):  # closed, broken, or not a stream at all
+            stream.flush()
+    os._exit(RESTART_STATUS)
 
 
 _NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
+
 _IN_PARTS: Final = "kmonitor_agent.fit is not taken up by another process; model.fit is"
+
 _NOT_FOLLOWED: Final = "this fit cannot be taken up by another process"
+
 _SEVERAL: Final = "another fit runs in this process, which would be cut off"
 
 
 class SupervisedFits:
-    """Adds a tail to each fit and does what it calls for; on the threads that train.
+    """Adds a callback to each supervised fit and does what it calls for.
 
-    Does nothing at all where the process is not supervised.
+    Does nothing where the process is not supervised.
     """
 
     def __init__(
@@ -285,13 +198,13 @@ class SupervisedFits:
         executor: ActionExecutor,
         session: ProcessSession,
     ) -> None:
-        """Keep the parts of the session.
+        """Note the restart that started this process.
 
         Args:
             client: The supervisor's side.
             faults: Our own faults.
-            limits: Whose limits go along.
-            executor: Tells what was done.
+            limits: Their limits are saved with the state.
+            executor: Reports what was done.
             session: Ended when the process leaves.
         """
         self._supervisor_client = client
@@ -303,10 +216,10 @@ class SupervisedFits:
         limits.note_restart(client.started_by, client.in_vain)
 
     def follow(self, fit: Fit, model: KerasModel) -> None:
-        """A fit begins: have it taken up where an earlier process left it, and saved later.
+        """A fit begins: have it resumed where an earlier process left it, and saved later.
 
         Args:
-            fit: Before anything of it was told.
+            fit: Before anything of it was reported.
             model: What is fitted.
         """
         self._supervisor_client.end_if_leaving()
@@ -314,8 +227,8 @@ class SupervisedFits:
         try:
             self._follow(fit, model)
         except Exception as exc:
-            # No tail hears of a restart then: whoever asks for one, or asked for the last, is
-            # told so.
+            # No callback of ours then handles a restart: report that to whoever asks for one, or
+            # asked for the last.
             fit.why_not_restart = f"{_NOT_FOLLOWED}: {describe_exception(exc)}"
             fit.is_left_out, fit.epochs_before, fit.origin = False, 0, origin
             self._report_not_resumed(fit)
@@ -336,7 +249,7 @@ class SupervisedFits:
         if token is None or fit.why_not_restart:
             self._report_not_resumed(fit)
             return
-        saved, failure = read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
+        saved, failure = _read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
         resumable_fit = ResumableFit(
             fit,
             self._supervisor_client.run_id,
@@ -348,7 +261,7 @@ class SupervisedFits:
         if saved is not None:
             self._apply_saved(fit, saved)
         self._open = [*(each for each in self._open if each.is_open), fit]
-        tail = with_keras_callback(Tail)(
+        callback = with_keras_callback(SupervisedFitCallback)(
             resumable_fit,
             token.callbacks,
             lambda model, callbacks: self._end_epoch(fit, resumable_fit, model, callbacks),
@@ -356,18 +269,18 @@ class SupervisedFits:
             self._faults,
         )
         if failure is not None:
-            tail.refuse(failure)
-        self._add(tail, token, model)
+            callback.refuse(failure)
+        self._add(callback, token, model)
 
     def _report_not_resumed(self, fit: Fit) -> None:
-        saved, _ = read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
+        saved, _ = _read_saved_fit(self._supervisor_client, fit.ordinal, self._faults)
         self._report_resumed(fit, saved, fit.why_not_restart)
 
-    def _add(self, tail: Any, token: Any, model: KerasModel) -> None:
-        # Keras goes through this very list at the moment, and comes to what is added to it.
-        tail.set_params(getattr(token, "params", None))
-        tail.set_model(model)
-        token.callbacks.append(tail)
+    def _add(self, callback: Any, token: Any, model: KerasModel) -> None:
+        # Keras is iterating over this very list, and reaches what is added to it.
+        callback.set_params(getattr(token, "params", None))
+        callback.set_model(model)
+        token.callbacks.append(callback)
 
     def _apply_saved(self, fit: Fit, saved: SavedFit) -> None:
         state = saved.state
@@ -390,7 +303,7 @@ class SupervisedFits:
             fit.why_not_restart = fit_resumer(model).why_not_exact(inexact)
 
     def _report_resumed(self, fit: Fit, saved: SavedFit | None, why: str) -> None:
-        """The restart that the process before began is over: tell of it, once."""
+        """Report, once, that the restart which the process before began is over."""
         states = self._supervisor_client.store
         if saved is None or states is None or not saved.state.origin.record:
             return
@@ -407,7 +320,7 @@ class SupervisedFits:
                 checksum=saved.checksum,
                 why=left_out.removeprefix("; "),
             )
-            # What cannot be measured keeps nobody from hearing of it.
+            # It is reported even if it cannot be measured.
             seconds, after = 0.0, None
             with self._faults.guarded("run.resumed"):
                 seconds = time.time() - state.origin.left_wall_s
@@ -511,3 +424,95 @@ class SupervisedFits:
     def _limits_text(self) -> str:
         commanded = self._limits.commanded()
         return "" if commanded is None else msgspec.json.encode(commanded).decode()
+
+
+def _read_saved_fit(
+    client: SupervisorClient, fit: int, faults: FaultLog
+) -> tuple[SavedFit | None, CannotResume | None]:
+    """A fit's saved state, or why it cannot be resumed; neither where nothing was saved."""
+    try:
+        return client.saved(fit), None
+    except CannotResume as exc:
+        faults.record("run.resume", exc)
+        return None, exc
+    except Exception as exc:  # noqa: BLE001 - as bad as a damaged one: nothing is known of it
+        faults.record("run.resume", exc)
+        return None, CannotResume(describe_exception(exc))
+
+
+class SupervisedFitCallback:
+    """Last callback of a supervised fit; resumes it, saves it, and leaves the process.
+
+    Unlike our other hooks these may end the fit: by `CannotResume`, since going on would change
+    the training's result, and by `SystemExit`, which was requested.
+    """
+
+    model: Any
+
+    def __init__(
+        self,
+        fit: ResumableFit,
+        callbacks: list[Any],
+        at_epoch_end: Callable[[Any, list[Any]], None],
+        at_fit_end: Callable[[Any, list[Any]], None],
+        faults: FaultLog,
+    ) -> None:
+        """Nothing happens before the fit begins.
+
+        Args:
+            fit: Saves and resumes it.
+            callbacks: The fit's list of callbacks, this one last.
+            at_epoch_end: Called with model and callbacks after all others at an epoch's end.
+            at_fit_end: Likewise at the fit's end.
+            faults: Our own.
+        """
+        super().__init__()
+        self._resumable_fit = fit
+        self._callbacks = callbacks
+        self._at_epoch_end = at_epoch_end
+        self._at_fit_end = at_fit_end
+        self._faults = faults
+        self._failure: CannotResume | None = None
+        # tf_keras: turning logs into numbers for us would make every step wait for the device.
+        self._supports_tf_logs = True
+
+    def refuse(self, failure: CannotResume) -> None:
+        """Have the fit fail: its saved state cannot be read."""
+        self._failure = failure
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """All others are reset: resume from the saved state."""
+        del logs
+        if self._failure is not None:
+            raise self._failure
+        self._guard(lambda: self._resumable_fit.begin(self.model, self._callbacks))
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """`fit` knows its first epoch by now."""
+        del epoch, logs
+        self._guard(lambda: self._resumable_fit.epoch_started(self.model))
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        """A validation begins."""
+        del logs
+        self._resumable_fit.evaluated()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """All others have seen the epoch."""
+        del epoch, logs
+        self._guard(lambda: self._at_epoch_end(self.model, self._callbacks))
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """All others have seen the fit's end."""
+        del logs
+        self._guard(lambda: self._at_fit_end(self.model, self._callbacks))
+
+    def _guard(self, work: Callable[[], None]) -> None:
+        try:
+            work()
+        except CannotResume:
+            raise
+        except Exception as exc:
+            if is_from_signal_handler(exc):
+                raise
+            self._faults.record("run.tail", exc)

@@ -1,9 +1,10 @@
-"""How the workers of one fit come to reload at the same step, or none of them.
+"""Agreement of the workers of one fit to reload at the same step, or none of them.
 
-The first who reaches an epoch's end settles, for all, whether they meet there: a note on the
-board says who called, or that nobody did. At a meeting each says that it is there, makes its state
-safe, says so, and reads what was decided; the first decision that is written stands. Whoever
-waited in vain writes that none acts. When nobody called it costs two short messages an epoch.
+The first worker that reaches an epoch's end settles, for all, whether they meet there: an entry in
+the coordination store says who called, or that nobody did. At a meeting each worker writes that it
+is there, makes its state safe, writes that too, and reads the decision; the first decision written
+counts. A worker that waited in vain writes that none acts. Without a call it costs two short
+messages an epoch.
 """
 
 import itertools
@@ -46,7 +47,7 @@ class WorkerAgreement:
     """
 
     def __init__(self, group: WorkerGroup, store: CoordinationStore) -> None:
-        """Begin with nothing asked.
+        """Begin without requests.
 
         Args:
             group: Those of the fit.
@@ -115,7 +116,7 @@ class WorkerAgreement:
         return outcome
 
     def all_prepared(self) -> str:
-        """See `Agreement.all_prepared`."""
+        """See `ReloadAgreement.all_prepared`."""
         return self._vote(_YES)
 
     def _called(self, epoch: int) -> str:
@@ -169,7 +170,7 @@ class WorkerAgreement:
 
 
 def worker_agreement(framework: Framework, model: KerasModel) -> WorkerAgreement | None:
-    """Of a fit that begins; None where one process trains alone, or they cannot meet."""
+    """Agreement for a fit that begins; None where a process trains alone, or they cannot meet."""
     steps = framework.reclaim_steps()
     if not isinstance(steps, HasWorkerGroup):
         return None

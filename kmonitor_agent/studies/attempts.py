@@ -1,11 +1,15 @@
-"""What each attempt of each fold took and how it ended: lines that are kept, and their table."""
+"""Attempts of folds: their records, the table and the file of them, and who follows a study.
+
+An attempt is one process of a fold. While it runs, here or on a cluster, listeners see it as a
+`RunningAttempt`; once it ended it is an `Attempt`: a line of `AttemptsFile`, a row of `Attempts`.
+"""
 
 import os
 import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, Literal, Protocol, Self
+from typing import Final, Protocol, Self
 
 import msgspec
 from typing_extensions import override
@@ -22,15 +26,10 @@ from kmonitor_agent.wire.messages.fields import (
     Wall,
     clamp_fields,
 )
-from kmonitor_agent.wire.messages.study_events import TrialOutcome
+from kmonitor_agent.wire.messages.study_events import FoldCause, TrialOutcome
 from kmonitor_agent.wire.text import bytes_text, printable
 
-AttemptCause = Literal[
-    "finished", "error", "out_of_memory", "timeout", "hang", "killed", "interrupted"
-]
-"""How an attempt ended. "interrupted" is by Ctrl+C at the study, which a later start goes on."""
-
-TRIED_AGAIN: Final[frozenset[AttemptCause]] = frozenset(
+TRIED_AGAIN: Final[frozenset[FoldCause]] = frozenset(
     {"out_of_memory", "timeout", "hang", "killed"}
 )
 """An error would come again."""
@@ -42,12 +41,12 @@ class Attempt(msgspec.Struct, frozen=True):
     Attributes:
         fold: Index, from 0.
         attempt: From 1.
-        cause: How it ended.
+        cause: How it ended; "interrupted" is by Ctrl+C at the study, which may be resumed.
         why: What is known of it, in words; with an error the exception's type and message.
         signal: Name of the signal that killed it ("SIGSEGV"); empty when none did.
         seconds: From its word to begin until it was gone.
         steps: Of its fits with MonitorCallback, or of `fold.step()`; of one that was killed those
-            that it had told, four times a second.
+            that it had reported, four times a second.
         peak_bytes: Highest resident set of its processes together. Of one that the kernel killed
             at its bound, what their control group held at most, where that is more; `why` says so.
         growth_bytes: Of their resident set, from begin to end.
@@ -58,12 +57,12 @@ class Attempt(msgspec.Struct, frozen=True):
         private: A MonitorCallback of it is private: its exception's text stays on this machine.
         node: Host that it ran on, of a cluster; empty for the study's own process's.
         noun: What its fold is for people.
-        outcome: What a finished one came to, where that is no value.
+        outcome: Result of a finished one, where that is no value.
     """
 
     fold: Count
     attempt: Count
-    cause: AttemptCause
+    cause: FoldCause
     why: Text = ""
     signal: Name = ""
     seconds: Seconds = 0.0
@@ -80,43 +79,6 @@ class Attempt(msgspec.Struct, frozen=True):
     outcome: TrialOutcome = ""
 
 
-_HEADS: Final = ("try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
-_LONGEST_REASON: Final = 60
-
-
-class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can have slots
-    """Every attempt, in the order in which they ended; prints as a table.
-
-    Attributes:
-        trouble: What of it is not kept, for people; empty when all is.
-    """
-
-    trouble: str
-
-    def __new__(cls, attempts: Iterable[Attempt] = (), trouble: str = "") -> Self:
-        """Of these attempts."""
-        created = super().__new__(cls, attempts)
-        created.trouble = trouble
-        return created
-
-    @override
-    def __str__(self) -> str:
-        noun = self[0].noun if self else "fold"
-        rows = [(noun, *_HEADS), *(_cells(each) for each in self)]
-        if any(each.node for each in self):
-            nodes = ("node", *(each.node for each in self))
-            rows = [(*row, node) for row, node in zip(rows, nodes, strict=True)]
-        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-        lines = [_line(row, widths) for row in rows]
-        notes = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
-        notes += [self.trouble] if self.trouble else []
-        return "\n".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *notes]))
-
-    @override
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def ending_text(attempt: Attempt) -> str:
     """How an attempt ended, in a word or two."""
     text = (attempt.outcome or attempt.cause).replace("_", " ")
@@ -127,139 +89,6 @@ def seconds_text(seconds: float) -> str:
     """A duration: "0.42", "12.3", "754"."""
     digits = 2 if seconds < 10 else 1 if seconds < 100 else 0  # noqa: PLR2004 - three digits
     return f"{seconds:.{digits}f}"
-
-
-def _cells(attempt: Attempt) -> tuple[str, ...]:
-    growth = f"{'-' if attempt.growth_bytes < 0 else '+'}{bytes_text(abs(attempt.growth_bytes))}"
-    return (
-        str(attempt.fold),
-        f"{attempt.attempt}{', resumed' if attempt.resumed else ''}",
-        ending_text(attempt),
-        seconds_text(attempt.seconds),
-        str(attempt.steps) if attempt.steps else "-",
-        bytes_text(attempt.peak_bytes) if attempt.peak_bytes else "-",
-        growth,
-        "-" if attempt.vram_bytes is None else bytes_text(attempt.vram_bytes),
-    )
-
-
-def _line(row: Sequence[str], widths: list[int]) -> str:
-    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-
-
-def _short(text: str) -> str:
-    line = text.strip().splitlines()[0]
-    return line if len(line) <= 2 * _LONGEST_REASON else f"{line[: 2 * _LONGEST_REASON]}…"
-
-
-# Attempts file.
-
-
-_SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
-
-
-class _StartLine(msgspec.Struct, frozen=True, rename={"fold": "began"}):
-    """An attempt began; no line of an end has this name."""
-
-    fold: Count
-    attempt: Count
-    started_wall_s: Wall
-    noun: Noun
-
-
-_MOST_BYTES: Final = 64 * 2**20
-"""No file of attempts is larger: that of hundreds of thousands of attempts."""
-
-_LINE: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_StartLine))
-
-
-class AttemptsFile:
-    """Written by who holds the study's lock; what could not be written goes with the next line."""
-
-    def __init__(self, path: Path) -> None:
-        """Name it; nothing is made."""
-        self._path = path
-        self._exists = False
-        self._unwritten = b""
-        self._has_failed = False
-
-    def read(self) -> tuple[list[Attempt], list[Attempt]]:
-        """Attempts that ended, and those that an end of the script cut, which no line says.
-
-        Raises:
-            OSError: It cannot be read.
-        """
-        ended: list[Attempt] = []
-        unfinished: dict[tuple[int, int], _StartLine] = {}
-        with open_private(self._path, "a+b") as file:
-            file.seek(0)
-            check_plain(self._path, _MOST_BYTES)
-            data = file.read(_MOST_BYTES)
-            if data and not data.endswith(b"\n"):
-                # A start was cut off within its last line: the next one begins a new line.
-                file.write(b"\n")
-        self._exists = True
-        for line in data.splitlines():
-            match _line_of(line):
-                case Attempt() as each:
-                    ended.append(each)
-                    unfinished.pop((each.fold, each.attempt), None)
-                case _StartLine() as each:
-                    unfinished[each.fold, each.attempt] = each
-                case None:
-                    pass
-        return ended, [_cut(each) for each in unfinished.values()]
-
-    def append_start(self, fold: int, attempt: int, noun: Noun) -> None:
-        """An attempt is about to run.
-
-        Args:
-            fold: Index.
-            attempt: From 1.
-            noun: What its fold is for people.
-
-        Raises:
-            OSError: It cannot be written.
-        """
-        self._write(_StartLine(fold, attempt, time.time(), noun))
-
-    def append_end(self, attempt: Attempt) -> None:
-        """An attempt ended; on the disk when this returns. Raises: OSError."""
-        self._write(attempt)
-
-    def _write(self, line: Attempt | _StartLine) -> None:
-        self._unwritten += msgspec.json.encode(clamp_fields(line)) + b"\n"
-        # What failed before may have left a part of a line.
-        lead = b"\n" if self._has_failed else b""
-        self._has_failed = True
-        if self._exists:
-            self._path.lstat()  # removed, with all that it said: a new one would hide that
-        with open_private(self._path, "ab") as file:
-            file.write(lead + self._unwritten)
-            file.flush()
-            os.fsync(file.fileno())
-        self._exists, self._has_failed, self._unwritten = True, False, b""
-
-
-def _line_of(line: bytes) -> Attempt | _StartLine | None:
-    for decoder in _LINE:
-        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-            return decoder.decode(line)
-    return None
-
-
-def _cut(unfinished: _StartLine) -> Attempt:
-    return Attempt(
-        unfinished.fold,
-        unfinished.attempt,
-        "killed",
-        _SCRIPT_ENDED,
-        started_wall_s=unfinished.started_wall_s,
-        noun=unfinished.noun,
-    )
-
-
-# followed: What those who follow a study see of an attempt, wherever it runs.
 
 
 class RunningAttempt(Protocol):
@@ -297,7 +126,7 @@ class RunningAttempt(Protocol):
 
     @property
     def resident_bytes(self) -> int:
-        """Of all its processes, at the last look."""
+        """Of all its processes, when last measured."""
         ...
 
     def elapsed_s(self, now_s: float) -> float:
@@ -317,16 +146,13 @@ class RunningAttempt(Protocol):
         ...
 
 
-# listeners: Who hears how a study goes: the terminal and the hub, in one voice.
-
-
 class StudyListener(Protocol):
-    """Told by the thread that runs the study; neither raises nor waits."""
+    """Called by the thread that runs the study; neither raises nor waits."""
 
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """The study goes on; told many times a second.
+        """The study goes on; called many times a second.
 
         Args:
             done: Folds that are over.
@@ -339,10 +165,10 @@ class StudyListener(Protocol):
 
 
 class StudyListenerGroup:
-    """Several, as one."""
+    """Several listeners, as one."""
 
     def __init__(self, *listeners: StudyListener) -> None:
-        """Tell these, in this order."""
+        """Call these, in this order."""
         self._listeners = listeners
 
     def progressed(
@@ -356,3 +182,167 @@ class StudyListenerGroup:
         """See `StudyListener`."""
         for listener in self._listeners:
             listener.ended(attempt, again=again)
+
+
+_HEADS: Final = ("try", "ended", "seconds", "steps", "RAM peak", "growth", "VRAM peak")
+_LONGEST_REASON: Final = 60
+
+
+class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can have slots
+    """Every attempt, in the order in which they ended; prints as a table.
+
+    Attributes:
+        trouble: Message if results could not be written; empty when all were.
+    """
+
+    trouble: str
+
+    def __new__(cls, attempts: Iterable[Attempt] = (), trouble: str = "") -> Self:
+        """Of these attempts."""
+        created = super().__new__(cls, attempts)
+        created.trouble = trouble
+        return created
+
+    @override
+    def __str__(self) -> str:
+        noun = self[0].noun if self else "fold"
+        rows = [(noun, *_HEADS), *(_cells(each) for each in self)]
+        if any(each.node for each in self):
+            nodes = ("node", *(each.node for each in self))
+            rows = [(*row, node) for row, node in zip(rows, nodes, strict=True)]
+        widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+        lines = [_row_text(row, widths) for row in rows]
+        notes = [f"{noun} {each.fold}: {_short(each.why)}" for each in self if each.why]
+        notes += [self.trouble] if self.trouble else []
+        return "\n".join(map(printable, [lines[0], "-" * len(lines[0]), *lines[1:], *notes]))
+
+    @override
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def _cells(attempt: Attempt) -> tuple[str, ...]:
+    growth = f"{'-' if attempt.growth_bytes < 0 else '+'}{bytes_text(abs(attempt.growth_bytes))}"
+    return (
+        str(attempt.fold),
+        f"{attempt.attempt}{', resumed' if attempt.resumed else ''}",
+        ending_text(attempt),
+        seconds_text(attempt.seconds),
+        str(attempt.steps) if attempt.steps else "-",
+        bytes_text(attempt.peak_bytes) if attempt.peak_bytes else "-",
+        growth,
+        "-" if attempt.vram_bytes is None else bytes_text(attempt.vram_bytes),
+    )
+
+
+def _row_text(row: Sequence[str], widths: list[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+
+
+def _short(text: str) -> str:
+    line = text.strip().splitlines()[0]
+    return line if len(line) <= 2 * _LONGEST_REASON else f"{line[: 2 * _LONGEST_REASON]}…"
+
+
+_SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
+
+_MOST_BYTES: Final = 64 * 2**20
+"""No file of attempts is larger: that of hundreds of thousands of attempts."""
+
+
+class _StartLine(msgspec.Struct, frozen=True, rename={"fold": "began"}):
+    """An attempt began; the field's name sets it apart from the line of an end."""
+
+    fold: Count
+    attempt: Count
+    started_wall_s: Wall
+    noun: Noun
+
+
+_LINE_DECODERS: Final = (msgspec.json.Decoder(Attempt), msgspec.json.Decoder(_StartLine))
+
+
+class AttemptsFile:
+    """Written by the holder of the study's lock; unwritten lines are retried with the next one."""
+
+    def __init__(self, path: Path) -> None:
+        """Keep the path; nothing is made."""
+        self._path = path
+        self._exists = False
+        self._unwritten = b""
+        self._has_failed = False
+
+    def read(self) -> tuple[list[Attempt], list[Attempt]]:
+        """Attempts that ended, and those that an end of the script cut, which no line says.
+
+        Raises:
+            OSError: It cannot be read.
+        """
+        ended: list[Attempt] = []
+        unfinished: dict[tuple[int, int], _StartLine] = {}
+        with open_private(self._path, "a+b") as file:
+            file.seek(0)
+            check_plain(self._path, _MOST_BYTES)
+            data = file.read(_MOST_BYTES)
+            if data and not data.endswith(b"\n"):
+                # A start was cut off within its last line: the next one begins a new line.
+                file.write(b"\n")
+        self._exists = True
+        for line in data.splitlines():
+            match _line_of(line):
+                case Attempt() as each:
+                    ended.append(each)
+                    unfinished.pop((each.fold, each.attempt), None)
+                case _StartLine() as each:
+                    unfinished[each.fold, each.attempt] = each
+                case None:
+                    pass
+        return ended, [_end_of(each) for each in unfinished.values()]
+
+    def append_start(self, fold: int, attempt: int, noun: Noun) -> None:
+        """An attempt is about to run.
+
+        Args:
+            fold: Index.
+            attempt: From 1.
+            noun: What its fold is for people.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        self._write(_StartLine(fold, attempt, time.time(), noun))
+
+    def append_end(self, attempt: Attempt) -> None:
+        """An attempt ended; on the disk when this returns. Raises: OSError."""
+        self._write(attempt)
+
+    def _write(self, line: Attempt | _StartLine) -> None:
+        self._unwritten += msgspec.json.encode(clamp_fields(line)) + b"\n"
+        # What failed before may have left a part of a line.
+        lead = b"\n" if self._has_failed else b""
+        self._has_failed = True
+        if self._exists:
+            self._path.lstat()  # removed, with all that it said: a new one would hide that
+        with open_private(self._path, "ab") as file:
+            file.write(lead + self._unwritten)
+            file.flush()
+            os.fsync(file.fileno())
+        self._exists, self._has_failed, self._unwritten = True, False, b""
+
+
+def _line_of(line: bytes) -> Attempt | _StartLine | None:
+    for decoder in _LINE_DECODERS:
+        with suppress(msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+            return decoder.decode(line)
+    return None
+
+
+def _end_of(unfinished: _StartLine) -> Attempt:
+    return Attempt(
+        unfinished.fold,
+        unfinished.attempt,
+        "killed",
+        _SCRIPT_ENDED,
+        started_wall_s=unfinished.started_wall_s,
+        noun=unfinished.noun,
+    )

@@ -1,4 +1,4 @@
-"""When a fold has had enough: time, silence and memory. Pure: no clock, no IO."""
+"""Bounds of a fold: time, silence and memory, given or learned. Pure: no clock, no IO."""
 
 from dataclasses import dataclass, field
 from statistics import median
@@ -25,6 +25,13 @@ _MOST: Final = 0.5
 _SURE_SHARE: Final = 0.02
 """Below this part of its work a fold's own pace says nothing."""
 
+_WHERE: Final[dict[FitPhase, str]] = {
+    "begin": "at its begin",
+    "step": "within an epoch",
+    "between": "between epochs",
+    "after": "after a fit",
+}
+
 
 def learned_timeout_s(finished_s: list[float]) -> float | None:
     """How long a fold may take, by those that finished; None before one has.
@@ -39,7 +46,7 @@ def learned_timeout_s(finished_s: list[float]) -> float | None:
 
 
 def forecast_s(elapsed_s: float, share: float | None, finished_s: list[float]) -> float | None:
-    """How long a fold will take in all, seconds; None where nothing tells.
+    """How long a fold will take in all, seconds; None while it is not known.
 
     Args:
         elapsed_s: So far.
@@ -71,6 +78,19 @@ class StepGaps:
             self.note(phase, gap_s)
 
 
+@dataclass(slots=True)
+class LearnedTimes:
+    """What the folds that finished taught.
+
+    Attributes:
+        step_gaps: Their gaps between steps.
+        finished_s: Their seconds.
+    """
+
+    step_gaps: StepGaps = field(default_factory=StepGaps)
+    finished_s: list[float] = field(default_factory=list[float])
+
+
 class SilenceTracker:
     """Follows one fold's steps; knows when it has been silent for too long."""
 
@@ -88,7 +108,7 @@ class SilenceTracker:
         self._last = (0, "begin")
 
     def note_progress(self, seen: StepProgress) -> None:
-        """The fold told how far it is."""
+        """The fold sent how far it is."""
         if (seen.steps, seen.phase) == self._last:
             return
         self._last = (seen.steps, seen.phase)
@@ -161,7 +181,7 @@ class SilenceJudgement:
     def _longest_s(self) -> float | None:
         """The longest healthy silence at this place; None: there is no history of it."""
         if self.phase == "begin" and self.others.longest_s.keys() <= {"begin"}:
-            return None  # a function that tells no steps: its begin is all of it
+            return None  # a function that counts no steps: its begin is all of it
         known = [self.own.longest_s.get(self.phase)]
         if self.phase != "step" or known[0] is None:
             known.append(self.others.longest_s.get(self.phase))
@@ -171,14 +191,6 @@ class SilenceJudgement:
         longest = seconds_text(self._longest_s() or 0.0)
         text = f"no step for {self.silent_s:.0f} s {_WHERE[self.phase]}"
         return f"{text}, where the longest pause was {longest} s"
-
-
-_WHERE: Final[dict[FitPhase, str]] = {
-    "begin": "at its begin",
-    "step": "within an epoch",
-    "between": "between epochs",
-    "after": "after a fit",
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""What the function of a fold is given."""
+"""The object that the function of a fold gets: its index, seed, folder and indices."""
 
 import hashlib
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _SEEDS: Final = 2**31
 
 
 class NotAnswered(Exception):
-    """What a fold asked was not answered.
+    """A fold's question was not answered.
 
     Attributes:
         kind: Name of the exception's type, where answering raised one.
@@ -45,7 +45,7 @@ class Fold:
         attempt: int = 1,
         ask_study: Callable[[Any], Any] | None = None,
     ) -> None:
-        """Keep what is told.
+        """Keep the facts.
 
         Args:
             index: From 0.
@@ -78,11 +78,11 @@ class Fold:
 
     @property
     def progress(self) -> tuple[int, int | None]:
-        """What `step` was told: steps so far, and of how many."""
+        """Steps counted by `step` so far, and of how many."""
         return self._steps, self._of
 
     def step(self, of: int | None = None) -> None:
-        """A step of a loop of your own was done; MonitorCallback tells those of a fit itself.
+        """A step of a loop of your own was done; MonitorCallback counts those of a fit itself.
 
         By its steps it is seen how far a fold is and whether it hangs.
 
@@ -100,7 +100,7 @@ class Fold:
 
         Raises:
             NotAnswered: Nobody answers, or whoever does refused it.
-            NotPlain: The question is none.
+            NotPlainData: The question is none.
         """
         if self._ask_study is None:
             raise NotAnswered("LookupError", "nobody answers the folds of run_folds")
@@ -108,7 +108,7 @@ class Fold:
 
     @property
     def outcome(self) -> tuple[TrialOutcome, str]:
-        """What `came_to` was told."""
+        """The outcome set by `set_outcome`."""
         return self._outcome
 
     def set_outcome(self, outcome: TrialOutcome, why: str) -> None:

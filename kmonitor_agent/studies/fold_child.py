@@ -1,4 +1,7 @@
-"""The process of one fold: finds the function, waits for the word, calls it, tells what came."""
+"""The process of one fold: finds the function, waits for the start, calls it, sends the result.
+
+While the function runs, a thread sends its progress (`StepProgressReporter`).
+"""
 
 import ctypes
 import faulthandler
@@ -35,100 +38,6 @@ from kmonitor_agent.studies.values import NotPlainData, pack_value, seal_value, 
 from kmonitor_agent.wire.local.private_files import make_folder, open_private
 from kmonitor_agent.wire.local.supervision import RESTART_STATUS, find_supervision
 
-# pulse: A thread in a fold's process that tells how far the function is.
-
-
-_EVERY_S: Final = 0.25
-_NAME: Final = "kmonitor-fold"
-
-
-class StepProgressReporter:
-    """Looks four times a second at the fits with MonitorCallback and at `fold.step()`."""
-
-    def __init__(self, fold: Fold, connection: StudyConnection) -> None:
-        """Begin.
-
-        Args:
-            fold: Whose function runs.
-            connection: Who tells.
-        """
-        self._fold = fold
-        self._study_connection = connection
-        self._stop = threading.Event()
-        self._was_in_fit = False
-        self._vram_bytes: float | None = None
-        self._thread = threading.Thread(target=self._run, name=_NAME, daemon=True)
-        self._thread.start()
-
-    def end(self) -> StepProgress:
-        """Stop, and how far it came."""
-        self._stop.set()
-        self._thread.join(timeout=1.0)
-        return self._read_progress()
-
-    def _run(self) -> None:
-        last: tuple[object, ...] = ()
-        while not self._stop.wait(_EVERY_S):
-            try:
-                seen = self._read_progress()
-            except Exception:  # noqa: BLE001, S112 - a fold must not end for want of its pulse
-                continue
-            current = (seen.steps, seen.phase, seen.share, seen.private)
-            if current != last:
-                last = current
-                self._study_connection.send(seen)
-
-    def _read_progress(self) -> StepProgress:
-        steps, of = self._fold.progress
-        phase: FitPhase = "step" if steps else "begin"
-        share = steps / of if of else None
-        private = False
-        for recorder in _recorders():
-            private = private or recorder.privacy.private
-            watched = recorder.current_target()
-            steps += recorder.steps_done
-            fit = watched.fit
-            self._vram_bytes = _vram(watched.framework) or self._vram_bytes
-            if fit is None:
-                phase = "after" if self._was_in_fit else phase
-                continue
-            self._was_in_fit = True
-            steps_in_epoch = fit.clock.steps if fit.is_in_epoch else 0
-            steps += steps_in_epoch
-            phase = _phase(fit, steps_in_epoch)
-            share = _share(fit, steps_in_epoch)
-        return StepProgress(time.monotonic(), steps, phase, share, self._vram_bytes, private)
-
-
-def _recorders() -> list[Any]:
-    runs = sys.modules.get("kmonitor_agent.recording.runs")
-    return [] if runs is None else runs.RUNS.sessions()
-
-
-def _phase(fit: Any, steps_in_epoch: int) -> FitPhase:
-    if fit.epochs_done == 0 and steps_in_epoch == 0:
-        return "begin"
-    is_last = fit.planned_steps is None or steps_in_epoch >= fit.planned_steps
-    return "between" if steps_in_epoch == 0 or is_last else "step"
-
-
-def _share(fit: Any, steps_in_epoch: int) -> float | None:
-    if not fit.planned_epochs:
-        return None
-    within = min(1.0, steps_in_epoch / fit.planned_steps) if fit.planned_steps else 0.0
-    epoch = fit.epoch + (within if fit.is_in_epoch else 1.0)
-    return min(1.0, epoch / fit.planned_epochs)
-
-
-def _vram(framework: Any) -> float | None:
-    """Peak of the framework's allocator on its GPU, bytes."""
-    readings = None if framework is None else framework.allocator()
-    if readings is None or not str(readings.device).lower().startswith(("gpu", "cuda")):
-        return None
-    peak = readings.peak.value
-    return None if peak is None else float(peak)
-
-
 SHOW_STACKS: Final = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else None
 """Sent before a fold is ended for a hang: its threads' stacks go into its output."""
 
@@ -161,6 +70,14 @@ def main(descriptor: int) -> None:
     connection.send(FoldReady())
     if connection.wait():
         _call(function, job, connection)
+
+
+def _die_with(parent: int) -> None:
+    """Be killed when the study's process dies, however it does."""
+    with suppress(OSError, AttributeError, TypeError):  # not Linux: the watchdog sees to it
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(1)
 
 
 def _found(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | None:
@@ -218,6 +135,17 @@ def _call(function: Callable[..., Any], job: FoldJob, connection: StudyConnectio
     )
 
 
+def _seed(seed: int) -> None:
+    random.seed(seed)
+    numpy: Any = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(seed)
+    for name in ("keras", "tf_keras"):
+        keras: Any = sys.modules.get(name)
+        if keras is not None:
+            keras.utils.set_random_seed(seed)
+
+
 def _answered(connection: StudyConnection, question: object) -> Any:
     kind, answer = unpack_value(connection.ask(pack_value(question)))
     if kind:
@@ -263,6 +191,13 @@ def replace_file(path: Path, data: bytes) -> None:
         raise
 
 
+def _leaves_for_restart(exc: BaseException) -> bool:
+    if not isinstance(exc, SystemExit) or exc.code != RESTART_STATUS:
+        return False
+    supervision = find_supervision(os.environ)
+    return supervision is not None and supervision.request() is not None
+
+
 def _ended_by(exc: BaseException) -> FunctionReturned:
     traceback.print_exception(exc)
     text = _text_of(exc)
@@ -282,27 +217,92 @@ def _text_of(exc: BaseException) -> str:
     return f"{type(exc).__name__}: {message}"[:MOST_TEXT]
 
 
-def _leaves_for_restart(exc: BaseException) -> bool:
-    if not isinstance(exc, SystemExit) or exc.code != RESTART_STATUS:
-        return False
-    supervision = find_supervision(os.environ)
-    return supervision is not None and supervision.request() is not None
+_EVERY_S: Final = 0.25
+_THREAD_NAME: Final = "kmonitor-fold"
 
 
-def _seed(seed: int) -> None:
-    random.seed(seed)
-    numpy: Any = sys.modules.get("numpy")
-    if numpy is not None:
-        numpy.random.seed(seed)
-    for name in ("keras", "tf_keras"):
-        keras: Any = sys.modules.get(name)
-        if keras is not None:
-            keras.utils.set_random_seed(seed)
+class StepProgressReporter:
+    """A thread that checks the MonitorCallbacks and `fold.step()` four times a second."""
+
+    def __init__(self, fold: Fold, connection: StudyConnection) -> None:
+        """Begin.
+
+        Args:
+            fold: Whose function runs.
+            connection: Takes the progress.
+        """
+        self._fold = fold
+        self._study_connection = connection
+        self._stop = threading.Event()
+        self._was_in_fit = False
+        self._vram_bytes: float | None = None
+        self._thread = threading.Thread(target=self._run, name=_THREAD_NAME, daemon=True)
+        self._thread.start()
+
+    def end(self) -> StepProgress:
+        """Stop, and how far it came."""
+        self._stop.set()
+        self._thread.join(timeout=1.0)
+        return self._read_progress()
+
+    def _run(self) -> None:
+        last: tuple[object, ...] = ()
+        while not self._stop.wait(_EVERY_S):
+            try:
+                seen = self._read_progress()
+            except Exception:  # noqa: BLE001, S112 - without it the fold goes on
+                continue
+            current = (seen.steps, seen.phase, seen.share, seen.private)
+            if current != last:
+                last = current
+                self._study_connection.send(seen)
+
+    def _read_progress(self) -> StepProgress:
+        steps, of = self._fold.progress
+        phase: FitPhase = "step" if steps else "begin"
+        share = steps / of if of else None
+        private = False
+        for recorder in _recorders():
+            private = private or recorder.privacy.private
+            watched = recorder.current_target()
+            steps += recorder.steps_done
+            fit = watched.fit
+            self._vram_bytes = _vram(watched.framework) or self._vram_bytes
+            if fit is None:
+                phase = "after" if self._was_in_fit else phase
+                continue
+            self._was_in_fit = True
+            steps_in_epoch = fit.clock.steps if fit.is_in_epoch else 0
+            steps += steps_in_epoch
+            phase = _phase(fit, steps_in_epoch)
+            share = _share(fit, steps_in_epoch)
+        return StepProgress(time.monotonic(), steps, phase, share, self._vram_bytes, private)
 
 
-def _die_with(parent: int) -> None:
-    """Be killed when the study's process dies, however it does."""
-    with suppress(OSError, AttributeError, TypeError):  # not Linux: the watchdog sees to it
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
+def _recorders() -> list[Any]:
+    runs = sys.modules.get("kmonitor_agent.recording.runs")
+    return [] if runs is None else runs.RUNS.recorders()
+
+
+def _phase(fit: Any, steps_in_epoch: int) -> FitPhase:
+    if fit.epochs_done == 0 and steps_in_epoch == 0:
+        return "begin"
+    is_last = fit.planned_steps is None or steps_in_epoch >= fit.planned_steps
+    return "between" if steps_in_epoch == 0 or is_last else "step"
+
+
+def _share(fit: Any, steps_in_epoch: int) -> float | None:
+    if not fit.planned_epochs:
+        return None
+    within = min(1.0, steps_in_epoch / fit.planned_steps) if fit.planned_steps else 0.0
+    epoch = fit.epoch + (within if fit.is_in_epoch else 1.0)
+    return min(1.0, epoch / fit.planned_epochs)
+
+
+def _vram(framework: Any) -> float | None:
+    """Peak of the framework's allocator on its GPU, bytes."""
+    readings = None if framework is None else framework.allocator()
+    if readings is None or not str(readings.device).lower().startswith(("gpu", "cuda")):
+        return None
+    peak = readings.peak.value
+    return None if peak is None else float(peak)

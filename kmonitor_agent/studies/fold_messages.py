@@ -1,4 +1,4 @@
-"""What a fold's process and the study tell each other: lines of JSON over a pair of sockets."""
+"""Messages between a fold's process and the study: lines of JSON over a pair of sockets."""
 
 import socket
 import threading
@@ -21,7 +21,7 @@ class FoldJob(msgspec.Struct, frozen=True):
     """What a fold's process is to do.
 
     Attributes:
-        source: Where the function stands.
+        source: Where the function is defined.
         argv: The script's arguments.
         index: Of the fold, from 0.
         attempt: From 1.
@@ -56,7 +56,7 @@ class FunctionNotFound(msgspec.Struct, frozen=True, tag="refused"):
 
 
 class StepProgress(msgspec.Struct, frozen=True, tag="progress"):
-    """How far the fold is; told when it changed.
+    """How far the fold is; sent when it changed.
 
     Attributes:
         at_s: When it was seen, seconds of `time.monotonic`, the same in all processes of a host.
@@ -132,7 +132,7 @@ _TAKES_WITHIN_S: Final = 5.0
 
 
 class FoldConnection:
-    """The study's end: hears one fold; never waits.
+    """The study's end, of one fold; receiving never waits.
 
     Attributes:
         is_open: The other end is there.
@@ -150,7 +150,7 @@ class FoldConnection:
         return self._end.fileno()
 
     def receive(self) -> list[FoldMessage]:
-        """What was told since; lines that are none of ours (the function's own mischief) go."""
+        """Messages since the last call; other lines (the function's own) are dropped."""
         while True:
             try:
                 part = self._end.recv(65536)
@@ -172,7 +172,7 @@ class FoldConnection:
         return messages
 
     def job(self, job: FoldJob) -> None:
-        """Tell a process that was just started what to do. Raises: OSError."""
+        """Send its job to a process that was just started. Raises: OSError."""
         self._end.settimeout(None)
         self._end.sendall(_ENCODER.encode(job) + b"\n")
         self._end.settimeout(0.0)
@@ -197,7 +197,7 @@ class FoldConnection:
         return True
 
     def close(self) -> None:
-        """Hear no more."""
+        """Close this end."""
         self.is_open = False
         self._end.close()
 
@@ -214,7 +214,7 @@ class StudyConnection:
         self._ask_lock = threading.Lock()
 
     def job(self) -> FoldJob:
-        """What to do. Raises: msgspec.MsgspecError, OSError: nobody is there."""
+        """The job. Raises: msgspec.MsgspecError, OSError: the study is gone."""
         return _JOB_DECODER.decode(self._reader.readline())
 
     def wait(self) -> bool:
@@ -222,7 +222,7 @@ class StudyConnection:
         return self._reader.readline() == _GO
 
     def send(self, message: FoldMessage) -> None:
-        """Tell the study; nothing happens when it is gone."""
+        """Send to the study; nothing happens when it is gone."""
         with suppress(OSError), self._send_lock:
             self._end.sendall(_ENCODER.encode(message) + b"\n")
 

@@ -1,4 +1,4 @@
-"""The study's side of one fold's process: started, heard, ended; never forked."""
+"""The study's side of one fold's process: its start, messages, output, end, and memory cgroup."""
 
 import json
 import os
@@ -75,11 +75,11 @@ class FoldProcess:
             raise
         self.pid = self._process.pid
         self._fold_connection = FoldConnection(own_end)
-        with suppress(OSError):  # dead already: `exit_code` tells
+        with suppress(OSError):  # dead already: `exit_code` shows it
             self._fold_connection.job(job)
 
     def receive(self) -> list[FoldMessage]:
-        """What it told since."""
+        """Its messages since the last call."""
         return self._fold_connection.receive()
 
     @property
@@ -133,7 +133,7 @@ class FoldProcess:
         with suppress(OSError):
             if self._output.lstat().st_size <= _MOST_OUTPUT_BYTES:
                 return
-            # What it printed between our look and the cut would be lost: it holds its breath.
+            # Paused, since what it printed between our read and the cut would be lost.
             with paused_process(self.pid), open_private(self._output, "r+b") as file:
                 file.seek(-_KEPT_OUTPUT_BYTES, os.SEEK_END)
                 tail = file.read()
@@ -141,9 +141,6 @@ class FoldProcess:
                 file.truncate(0)
                 file.seek(0)
                 file.write(_CUT + tail)
-
-
-# Memory group.
 
 
 _LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
@@ -155,10 +152,10 @@ _EMPTY_WITHIN_S: Final = 2.0
 
 
 class MemoryCgroup:
-    """The group of one fold's processes; owned by the thread that runs the study."""
+    """The control group of one fold's processes; owned by the thread that runs the study."""
 
     def __init__(self, version: int, folder: Path) -> None:
-        """Keep the place of a group that exists."""
+        """Keep the folder of a group that exists."""
         self._version = version
         self._folder = folder
 
@@ -206,11 +203,11 @@ class MemoryCgroup:
 
     @property
     def peak_name(self) -> str:
-        """The kernel's file that tells `peak_bytes`."""
+        """The kernel's file with `peak_bytes`."""
         return _PEAK[self._version]
 
     def peak_bytes(self) -> int:
-        """Most that it held, pages of files read included; 0 where the kernel does not tell."""
+        """Most that it held, pages of files read included; 0 where the kernel does not say."""
         with suppress(OSError, ValueError):
             return int((self._folder / self.peak_name).read_text())
         return 0

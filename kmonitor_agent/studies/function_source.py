@@ -1,4 +1,4 @@
-"""Where a function stands, told in words, so that another process finds it; nothing is pickled.
+"""The place of a function in words, by which another process finds it; nothing is pickled.
 
 A function of a module is found by the module's name. One of the script itself is found by running
 the script again as `multiprocessing` does, under the name `__mp_main__`; without a main guard that
@@ -56,7 +56,7 @@ class Usage(msgspec.Struct, frozen=True):
         argument: What it gets.
         call: The line that hands it over, with `{name}`.
         file: Python file that it could be written to.
-        goes_on: How to go on after Ctrl+C; empty: nothing is told.
+        goes_on: How to go on after Ctrl+C; empty: nothing is printed.
     """
 
     caller: str = "run_folds"
@@ -89,7 +89,7 @@ class Usage(msgspec.Struct, frozen=True):
         )
 
     def at_the_top(self, name: str, what: str, body: str = "...") -> str:
-        """Refuses a function that stands where another process does not come to it."""
+        """Refuses a function that is defined where another process cannot reach it."""
         return self.begin + _AT_THE_TOP.format(
             name=name,
             what=what,
@@ -128,11 +128,11 @@ class FoldsRefused(Exception):
 
 
 class FunctionSource(msgspec.Struct, frozen=True):
-    """Where a function stands.
+    """The place where a function is defined.
 
     Attributes:
         name: Its name within the module, with dots.
-        line: Line of its definition, to tell apart functions of one name.
+        line: Line of its definition, which distinguishes functions of one name.
         module: Name of the module that is imported; empty for the script itself.
         file: Path of the script; empty when `module` says all.
         is_package: The script was started as `python -m MODULE`.
@@ -140,7 +140,7 @@ class FunctionSource(msgspec.Struct, frozen=True):
         functions: Further arguments by name that are functions or classes themselves.
         usage: How it was handed over.
         is_later: The script has handed over a function before: without a main guard it would stop
-            there, before what stands in between has run.
+            there, before the code in between has run.
     """
 
     name: str
@@ -160,7 +160,7 @@ class FunctionSource(msgspec.Struct, frozen=True):
 
 
 class _Script:
-    """What this process knows of its script.
+    """State of this process about its script.
 
     Attributes:
         again: The script as this process has read it again for a function; None: it has not.
@@ -195,7 +195,7 @@ class Reached(BaseException):
 
 
 def source_of(function: object, usage: Usage = RUN_FOLDS) -> FunctionSource:
-    """Where a function stands.
+    """The place where a function is defined.
 
     Args:
         function: A function, a method of a class, or a `functools.partial` of one with arguments
@@ -350,7 +350,7 @@ def _of_partial(function: "functools.partial[Any]", usage: Usage) -> FunctionSou
 
 
 def _handed(value: Any, usage: Usage) -> FunctionSource | None:
-    """Of an argument that is found where it stands; None for plain data."""
+    """The source of an argument that is a function or a class; None for plain data."""
     if inspect.isclass(value):
         return _standing(value, 0, usage)
     is_of_class = inspect.ismethod(value) and inspect.isclass(value.__self__)

@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import psutil
 
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.control_groups import cgroup_limit
+
+GPU_VARIABLE: Final = "CUDA_VISIBLE_DEVICES"
+"""Environment variable that names the GPUs that a process may use."""
 
 
 def parse_memory_bound(memory: str | float | None) -> int | None:
@@ -50,7 +53,7 @@ def visible_gpus(environ: Mapping[str, str] | None = None) -> list[str]:
     Args:
         environ: None: the process's own.
     """
-    visible = (os.environ if environ is None else environ).get("CUDA_VISIBLE_DEVICES")
+    visible = (os.environ if environ is None else environ).get(GPU_VARIABLE)
     if visible is not None:
         names: list[str] = []
         for name in (each.strip() for each in visible.split(",")):

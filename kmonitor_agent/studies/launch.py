@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import uuid4
 
@@ -15,22 +15,24 @@ import msgspec
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, record_death
 from kmonitor_agent.recording.process_facts import script_path
 from kmonitor_agent.studies.attempts import Attempt
-from kmonitor_agent.studies.bounds import StepGaps, TimeBound
+from kmonitor_agent.studies.bounds import LearnedTimes, TimeBound
 from kmonitor_agent.studies.fold_messages import FoldJob
 from kmonitor_agent.studies.fold_process import FoldProcess, MemoryCgroup
 from kmonitor_agent.studies.function_source import FunctionSource
+from kmonitor_agent.studies.host_resources import GPU_VARIABLE
 from kmonitor_agent.studies.local_attempt import AttemptBounds, LocalAttempt
 from kmonitor_agent.studies.process_tree import Watchdog
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths
-from kmonitor_agent.wire.local.fold_identity import FOLD_VARIABLE as PLACE
-from kmonitor_agent.wire.local.fold_identity import FoldIdentity, Noun
+from kmonitor_agent.wire.local.fold_identity import FOLD_VARIABLE, FoldIdentity, Noun
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import NotPrivate, make_private_folder
-from kmonitor_agent.wire.local.supervision import SUPERVISED_VARIABLE as SUPERVISED
-from kmonitor_agent.wire.local.supervision import Supervision, SupervisorSettings
+from kmonitor_agent.wire.local.supervision import (
+    SUPERVISED_VARIABLE,
+    Supervision,
+    SupervisorSettings,
+)
 
 _INTEGRATIONS: Final = "kmonitor.integrations."
-_DEVICES: Final = "CUDA_VISIBLE_DEVICES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,7 @@ class StudyOptions:
     """What a study is to do.
 
     Attributes:
-        source: Where the function stands.
+        source: Where the function is defined.
         retries: How often a fold that was killed is tried again.
         at_once: How many run at the same time.
         time: How long each attempt may take.
@@ -80,19 +82,6 @@ class StudyOptions:
         return self.noun == "trial" or self.source.module.startswith(_INTEGRATIONS)
 
 
-@dataclass(slots=True)
-class LearnedTimes:
-    """What the folds that finished taught.
-
-    Attributes:
-        step_gaps: Their gaps between steps.
-        finished_s: Their seconds.
-    """
-
-    step_gaps: StepGaps = field(default_factory=StepGaps)
-    finished_s: list[float] = field(default_factory=list[float])
-
-
 class AttemptLauncher:
     """Starts attempts and tidies up behind them; owned by the thread that runs the study."""
 
@@ -128,7 +117,7 @@ class AttemptLauncher:
         self._watchdog.close()
 
     def start(self, fold: int, device: str, times: LearnedTimes) -> LocalAttempt:
-        """Start a fold's next attempt; it waits for the word.
+        """Start a fold's next attempt; it waits for `begin`.
 
         Raises:
             OSError: No process can be started.
@@ -181,7 +170,7 @@ class AttemptLauncher:
         return attempt
 
     def settle(self, local_attempt: LocalAttempt, attempt: Attempt, *, again: bool) -> None:
-        """Tell those who watch the fold's run how it ended, and forget what is not needed."""
+        """Record for those who watch the fold's runs how it ended; remove what is not needed."""
         runs = self.runs(local_attempt.fold).values()
         record_attempt_deaths(
             self._folders, runs, attempt, local_attempt.death(attempt), again=again
@@ -217,7 +206,7 @@ class AttemptLauncher:
                 SupervisorSettings(os.getpid(), self._study_options.retries > 0)
             )
         except (OSError, NotPrivate):
-            return None  # then each attempt begins anew
+            return None  # then each attempt begins from the start
         supervision.begin_next()
         return supervision
 
@@ -232,12 +221,12 @@ class AttemptLauncher:
             noun=self._study_options.noun,
             script=self._study_options.script[:4096],
         )
-        environ = {**os.environ, PLACE: identity.as_variable()}
-        environ.pop(SUPERVISED, None)
+        environ = {**os.environ, FOLD_VARIABLE: identity.as_variable()}
+        environ.pop(SUPERVISED_VARIABLE, None)
         if supervision is not None:
-            environ[SUPERVISED] = str(supervision.folder)
+            environ[SUPERVISED_VARIABLE] = str(supervision.folder)
         if device:
-            environ[_DEVICES] = device
+            environ[GPU_VARIABLE] = device
         return environ
 
     def _cgroup(self, bound: int, process: FoldProcess) -> MemoryCgroup | None:
@@ -251,7 +240,7 @@ class AttemptLauncher:
 def record_attempt_deaths(
     folders: Folders, runs: Iterable[str], attempt: Attempt, death: ProcessDeath, *, again: bool
 ) -> None:
-    """Tell those who watch a fold's runs how an attempt ended, unless it finished.
+    """Record for those who watch a fold's runs how an attempt ended, unless it finished.
 
     Args:
         folders: Where their spools lie.

@@ -1,4 +1,4 @@
-"""One attempt of a fold while it runs: followed, bounded, and told how it ended."""
+"""One attempt of a fold on this machine: followed and bounded while it runs, judged at its end."""
 
 import signal
 import time
@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from kmonitor_agent.reclaim.restart.child_process import ScriptExit
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, diagnose_exit, signal_name
-from kmonitor_agent.studies.attempts import Attempt, AttemptCause
+from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.bounds import (
     SilenceTracker,
     StepGaps,
@@ -28,6 +28,7 @@ from kmonitor_agent.studies.fold_process import FoldProcess, MemoryCgroup
 from kmonitor_agent.studies.process_tree import peak_resident_bytes, total_resident_bytes
 from kmonitor_agent.studies.values import NotPlainData, pack_value, unpack_value
 from kmonitor_agent.wire.local.control_groups import OomKillCounts, read_oom_kills
+from kmonitor_agent.wire.messages.study_events import FoldCause
 from kmonitor_agent.wire.text import bytes_text
 
 _LEAVES_WITHIN_S: Final = 15.0
@@ -40,7 +41,7 @@ _STAYED: Final = (
 
 _STACKS_WITHIN_S: Final = 0.2
 _CLOSE: Final = 0.7
-"""From this part of its bound on, memory is looked at five times as often."""
+"""From this part of its bound on, memory is measured five times as often."""
 
 _NATIVE_NO_MEMORY: Final = ("bad_alloc", "Cannot allocate memory", "MemoryError", "out of memory")
 
@@ -52,7 +53,7 @@ class AttemptBounds:
     Attributes:
         memory_bytes: Of all its processes together; None: only the host bounds it.
         time: How long.
-        others: Habits of the folds that finished.
+        others: Gaps of the folds that finished.
         finished_s: Seconds of those.
         judges_silence: Whether a hang is judged here, and not by who knows the other folds.
     """
@@ -77,7 +78,7 @@ class _Seen:
     current_bytes: int = 0
     peak_bytes: int = 0
     stayed: bool = False
-    verdict: tuple[AttemptCause, str] | None = None
+    killed_for: tuple[FoldCause, str] | None = None
     kill_counts: OomKillCounts = field(default_factory=read_oom_kills)
 
 
@@ -132,7 +133,7 @@ class LocalAttempt:
 
     @property
     def resident_bytes(self) -> int:
-        """Of all its processes, at the last look."""
+        """Of all its processes, when last measured."""
         return self._seen.current_bytes
 
     @property
@@ -239,10 +240,10 @@ class LocalAttempt:
         except Exception as exc:  # noqa: BLE001 - whoever asked gets to know
             return pack_value((type(exc).__name__, str(exc)))
 
-    def kill(self, cause: AttemptCause, why: str) -> None:
+    def kill(self, cause: FoldCause, why: str) -> None:
         """End it for this."""
-        if self._seen.verdict is None and self._seen.returned is None:
-            self._seen.verdict = (cause, why)
+        if self._seen.killed_for is None and self._seen.returned is None:
+            self._seen.killed_for = (cause, why)
             if cause in {"hang", "timeout"}:
                 self.process.show_stacks()
                 time.sleep(_STACKS_WITHIN_S)
@@ -295,14 +296,10 @@ class LocalAttempt:
 
     def death(self, attempt: Attempt) -> ProcessDeath:
         """The end of its process, for those who watch its run."""
-        how = self._death()
-        if attempt.cause in {"out_of_memory", "timeout", "hang"} and self._seen.verdict:
-            text = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
-            is_memory = attempt.cause == "out_of_memory"
-            return ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=text)
-        return how
+        is_of_study = attempt.cause in {"out_of_memory", "timeout", "hang"}
+        return killed_death(attempt) if is_of_study and self._seen.killed_for else self._death()
 
-    def _signal(self, cause: AttemptCause, death: ProcessDeath) -> str:
+    def _signal(self, cause: FoldCause, death: ProcessDeath) -> str:
         returned = self._seen.returned
         if cause == "killed" and returned is not None and returned.how == "interrupted":
             return signal_name(signal.SIGINT)
@@ -314,10 +311,10 @@ class LocalAttempt:
             ScriptExit(max(0, code), max(0, -code)), self._seen.kill_counts, read_oom_kills()
         )
 
-    def _cause(self, death: ProcessDeath) -> tuple[AttemptCause, str]:
+    def _cause(self, death: ProcessDeath) -> tuple[FoldCause, str]:
         seen = self._seen
-        if seen.verdict is not None:
-            return seen.verdict
+        if seen.killed_for is not None:
+            return seen.killed_for
         if seen.refused:
             return "error", seen.refused
         if seen.returned is not None:
@@ -372,3 +369,10 @@ class LocalAttempt:
                 self.kill("timeout", f"it took longer than timeout_s={limit_s:g}")
         elif bounds.judges_silence and (why := judgement.hang()):
             self.kill("hang", why)
+
+
+def killed_death(attempt: Attempt) -> ProcessDeath:
+    """The death of a process that was killed for its attempt's cause."""
+    text = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
+    is_memory = attempt.cause == "out_of_memory"
+    return ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=text)

@@ -1,6 +1,7 @@
-"""The processes that a fold started: which they are, what they hold, and their end.
+"""The processes that a fold started: found, measured and ended, if need be by the watchdog.
 
-Standard library only: the watchdog, a process that waits for most of a study, loads this alone.
+The watchdog is a process that outlives the study's by a moment and ends the folds that it left.
+Standard library only, since the watchdog loads this module alone.
 """
 
 import os
@@ -22,14 +23,17 @@ _PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4
 _TRACKER: Final = b"multiprocessing.resource_tracker"
 """Python's own process that removes leftover shared memory once its users are gone."""
 
+_ROUNDS: Final = 5
+"""What forks while it is being ended is met in the next round."""
+
 
 def has_procfs() -> bool:
-    """Whether this system tells which processes there are (procfs)."""
+    """Whether this system lists its processes (procfs)."""
     return _PROC.is_dir()
 
 
 def descendants(pid: int) -> list[int]:
-    """A process and all below it, as procfs tells; the process alone where it does not."""
+    """A process and all below it by procfs; the process alone without procfs."""
     pids, pending = [pid], [pid]
     while pending:
         for child in _children(pending.pop()):
@@ -49,7 +53,7 @@ def total_resident_bytes(pids: Iterable[int]) -> int:
 
 
 def peak_resident_bytes(pid: int) -> int:
-    """Highest resident set of one process since it started, bytes; 0 where nobody tells."""
+    """Highest resident set of one process since it started, bytes; 0 where it is not known."""
     with suppress(OSError, ValueError, IndexError):
         for line in (_PROC / str(pid) / "status").read_bytes().splitlines():
             if line.startswith(b"VmHWM:"):
@@ -85,7 +89,7 @@ def kill_process_tree(pid: int, mark: str) -> None:
         pid: The fold's process.
         mark: See `MARK`.
     """
-    # Stopped first, so that none starts another between the look and the blow.
+    # Stopped first, so that it starts no other one after the search.
     _send([pid], signal.SIGSTOP)
     for _ in range(_ROUNDS):
         left = [
@@ -96,13 +100,13 @@ def kill_process_tree(pid: int, mark: str) -> None:
         _send([each for each in left if each != os.getpid()], signal.SIGKILL)
 
 
-_ROUNDS: Final = 5
-"""What forks while it is being ended is met in the next round."""
+_STOPS_WITHIN_S: Final = 0.5
+_STILL: Final = frozenset({b"T", b"t", b"Z", b"X", b""})
 
 
 @contextmanager
 def paused_process(pid: int) -> Generator[None]:
-    """A process stands still meanwhile; where that cannot be seen, for what it is worth."""
+    """A process is stopped meanwhile; without procfs nothing confirms that it is."""
     _send([pid], signal.SIGSTOP)
     end_s = time.monotonic() + _STOPS_WITHIN_S
     while _state(pid) not in _STILL and time.monotonic() < end_s:
@@ -113,12 +117,8 @@ def paused_process(pid: int) -> Generator[None]:
         _send([pid], signal.SIGCONT)
 
 
-_STOPS_WITHIN_S: Final = 0.5
-_STILL: Final = frozenset({b"T", b"t", b"Z", b"X", b""})
-
-
 def _state(pid: int) -> bytes:
-    """As procfs tells it; empty where it does not."""
+    """By procfs; empty without it."""
     with suppress(OSError, IndexError):
         return (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()[0]
     return b""
@@ -156,9 +156,6 @@ def _children(pid: int) -> list[int]:
     return pids
 
 
-# Warden.
-
-
 _STARTS: Final = (
     "import sys; sys.path.insert(0, sys.argv[1]);"
     " from kmonitor_agent.studies.process_tree import watch; watch()"
@@ -166,7 +163,7 @@ _STARTS: Final = (
 
 
 class Watchdog:
-    """Started once for a study; owned by the thread that runs it."""
+    """A process that ends the folds of a study that died; owned by the thread that runs it."""
 
     def __init__(self) -> None:
         """Start it. Raises: OSError."""
@@ -200,8 +197,7 @@ class Watchdog:
                 end.read()  # nothing: it ends with the watchdog
 
     def _send(self, line: str) -> None:
-        # Without a watchdog the folds still die with us (`child`); what they
-        # started does not.
+        # Without a watchdog the folds still die with us (`fold_child`), but not what they started.
         with suppress(OSError):
             if self._process.stdin is not None:
                 self._process.stdin.write(line.encode())
@@ -209,7 +205,7 @@ class Watchdog:
 
 
 def watch() -> None:
-    """The watchdog's own life: until the pipe ends.
+    """The watchdog's main: runs until the pipe ends.
 
     It leaves the process that started it, since a worker of Ray's, as it ends, kills its children.
     """

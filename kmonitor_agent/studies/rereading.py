@@ -1,4 +1,4 @@
-"""Whether this process reads the script only to find a fold's function."""
+"""Stops a script at `run_folds` in a process that reads it only to find a fold's function."""
 
 from collections.abc import Generator
 from contextlib import contextmanager

@@ -1,4 +1,8 @@
-"""`run_folds`: calls a function once for each fold, each in a fresh process."""
+"""`run_folds` calls a function once for each fold, each in a fresh process, and returns a `Study`.
+
+It checks the arguments, opens the study's folder and leaves the work to a runner: of this machine
+or of a Ray cluster. A search (`searches`) shares the options and the results.
+"""
 
 import functools
 import hashlib
@@ -13,13 +17,7 @@ from uuid import uuid4
 
 from typing_extensions import override
 
-from kmonitor_agent.studies.attempts import (
-    Attempt,
-    AttemptCause,
-    Attempts,
-    StudyListenerGroup,
-    ending_text,
-)
+from kmonitor_agent.studies.attempts import Attempt, Attempts, StudyListenerGroup, ending_text
 from kmonitor_agent.studies.bounds import TimeBound
 from kmonitor_agent.studies.function_source import (
     RUN_FOLDS,
@@ -39,131 +37,20 @@ from kmonitor_agent.studies.runner import FoldQueue, LocalRunner
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.studies.study_reporter import StudyReporter
 from kmonitor_agent.studies.terminal_progress import TerminalProgress
-from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.folders import (
+    Folders,
+    expand_user,
+    find_folders,
+    make_studies_folder,
+)
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.supervision import make_studies_folder
-
-# study: What came of a study: a result for each fold, in order, and all attempts.
-
-
-@dataclass(frozen=True, slots=True)
-class FoldResult:
-    """What came of one fold.
-
-    Attributes:
-        index: From 0.
-        ok: Whether its function returned.
-        value: What it returned; None when it did not.
-        cause: How its last attempt ended: "finished", "error", "out_of_memory", "timeout",
-            "hang" or "killed".
-        signal: Name of the signal that killed it; empty when none did.
-        why: What is known of a fold that did not finish, in words.
-        attempts: All its attempts, the oldest first.
-        output: The file with what it printed, its last part.
-        directory: Its own folder.
-    """
-
-    index: int
-    ok: bool
-    value: Any
-    cause: AttemptCause
-    signal: str
-    why: str
-    attempts: tuple[Attempt, ...]
-    output: Path
-    directory: Path
-
-    @override
-    def __repr__(self) -> str:
-        detail = f"value={self.value!r:.80}" if self.ok else f"why={self.why!r:.200}"
-        return f"FoldResult(index={self.index}, cause={self.cause!r}, {detail})"
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """What came of `run_folds`.
-
-    Attributes:
-        results: In the order of the folds.
-        attempts: Every attempt; prints as a table.
-        directory: Where the study is kept; `run_folds(..., study=directory)` goes on with it.
-        folds: How many were asked for.
-    """
-
-    results: tuple[FoldResult, ...]
-    attempts: Attempts
-    directory: Path
-    folds: int
-
-    @property
-    def complete(self) -> bool:
-        """Whether each fold that was asked for came back, or its end is explained."""
-        return [each.index for each in self.results] == list(range(self.folds))
-
-    @property
-    def ok(self) -> bool:
-        """Whether each fold finished."""
-        return self.complete and all(each.ok for each in self.results)
-
-    @property
-    def values(self) -> list[Any]:
-        """What the folds returned, in order; None for one that did not finish."""
-        return [each.value for each in self.results]
-
-    @override
-    def __repr__(self) -> str:
-        finished = sum(each.ok for each in self.results)
-        return f"Study({finished} of {self.folds} folds finished)\n{self.attempts}"
-
-
-def study_result(folder: StudyFolder, folds: int) -> Study:
-    """What came of a study that ended."""
-    attempts = (each for each in folder.attempts if each.cause != "interrupted")
-    table = Attempts(attempts, folder.trouble)
-    finished = folder.finished()
-    results = [
-        _result(folder, [each for each in table if each.fold == index], index in finished)
-        for index in range(folds)
-        if any(each.fold == index for each in table)
-    ]
-    return Study(tuple(results), table, folder.path, folds)
-
-
-def last_fold_result(folder: StudyFolder, index: int) -> FoldResult:
-    """What came of one fold at last.
-
-    Raises:
-        LookupError: It was never run to an end.
-        OSError: What it returned cannot be read.
-        ValueError: Likewise.
-    """
-    attempts = [
-        each for each in folder.attempts if each.fold == index and each.cause != "interrupted"
-    ]
-    return _result(folder, attempts, attempts[-1].cause == "finished")
-
-
-def _result(folder: StudyFolder, attempts: Sequence[Attempt], is_finished: bool) -> FoldResult:  # noqa: FBT001
-    last = attempts[-1]
-    with suppress(OSError):  # told as the study's trouble
-        folder.fold_folder(last.fold)
-    return FoldResult(
-        index=last.fold,
-        ok=is_finished,
-        value=folder.value(last.fold) if is_finished else None,
-        cause=last.cause,
-        signal=last.signal,
-        why="" if is_finished else folder.unread(last.fold) or last.why or ending_text(last),
-        attempts=tuple(attempts),
-        output=folder.output_file(last.fold),
-        directory=folder.fold_path(last.fold),
-    )
-
+from kmonitor_agent.wire.messages.study_events import FoldCause
 
 _MOST_FOLDS: Final = 100_000
 _MOST_RETRIES: Final = 1000
 _MOST_AT_ONCE: Final = 1024
 _LONGEST_S: Final = 1e9
+
 _FORK: Final = (
     'run_folds: on="fork" is refused: a forked process inherits TensorFlow\'s locks without the'
     " threads that would release them, and hangs at its first operation. Leave on= out: each fold"
@@ -181,13 +68,13 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     at_once: int | None = None,
     study: str | Path | None = None,
     on: str = "local",
-) -> Study:
+) -> "Study":
     """Call a function for each fold, each time in a fresh process, and collect what comes back.
 
         study = run_folds(train_fold, KFold(5).split(x))
 
     Whatever happens to a fold, the others go on: its result says what. A fold's process finds the
-    function by reading the script (or importing the module) again: what stands above `run_folds`
+    function by reading the script (or importing the module) again: the code above `run_folds`
     in a script without a main guard runs in each.
 
     Args:
@@ -223,6 +110,76 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
         raise exc.with_traceback(None) from None  # where we waited says nothing to the user
 
 
+@dataclass(frozen=True, slots=True)
+class FoldResult:
+    """Result of one fold.
+
+    Attributes:
+        index: From 0.
+        ok: Whether its function returned.
+        value: What it returned; None when it did not.
+        cause: How its last attempt ended: "finished", "error", "out_of_memory", "timeout",
+            "hang" or "killed".
+        signal: Name of the signal that killed it; empty when none did.
+        why: What is known of a fold that did not finish, in words.
+        attempts: All its attempts, the oldest first.
+        output: The file with what it printed, its last part.
+        directory: Its own folder.
+    """
+
+    index: int
+    ok: bool
+    value: Any
+    cause: FoldCause
+    signal: str
+    why: str
+    attempts: tuple[Attempt, ...]
+    output: Path
+    directory: Path
+
+    @override
+    def __repr__(self) -> str:
+        detail = f"value={self.value!r:.80}" if self.ok else f"why={self.why!r:.200}"
+        return f"FoldResult(index={self.index}, cause={self.cause!r}, {detail})"
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """Result of `run_folds`.
+
+    Attributes:
+        results: In the order of the folds.
+        attempts: Every attempt; prints as a table.
+        directory: Where the study is kept; `run_folds(..., study=directory)` goes on with it.
+        folds: How many were asked for.
+    """
+
+    results: tuple[FoldResult, ...]
+    attempts: Attempts
+    directory: Path
+    folds: int
+
+    @property
+    def complete(self) -> bool:
+        """Whether each fold that was asked for came back, or its end is explained."""
+        return [each.index for each in self.results] == list(range(self.folds))
+
+    @property
+    def ok(self) -> bool:
+        """Whether each fold finished."""
+        return self.complete and all(each.ok for each in self.results)
+
+    @property
+    def values(self) -> list[Any]:
+        """What the folds returned, in order; None for one that did not finish."""
+        return [each.value for each in self.results]
+
+    @override
+    def __repr__(self) -> str:
+        finished = sum(each.ok for each in self.results)
+        return f"Study({finished} of {self.folds} folds finished)\n{self.attempts}"
+
+
 def _check_runner(on: object) -> None:
     if on == "fork":
         raise ValueError(_FORK)
@@ -232,15 +189,6 @@ def _check_runner(on: object) -> None:
         )
     if not sys.executable:
         raise FoldsRefused("run_folds: this Python does not say where its program is.")
-
-
-def _for_a_cluster(options: StudyOptions, at_once: int | None) -> StudyOptions:
-    check_installed()
-    return replace(options, at_once=at_once or _MOST_AT_ONCE, devices=())
-
-
-def _runner_of(on: str, memory: str | float | None) -> "Callable[[_StartedStudy], None]":
-    return functools.partial(_run_on_ray, memory=memory) if on == "ray" else _run_locally
 
 
 def study_options(  # noqa: PLR0913 - the user's arguments
@@ -253,7 +201,7 @@ def study_options(  # noqa: PLR0913 - the user's arguments
     usage: Usage = RUN_FOLDS,
     answers: Callable[[int, Any], Any] | None = None,
 ) -> StudyOptions:
-    """What the user's arguments ask for, checked.
+    """The options by the user's arguments, checked.
 
     Args:
         function: As for `run_folds`.
@@ -281,6 +229,30 @@ def study_options(  # noqa: PLR0913 - the user's arguments
         answers=answers,
         noun=usage.noun,
     )
+
+
+def _count(argument: str, value: object, least: int, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, Integral):
+        raise TypeError(f"run_folds: {argument}={value!r} is no whole number.")
+    number = int(value)  # numpy's are whole numbers too
+    if not least <= number <= most:
+        raise ValueError(f"run_folds: {argument}={number} is outside of {least} to {most}.")
+    return number
+
+
+def _seconds(timeout_s: object) -> float | None:
+    if timeout_s is None:
+        return None
+    if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real):
+        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is no number of seconds.")
+    if not 0 < float(timeout_s) <= _LONGEST_S:
+        raise ValueError(f"run_folds: timeout_s={timeout_s} makes no sense; write seconds.")
+    return float(timeout_s)
+
+
+def _for_a_cluster(options: StudyOptions, at_once: int | None) -> StudyOptions:
+    check_installed()
+    return replace(options, at_once=at_once or _MOST_AT_ONCE, devices=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,29 +317,21 @@ def _run_in(
     return study_result(folder, facts.folds)
 
 
-def _run_locally(started: _StartedStudy) -> None:
-    folder = started.folder
-    launcher = AttemptLauncher(
-        started.study_options, started.facts, folder, started.folders, folder.tried()
-    )
-    try:
-        LocalRunner(started.study_options, launcher, started.fold_queue).run()
-    finally:
-        launcher.close()
+def study_path(study: object, folders: Folders) -> Path:
+    """Folder of a study, as the user named it; a new one of this user's alone for None.
 
-
-def _run_on_ray(started: _StartedStudy, memory: str | float | None) -> None:
-    if not started.fold_queue.waiting:
-        return
-    with open_cluster() as cluster:
-        cluster.need(memory)
-        gpus = cluster.task_resources.gpus
-        factory = AttemptJobFactory(
-            started.study_options, started.facts, started.folder.path, memory, gpus
-        )
-        RayRunner(
-            started.study_options, cluster, factory, started.fold_queue, started.folders
-        ).run()
+    Raises:
+        TypeError: It is no path.
+        FoldsRefused: None can be made.
+    """
+    if study is None:
+        try:
+            return make_studies_folder(folders) / uuid4().hex
+        except (OSError, NotPrivate) as exc:
+            raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
+    if not isinstance(study, str | Path) or not str(study):
+        raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
+    return expand_user(str(study)).absolute()
 
 
 def _begin_study(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:
@@ -395,37 +359,74 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
     return _count("folds", count, 1, _MOST_FOLDS), splits
 
 
-def study_path(study: object, folders: Folders) -> Path:
-    """Folder of a study, as the user named it; a new one of this user's alone for None.
+def _runner_of(on: str, memory: str | float | None) -> Callable[[_StartedStudy], None]:
+    return functools.partial(_run_on_ray, memory=memory) if on == "ray" else _run_locally
+
+
+def _run_locally(started: _StartedStudy) -> None:
+    folder = started.folder
+    launcher = AttemptLauncher(
+        started.study_options, started.facts, folder, started.folders, folder.tried()
+    )
+    try:
+        LocalRunner(started.study_options, launcher, started.fold_queue).run()
+    finally:
+        launcher.close()
+
+
+def _run_on_ray(started: _StartedStudy, memory: str | float | None) -> None:
+    if not started.fold_queue.waiting:
+        return
+    with open_cluster() as cluster:
+        cluster.need(memory)
+        gpus = cluster.task_resources.gpus
+        factory = AttemptJobFactory(
+            started.study_options, started.facts, started.folder.path, memory, gpus
+        )
+        RayRunner(
+            started.study_options, cluster, factory, started.fold_queue, started.folders
+        ).run()
+
+
+def study_result(folder: StudyFolder, folds: int) -> Study:
+    """The result of a study that ended."""
+    attempts = (each for each in folder.attempts if each.cause != "interrupted")
+    table = Attempts(attempts, folder.trouble)
+    finished = folder.finished()
+    results = [
+        _result(folder, [each for each in table if each.fold == index], index in finished)
+        for index in range(folds)
+        if any(each.fold == index for each in table)
+    ]
+    return Study(tuple(results), table, folder.path, folds)
+
+
+def last_fold_result(folder: StudyFolder, index: int) -> FoldResult:
+    """The result of one fold after its last attempt.
 
     Raises:
-        TypeError: It is no path.
-        FoldsRefused: None can be made.
+        LookupError: It was never run to an end.
+        OSError: What it returned cannot be read.
+        ValueError: Likewise.
     """
-    if study is None:
-        try:
-            return make_studies_folder(folders) / uuid4().hex
-        except (OSError, NotPrivate) as exc:
-            raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
-    if not isinstance(study, str | Path) or not str(study):
-        raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
-    return Path(study).expanduser().absolute()
+    attempts = [
+        each for each in folder.attempts if each.fold == index and each.cause != "interrupted"
+    ]
+    return _result(folder, attempts, attempts[-1].cause == "finished")
 
 
-def _count(argument: str, value: object, least: int, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"run_folds: {argument}={value!r} is no whole number.")
-    number = int(value)  # numpy's are whole numbers too
-    if not least <= number <= most:
-        raise ValueError(f"run_folds: {argument}={number} is outside of {least} to {most}.")
-    return number
-
-
-def _seconds(timeout_s: object) -> float | None:
-    if timeout_s is None:
-        return None
-    if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real):
-        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is no number of seconds.")
-    if not 0 < float(timeout_s) <= _LONGEST_S:
-        raise ValueError(f"run_folds: timeout_s={timeout_s} makes no sense; write seconds.")
-    return float(timeout_s)
+def _result(folder: StudyFolder, attempts: Sequence[Attempt], is_finished: bool) -> FoldResult:  # noqa: FBT001
+    last = attempts[-1]
+    with suppress(OSError):  # reported as the study's trouble
+        folder.fold_folder(last.fold)
+    return FoldResult(
+        index=last.fold,
+        ok=is_finished,
+        value=folder.value(last.fold) if is_finished else None,
+        cause=last.cause,
+        signal=last.signal,
+        why="" if is_finished else folder.unread(last.fold) or last.why or ending_text(last),
+        attempts=tuple(attempts),
+        output=folder.output_file(last.fold),
+        directory=folder.fold_path(last.fold),
+    )

@@ -1,4 +1,8 @@
-"""Runs a study: as many folds at once as may, the next one warm, each one tried again as told."""
+"""Runs a study on this machine: several folds at once, the next one's process already warm.
+
+Folds that are killed are tried again, and the largest is ended before the host runs out of memory.
+`FoldQueue`, which counts tries and collects what finished folds teach, serves the Ray runner too.
+"""
 
 import functools
 import selectors
@@ -10,94 +14,20 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Final
 
-from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt, StudyListener
-from kmonitor_agent.studies.bounds import StepGaps, reserve_bytes
+from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt, RunningAttempt, StudyListener
+from kmonitor_agent.studies.bounds import LearnedTimes, StepGaps, reserve_bytes
 from kmonitor_agent.studies.function_source import FoldsRefused
 from kmonitor_agent.studies.host_resources import available_memory_bytes, total_memory_bytes
-from kmonitor_agent.studies.launch import AttemptLauncher, LearnedTimes, StudyOptions
+from kmonitor_agent.studies.launch import AttemptLauncher, StudyOptions
 from kmonitor_agent.studies.local_attempt import LocalAttempt
 from kmonitor_agent.studies.study_folder import StudyFolder
 from kmonitor_agent.wire.text import bytes_text
 
-# Account.
-
-
-class FoldQueue:
-    """Owned by the thread that runs the study.
-
-    Attributes:
-        folder: Keeps what came of each attempt.
-        listener: Hears how it goes.
-        waiting: Folds that wait.
-        done: How many are over.
-        learned_times: What those that finished taught.
-        has_noted: An attempt ended since this start.
-    """
-
-    def __init__(
-        self, retries: int, folder: StudyFolder, listener: StudyListener, *, learns: bool = True
-    ) -> None:
-        """Begin.
-
-        Args:
-            retries: How often a fold that was killed is tried again.
-            folder: Keeps what came of each attempt.
-            listener: Hears how it goes.
-            learns: Folds are alike: those that finished say how long others may take.
-        """
-        self.waiting: deque[int] = deque()
-        self.done = 0
-        self.learned_times = LearnedTimes()
-        self._learns = learns
-        if learns:
-            known = [each.seconds for each in folder.attempts if each.cause == "finished"]
-            self.learned_times.finished_s += known
-        self.has_noted = False
-        self._retries = retries
-        self.folder = folder
-        self.listener = listener
-        self._tried: dict[int, int] = {}
-
-    def begin(self, folds: Iterable[int], done: int) -> None:
-        """These folds are to be run; so many are over already."""
-        self._tried.clear()
-        self.waiting.extend(folds)
-        self.done = done
-
-    def has_tries_left(self, fold: int) -> bool:
-        """Whether the fold is tried again if what runs of it is killed."""
-        return self._tried.get(fold, 0) < self._retries
-
-    def is_tried_again(self, attempt: Attempt) -> bool:
-        """Whether this attempt, which ended, is followed by another; asked once."""
-        if attempt.cause not in TRIED_AGAIN:
-            return False
-        is_left = self.has_tries_left(attempt.fold)
-        self._tried[attempt.fold] = self._tried.get(attempt.fold, 0) + 1
-        return is_left
-
-    def learn(self, attempt: Attempt, gaps: StepGaps) -> None:
-        """A fold finished; its gaps between steps were healthy."""
-        if not self._learns:
-            return
-        self.learned_times.finished_s.append(attempt.seconds)
-        self.learned_times.step_gaps.learn(gaps)
-
-    def note(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt ended."""
-        self.folder.note(attempt)
-        self.has_noted = True
-        self.listener.ended(attempt, again=again)
-        if again:
-            self.waiting.append(attempt.fold)
-        else:
-            self.done += 1
-
-
 _POLL_S: Final = 0.1
+_CLOSE_POLL_S: Final = 0.02
 _FOUND_WITHIN_S: Final = 60.0
 """A script that takes longer to be read shows in its first fold whether the function is found."""
-_CLOSE_POLL_S: Final = 0.02
+
 _WARM_NEEDS: Final = 0.25
 """Part of the host's memory that must be free before another process is started ahead of time."""
 
@@ -122,7 +52,7 @@ class LocalRunner:
         self,
         options: StudyOptions,
         launcher: AttemptLauncher,
-        fold_queue: FoldQueue,
+        fold_queue: "FoldQueue",
         attempts: SharedAttempts | None = None,
     ) -> None:
         """Keep the parts.
@@ -212,7 +142,7 @@ class LocalRunner:
         self.run(ahead)
 
     def close(self) -> None:
-        """Nothing is run any more: whoever waits warm goes."""
+        """Nothing is run any more: end the process that waits warm."""
         self._drop_warm()
 
     def _fill(self) -> None:
@@ -283,7 +213,7 @@ class LocalRunner:
             self._fold_queue.waiting.appendleft(local_attempt.fold)
             self._drop_warm()
             return
-        if local_attempt.refused and not self._has_started():
+        if local_attempt.refused and not self._fold_queue.has_started(self._running):
             self._attempt_launcher.settle(local_attempt, attempt, again=False)
             raise FoldsRefused(local_attempt.refused)
         again = self._fold_queue.is_tried_again(attempt)
@@ -291,9 +221,6 @@ class LocalRunner:
         if attempt.cause == "finished":
             self._fold_queue.learn(attempt, local_attempt.gaps)
         self._fold_queue.note(attempt, again=again)
-
-    def _has_started(self) -> bool:
-        return self._fold_queue.has_noted or any(each.is_ready for each in self._running)
 
     def _protect_host(self) -> None:
         """End the largest fold before the host runs out of memory."""
@@ -338,7 +265,7 @@ class LocalRunner:
 
 
 def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
-    """Wait until one of them tells something, or it is time to look at them."""
+    """Wait until one of them has sent something, or it is time to measure them."""
     poll_s = _CLOSE_POLL_S if any(each.is_close for each in running) else _POLL_S
     with selectors.DefaultSelector() as selector:
         for each in running:
@@ -350,3 +277,78 @@ def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
             selector.select(poll_s)
         else:
             time.sleep(poll_s)
+
+
+class FoldQueue:
+    """Folds that wait, and the account of those that ended; owned by the study's thread.
+
+    Attributes:
+        folder: Stores the attempts.
+        listener: Hears how it goes.
+        waiting: Folds that wait.
+        done: How many are over.
+        learned_times: What those that finished taught.
+    """
+
+    def __init__(
+        self, retries: int, folder: StudyFolder, listener: StudyListener, *, learns: bool = True
+    ) -> None:
+        """Begin.
+
+        Args:
+            retries: How often a fold that was killed is tried again.
+            folder: Stores the attempts; what it knows is learned from.
+            listener: Hears how it goes.
+            learns: Folds are alike: those that finished say how long others may take.
+        """
+        self.waiting: deque[int] = deque()
+        self.done = 0
+        self.learned_times = LearnedTimes()
+        self._learns = learns
+        if learns:
+            known = [each.seconds for each in folder.attempts if each.cause == "finished"]
+            self.learned_times.finished_s += known
+        self._has_noted = False
+        self._retries = retries
+        self.folder = folder
+        self.listener = listener
+        self._tried: dict[int, int] = {}
+
+    def begin(self, folds: Iterable[int], done: int) -> None:
+        """These folds are to be run; so many are over already."""
+        self._tried.clear()
+        self.waiting.extend(folds)
+        self.done = done
+
+    def has_started(self, running: Iterable[RunningAttempt]) -> bool:
+        """Whether any fold's function was found since this start."""
+        return self._has_noted or any(each.is_ready for each in running)
+
+    def has_tries_left(self, fold: int) -> bool:
+        """Whether the fold is tried again if what runs of it is killed."""
+        return self._tried.get(fold, 0) < self._retries
+
+    def is_tried_again(self, attempt: Attempt) -> bool:
+        """Whether this attempt, which ended, is followed by another; asked once."""
+        if attempt.cause not in TRIED_AGAIN:
+            return False
+        is_left = self.has_tries_left(attempt.fold)
+        self._tried[attempt.fold] = self._tried.get(attempt.fold, 0) + 1
+        return is_left
+
+    def learn(self, attempt: Attempt, gaps: StepGaps) -> None:
+        """A fold finished; its gaps between steps were healthy."""
+        if not self._learns:
+            return
+        self.learned_times.finished_s.append(attempt.seconds)
+        self.learned_times.step_gaps.learn(gaps)
+
+    def note(self, attempt: Attempt, *, again: bool) -> None:
+        """An attempt ended."""
+        self.folder.note(attempt)
+        self._has_noted = True
+        self.listener.ended(attempt, again=again)
+        if again:
+            self.waiting.append(attempt.fold)
+        else:
+            self.done += 1

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 from uuid import uuid4
 
-from kmonitor_agent.studies.attempts import Attempt, Attempts, RunningAttempt
+from kmonitor_agent.studies.attempts import Attempt, Attempts, RunningAttempt, StudyListenerGroup
 from kmonitor_agent.studies.function_source import Usage, note_handed_over
 from kmonitor_agent.studies.launch import AttemptLauncher
 from kmonitor_agent.studies.run_folds import (
@@ -57,7 +57,7 @@ class TrialRunner:
             retries: Likewise.
             usage: How the user handed the function over.
             called: What is searched, for people; empty: the function.
-            quiet: Nothing is told to the terminal or the hub.
+            quiet: Nothing goes to the terminal or the hub.
 
         Raises:
             TypeError: An argument is of the wrong type.
@@ -81,7 +81,7 @@ class TrialRunner:
             None if quiet else StudyReporter(self._study_options, facts, self._folder, folders)
         )
         progress = None if quiet else TerminalProgress(0, noun="trial")
-        self._listener = _OneByOne(progress, reporter)
+        self._listener = _SerialListener(progress, reporter)
         self._folder.print_line = self._listener.print_line
         self._shared_attempts = SharedAttempts()
 
@@ -190,14 +190,15 @@ class TrialRunner:
         return self._answers[index](question)
 
 
-class _OneByOne:
-    """Terminal and hub, told by one thread after the other."""
+class _SerialListener:
+    """Terminal and hub, called by one thread after the other."""
 
     def __init__(
         self, progress: TerminalProgress | None = None, reporter: StudyReporter | None = None
     ) -> None:
         self._progress = progress
         self._study_reporter = reporter
+        self._group = StudyListenerGroup(*filter(None, (progress, reporter)))
         self._lock = threading.Lock()
 
     def progressed(
@@ -205,18 +206,12 @@ class _OneByOne:
     ) -> None:
         """See `StudyListener`."""
         with self._lock:
-            if self._progress is not None:
-                self._progress.progressed(done, running, finished_s)
-            if self._study_reporter is not None:
-                self._study_reporter.progressed(done, running, finished_s)
+            self._group.progressed(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """See `StudyListener`."""
         with self._lock:
-            if self._progress is not None:
-                self._progress.ended(attempt, again=again)
-            if self._study_reporter is not None:
-                self._study_reporter.ended(attempt, again=again)
+            self._group.ended(attempt, again=again)
 
     def print_line(self, line: str) -> None:
         """A line for the user."""
@@ -225,7 +220,7 @@ class _OneByOne:
                 self._progress.print_line(line)
 
     def interrupted(self, done: int, goes_on: str) -> None:
-        """Ctrl+C; see `Progress`."""
+        """Ctrl+C; see `TerminalProgress`."""
         with self._lock:
             if self._progress is not None:
                 self._progress.interrupted(done, goes_on)

@@ -38,8 +38,7 @@ from kmonitor_agent.wire.local.private_files import (
 from kmonitor_agent.wire.messages.fields import Count, Id, Name, Text
 
 _BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
-"""What a study that is not begun yet may have in its folder: data and splits come first."""
-
+"""Entries that a folder may have before its study has begun: data and splits come first."""
 
 VALUE_BYTES: Final = 8 * 2**30
 """Most that a fold's value holds; what it returned lay in one process's memory."""
@@ -71,7 +70,7 @@ class StudyPaths:
     """
 
     def __init__(self, path: Path) -> None:
-        """Name them; nothing is made."""
+        """Keep the path; nothing is made."""
         self.path = path
 
     def value_file(self, index: int) -> Path:
@@ -141,7 +140,7 @@ class StudyFolder(StudyPaths):
 
     def _refuse_another_folder(self) -> None:
         """A study tidies up in its folder: nobody else's things may lie there."""
-        with suppress(OSError):  # it is not there yet, or told below why it cannot be used
+        with suppress(OSError):  # it is not there yet, or reported below
             names = {each.name for each in self.path.iterdir()}
             other = sorted(names - _BEFORE_BEGIN)
             if other and "study.json" not in names:
@@ -202,7 +201,7 @@ class StudyFolder(StudyPaths):
             self.fails(exc)
 
     def note(self, attempt: Attempt) -> None:
-        """An attempt ended; on the disk when this returns, or that it cannot be is told."""
+        """An attempt ended; on the disk when this returns, or else `fails` reports why not."""
         self.attempts.append(attempt)
         if attempt.cause == "finished":
             self._hold(attempt)
@@ -222,7 +221,7 @@ class StudyFolder(StudyPaths):
             self.print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
 
     def fails(self, exc: Exception) -> None:
-        """Something cannot be kept: told once.
+        """Something cannot be written: reported once.
 
         Args:
             exc: Why.
@@ -234,7 +233,7 @@ class StudyFolder(StudyPaths):
 
     @property
     def trouble(self) -> str:
-        """What is not kept, for people; empty when all is."""
+        """Message if results could not be written; empty when all were."""
         if not self._why_unwritten:
             return ""
         return (
@@ -243,9 +242,9 @@ class StudyFolder(StudyPaths):
         )
 
     def write_table(self) -> None:
-        """Keep the table beside the lines."""
+        """Write the table beside the lines."""
         table = f"{Attempts(self.attempts, self.trouble)}\n"
-        with suppress(OSError):  # its lines are there, or that they are not was told
+        with suppress(OSError):  # its lines are there, or were reported as missing
             write_private(self.path / "attempts.txt", table.encode())
 
     def tried(self) -> Counter[int]:

@@ -1,7 +1,8 @@
-"""Tells the hub how a study goes, in a run of its own: what only the calling process knows.
+"""Reports a study to the hub, as a run of its own: what only the calling process knows.
 
-Which folds wait, how each try ended and why, how long a fold may still take. Without a hub it
-lies in the spool, as a training's events do; the study never waits for it and never fails by it.
+That is how many folds are how far, how each try ended and why, how long a fold may still take.
+Without a hub its events wait in the spool, as a training's do; the study never waits for it and
+never fails by it.
 """
 
 import os
@@ -24,8 +25,7 @@ from kmonitor_agent.studies.attempts import Attempt, RunningAttempt
 from kmonitor_agent.studies.bounds import forecast_s
 from kmonitor_agent.studies.launch import StudyOptions
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
-from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.supervision import studies_folder
+from kmonitor_agent.wire.local.folders import Folders, studies_folder
 from kmonitor_agent.wire.messages.events import (
     FoldEnded,
     FoldProgress,
@@ -37,92 +37,12 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
 from kmonitor_agent.wire.messages.study_events import StudyTally, TrialOutcome
 
-# study_tally: How many folds of a study are how far. Pure.
-
-
-class FoldCounter:
-    """Counts folds by what was told of them."""
-
-    def __init__(self) -> None:
-        """Begin with none."""
-        self._finished: set[int] = set()
-        self._failed: set[int] = set()
-        self._killed: set[int] = set()
-        self._out_of_memory: set[int] = set()
-        self._outcomes: dict[int, TrialOutcome] = {}
-        self._running: set[int] = set()
-        self._retried: set[int] = set()
-
-    def add_earlier(self, before: Iterable[Attempt], finished: Collection[int]) -> None:
-        """What ended before this start.
-
-        Args:
-            before: All tries.
-            finished: Folds that will not run again; all others will.
-        """
-        self._finished.update(finished)
-        for attempt in before:
-            if attempt.fold in finished and attempt.cause == "finished":
-                self._count_outcome(attempt)
-        self._retried.update(attempt.fold for attempt in before if attempt.attempt > 1)
-
-    def attempt_started(self, fold: int, attempt: int) -> None:
-        """A try began."""
-        self._running.add(fold)
-        if attempt > 1:
-            self._retried.add(fold)
-
-    def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """A try ended."""
-        self._running.discard(attempt.fold)
-        if again or attempt.cause == "interrupted":
-            return
-        kinds = {"finished": self._finished, "error": self._failed}
-        kinds.get(attempt.cause, self._killed).add(attempt.fold)
-        if attempt.cause == "out_of_memory":
-            self._out_of_memory.add(attempt.fold)
-        self._count_outcome(attempt)
-
-    def tally(self) -> StudyTally:
-        """The counts."""
-        finished, failed, killed = (
-            len(each) for each in (self._finished, self._failed, self._killed)
-        )
-        outcomes = [*self._outcomes.values()]
-        return StudyTally(
-            over=finished + failed + killed,
-            finished=finished,
-            failed=failed,
-            killed=killed,
-            running=len(self._running),
-            retried=len(self._retried),
-            out_of_memory=len(self._out_of_memory),
-            pruned=outcomes.count("pruned"),
-            too_large=outcomes.count("too_large"),
-        )
-
-    def _count_outcome(self, attempt: Attempt) -> None:
-        if attempt.outcome == "failed":
-            self._finished.discard(attempt.fold)
-            self._failed.add(attempt.fold)
-        elif attempt.outcome:
-            self._outcomes[attempt.fold] = attempt.outcome
-
-
 _MOST_REPORTED_AGAIN: Final = 10_000
-"""Tries before this start that are told again, the newest; a hub may know them already."""
+"""Tries before this start that are reported again, the newest; a hub may know them already."""
 
 _LEAST_PAUSE_S: Final = 2.0
 _PAUSE_SHARE: Final = 0.02
-"""A fold's progress is told again after this part of its time: some hundred lines a day."""
-
-
-@dataclass(slots=True)
-class _Reported:
-    """What was last told of a try that runs."""
-
-    attempt: int
-    next_s: float
+"""A fold's progress is reported again after this part of its time: some hundred lines a day."""
 
 
 class StudyReporter:
@@ -131,7 +51,7 @@ class StudyReporter:
     def __init__(
         self, options: StudyOptions, facts: StudyFacts, folder: StudyFolder, folders: Folders
     ) -> None:
-        """Keep what will be told.
+        """Keep the facts; nothing is sent yet.
 
         Args:
             options: What is to be done.
@@ -155,7 +75,7 @@ class StudyReporter:
     ) -> None:
         """See `StudyListener`."""
         del done
-        # A study whose function is not found is none: nothing is told before a fold can run.
+        # A study whose function is not found is none: nothing is sent before a fold can run.
         if self._link is None and not any(each.is_ready for each in running):
             return
         with self._lock, self._faults.guarded("study.progress"):
@@ -296,15 +216,13 @@ class StudyReporter:
         if link is None:
             return
         reported = self._running.pop(attempt.fold, None)
-        if (
-            reported is None or reported.attempt != attempt.attempt
-        ):  # it died before it was looked at
+        if reported is None or reported.attempt != attempt.attempt:  # it died unseen
             self._report_start(link, attempt, attempt.started_wall_s)
         self._fold_counter.ended(attempt, again=again)
         link.emit(self._ending(link, attempt, again=again))
 
     def _report_interrupted(self) -> None:
-        """What the end of the study cut off was noted by it, and told to nobody yet."""
+        """Tries that the end of the study cut off are in its folder, and not reported yet."""
         for attempt in reversed(self._study_folder.attempts):
             reported = self._running.get(attempt.fold)
             if reported is not None and reported.attempt == attempt.attempt:
@@ -335,5 +253,82 @@ class StudyReporter:
         )
 
 
+@dataclass(slots=True)
+class _Reported:
+    """The last report of a try that runs."""
+
+    attempt: int
+    next_s: float
+
+
 def _cut(text: str) -> str:
     return sendable_text(text)[:MAX_TEXT]
+
+
+class FoldCounter:
+    """Counts how many folds of a study are how far; no clock, no IO."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._finished: set[int] = set()
+        self._failed: set[int] = set()
+        self._killed: set[int] = set()
+        self._out_of_memory: set[int] = set()
+        self._outcomes: dict[int, TrialOutcome] = {}
+        self._running: set[int] = set()
+        self._retried: set[int] = set()
+
+    def add_earlier(self, before: Iterable[Attempt], finished: Collection[int]) -> None:
+        """What ended before this start.
+
+        Args:
+            before: All tries.
+            finished: Folds that will not run again; all others will.
+        """
+        self._finished.update(finished)
+        for attempt in before:
+            if attempt.fold in finished and attempt.cause == "finished":
+                self._count_outcome(attempt)
+        self._retried.update(attempt.fold for attempt in before if attempt.attempt > 1)
+
+    def attempt_started(self, fold: int, attempt: int) -> None:
+        """A try began."""
+        self._running.add(fold)
+        if attempt > 1:
+            self._retried.add(fold)
+
+    def ended(self, attempt: Attempt, *, again: bool) -> None:
+        """A try ended."""
+        self._running.discard(attempt.fold)
+        if again or attempt.cause == "interrupted":
+            return
+        kinds = {"finished": self._finished, "error": self._failed}
+        kinds.get(attempt.cause, self._killed).add(attempt.fold)
+        if attempt.cause == "out_of_memory":
+            self._out_of_memory.add(attempt.fold)
+        self._count_outcome(attempt)
+
+    def tally(self) -> StudyTally:
+        """The counts."""
+        finished, failed, killed = (
+            len(each) for each in (self._finished, self._failed, self._killed)
+        )
+        outcomes = [*self._outcomes.values()]
+        return StudyTally(
+            over=finished + failed + killed,
+            finished=finished,
+            failed=failed,
+            killed=killed,
+            running=len(self._running),
+            retried=len(self._retried),
+            out_of_memory=len(self._out_of_memory),
+            pruned=outcomes.count("pruned"),
+            too_large=outcomes.count("too_large"),
+        )
+
+    def _count_outcome(self, attempt: Attempt) -> None:
+        if attempt.outcome == "failed":
+            self._finished.discard(attempt.fold)
+            self._failed.add(attempt.fold)
+        elif attempt.outcome:
+            self._outcomes[attempt.fold] = attempt.outcome

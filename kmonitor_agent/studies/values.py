@@ -1,4 +1,7 @@
-"""What folds give back: plain data and arrays, as bytes; nothing that is read is executed."""
+"""Values that folds return, as bytes: plain data and arrays; nothing that is read is executed.
+
+A file keeps a packed value sealed: behind a checksum that binds it to its study and fold.
+"""
 
 import hashlib
 from typing import Any, Final, cast
@@ -10,6 +13,7 @@ _TUPLE: Final = 2
 _WHOLE: Final = 3
 _DEEPEST: Final = 64
 _SIGNED_64: Final = 1 << 63
+_EXACT: Final = frozenset({type(None), bool, float, str, bytes})
 _PLAIN_KINDS: Final = "biufcSUmM"
 """Kinds of numpy's types that hold their values themselves."""
 
@@ -40,7 +44,7 @@ def pack_value(value: object) -> bytes:
             what can be made an array (a tensor).
 
     Raises:
-        NotPlain: It is, or holds, something else.
+        NotPlainData: It is, or holds, something else.
     """
     try:
         return msgspec.msgpack.encode(_to_plain(value, 0))
@@ -52,7 +56,7 @@ def unpack_value(data: bytes) -> Any:
     """The value again.
 
     Raises:
-        ValueError: The bytes are none of `packed`.
+        ValueError: The bytes are none of `pack_value`.
     """
     try:
         return msgspec.msgpack.decode(data, ext_hook=_from_ext, strict=False)
@@ -83,9 +87,6 @@ def _key(value: object, depth: int) -> Any:
     if isinstance(key, msgspec.msgpack.Ext):
         raise NotPlainData(f"dict with a key of type {type(value).__name__}")
     return key
-
-
-_EXACT: Final = frozenset({type(None), bool, float, str, bytes})
 
 
 def _base_of(value: object) -> Any:
@@ -141,16 +142,13 @@ def _from_ext(code: int, data: memoryview) -> Any:
     raise ValueError(f"unknown kind {code}")
 
 
-# Kept value.
-
-
 _MAGIC: Final = b"kmv1"
 _DIGEST_BYTES: Final = 32
 _HEAD_BYTES: Final = len(_MAGIC) + _DIGEST_BYTES
 
 
 def seal_value(body: bytes, study: str, index: int) -> bytes:
-    """A packed value as it is kept.
+    """A packed value behind its checksum.
 
     Args:
         body: The value.
@@ -164,7 +162,7 @@ def unseal_value(data: bytes, study: str, index: int) -> bytes:
     """The packed value again.
 
     Args:
-        data: As it was kept.
+        data: By `seal_value`.
         study: The study's id.
         index: The fold's.
 

@@ -1,4 +1,4 @@
-"""Limits as they are written, in a script and in words. Pure: no clock, no IO."""
+"""Limits as scripts write them, checked, and as text. Pure: no clock, no IO."""
 
 import math
 import re

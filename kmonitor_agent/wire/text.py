@@ -1,4 +1,4 @@
-"""A number of bytes as people read it."""
+"""Text for terminals: sizes, and texts of a training without control characters."""
 
 import unicodedata
 from typing import Final
@@ -14,9 +14,6 @@ def bytes_text(n_bytes: float) -> str:
         size /= _STEP
         unit += 1
     return f"{size:.0f} {_UNITS[unit]}" if unit == 0 else f"{size:.1f} {_UNITS[unit]}"
-
-
-# printable: Foreign texts as terminals may show them.
 
 
 def printable(text: str) -> str:

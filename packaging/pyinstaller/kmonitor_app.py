@@ -34,7 +34,7 @@ def main(arguments: list[str], environ: MutableMapping[str, str]) -> int:
         sys.argv = ["-c", *words[2:]]
         exec(compile(words[1], "<string>", "exec"), {"__name__": "__main__"})  # noqa: S102
         return 0
-    from kmonitor.cli.main import main as kmonitor_main  # noqa: PLC0415
+    from kmonitor.cli.entry import main as kmonitor_main  # noqa: PLC0415
 
     return kmonitor_main(list(arguments))
 

@@ -138,7 +138,7 @@ ALLOWED: dict[str, dict[str, str]] = {
         "warnings.catch_warnings": "in `kmonitor restore`, a process of our own",
         "warnings.simplefilter": "likewise",
     },
-    f"{_AGENT}recording/process_session.py": {
+    f"{_AGENT}recording/runs.py": {
         "sys.excepthook =": "chained: the one before is always called",
         "threading.excepthook =": "likewise, to tell of a fit in a thread that died",
     },

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from kmonitor_agent.reclaim.actions import Mode
+    from kmonitor_agent.wire.messages.commands import ReloadMode
 
 RUNS = 3
 RELOADS = 3
@@ -88,12 +88,13 @@ def _child(part: str) -> dict[str, float]:
     return json.loads(ended.stdout.splitlines()[-1])
 
 
-def _reload(mode: "Mode") -> dict[str, float]:
+def _reload(mode: "ReloadMode") -> dict[str, float]:
     import keras  # noqa: PLC0415 - only in the child
     import numpy as np  # noqa: PLC0415
 
     from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415
-    from kmonitor_agent.reclaim.actions import CheckpointTag, reload, save  # noqa: PLC0415
+    from kmonitor_agent.reclaim.actions import reload, save  # noqa: PLC0415
+    from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag  # noqa: PLC0415
     from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: PLC0415
 
     dense = [keras.layers.Dense(2048, activation="relu") for _ in range(4)]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, VariableToStore
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import (
     CheckpointStore,
     ExportFailed,
@@ -29,7 +29,7 @@ from pathlib import Path
 import numpy as np
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.checkpoints import export_model
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag as Tag, VariableToStore
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag as Tag, VariableToStore
 
 class Dies:
     def save(self, path):

@@ -17,7 +17,8 @@ import pytest
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import CheckpointTag, reload, save
+from kmonitor_agent.reclaim.actions import reload, save
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.recording.runs import RUNS
 from kmonitor_agent.studies.fold import Fold

@@ -21,16 +21,10 @@ from kmonitor.ui.plots.chart_state import (
     LimitLineState,
 )
 from kmonitor.ui.plots.qt import chart_view, overlay
-from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect
 from kmonitor.ui.plots.qt.chart_view import ChartView, drawable
 from kmonitor.ui.plots.qt.live_chart import LiveChart
-from kmonitor.ui.plots.qt.overlay import (
-    end_points,
-    limit_y,
-    placed_flags,
-    scene_for,
-    with_limit_value,
-)
+from kmonitor.ui.plots.qt.overlay import end_points, placed_flags
+from kmonitor.ui.plots.qt.scene import ChartColours, Scene, frame_rect, limit_y, scene_for
 from kmonitor.ui.theme.palettes import DARK, LIGHT
 from tests.support.charts import GIB, curve, has_colour, has_line, image_of, picture, shown_chart
 
@@ -332,7 +326,7 @@ def test_empty_range_still_has_a_scale():
 def test_limit_moves_only_where_there_is_one():
     bare = picture()
 
-    assert with_limit_value(bare, 1.0, "x") is bare
+    assert bare.with_limit_value(1.0, "x") is bare
 
 
 def test_gap_becomes_a_broken_connection_without_a_value_that_is_not_finite():

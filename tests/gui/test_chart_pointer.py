@@ -14,8 +14,8 @@ from kmonitor.ui.plots.chart_state import (
     FlagState,
     GapState,
 )
-from kmonitor.ui.plots.qt.backdrop import Scene
 from kmonitor.ui.plots.qt.live_chart import LiveChart, tooltip_at
+from kmonitor.ui.plots.qt.scene import Scene
 from tests.support.charts import GIB, Mouse, curve, image_of, picture, shown_chart
 
 pytestmark = pytest.mark.gui

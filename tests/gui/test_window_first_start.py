@@ -77,7 +77,7 @@ def test_the_demo_is_started_as_a_process_of_its_own(
     folders: Folders, monkeypatch: pytest.MonkeyPatch, qtbot: QtBot
 ) -> None:
     """By Qt itself, whose answer is not the same in all its versions."""
-    monkeypatch.setattr(launcher, "_MODULE", "__hello__")
+    monkeypatch.setattr(launcher, "_DEMO_MODULE", "__hello__")
     monkeypatch.setattr(launcher, "_missing_packages", list)
     demo = DemoLauncher(folders)
     with qtbot.waitSignal(demo.changed):

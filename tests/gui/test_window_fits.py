@@ -19,8 +19,8 @@ from kmonitor.ui.plots.chart_state import (
     FlagState,
     LimitLineState,
 )
-from kmonitor.ui.plots.qt.backdrop import ChartColours
-from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, end_points, scene_for
+from kmonitor.ui.plots.qt.overlay import end_points
+from kmonitor.ui.plots.qt.scene import GRIP_WIDTH_PX, ChartColours, scene_for
 from kmonitor.ui.shell.qt.header_view import Chip, HeaderPanel
 from kmonitor.ui.theme.palettes import DARK, LIGHT
 from kmonitor.ui.widgets.labels import ElidedLabel

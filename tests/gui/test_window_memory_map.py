@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QApplication, QFileDialog
 from kmonitor.base.errors import UserError
 from kmonitor.ui.memory.qt.memory_map_controller import MemoryMapController
 from kmonitor.ui.memory.qt.model_file_controller import ModelFileOpener
-from kmonitor.ui.memory.subjects import GIB
+from kmonitor.ui.memory.what_if import GIB
 from tests.support.desk_window import WINDOW, DeskWindow
 from tests.support.made_up_maps import convolutions, file_subject, told_model
 from tests.support.made_up_runs import made_up_run

@@ -14,8 +14,7 @@ from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.ui.charts.qt.chart_card import VerdictButton, VerdictRow
 from kmonitor.ui.events.qt.detail_windows import RunEndWindow
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
-from kmonitor.ui.plots.qt.backdrop import ChartColours
-from kmonitor.ui.plots.qt.overlay import GRIP_WIDTH_PX, scene_for
+from kmonitor.ui.plots.qt.scene import GRIP_WIDTH_PX, ChartColours, scene_for
 from kmonitor.ui.shell.qt.header_view import Chip
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.qt.verdict_window import VerdictWindow

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, VariableToStore
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore, export_path
 from kmonitor_agent.wire.messages.commands import ReloadArguments, SaveArguments
 from kmonitor_agent.wire.messages.events import FitStarted

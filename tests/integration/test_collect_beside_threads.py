@@ -15,7 +15,8 @@ from tensorflow.python.eager.polymorphic_function import atomic_function
 
 from kmonitor_agent import collect
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.reclaim.actions import CheckpointTag, reload
+from kmonitor_agent.reclaim.actions import reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 

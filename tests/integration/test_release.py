@@ -14,8 +14,10 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.reclaim.actions import CheckpointTag, ReclaimOutcome, collect, reload
+from kmonitor_agent.reclaim.actions import collect, reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from tests.support.reloading import KERAS, arrays, clean_registry, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]

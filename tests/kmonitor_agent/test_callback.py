@@ -499,7 +499,7 @@ def test_a_closed_run_that_is_named_again_keeps_its_id_fits_and_the_apps_limits(
         gc.collect()
         assert (kept is not None) == (name == "one")
     one, two = ids
-    assert len(RUNS.sessions()) == 1
+    assert len(RUNS.recorders()) == 1
     RUNS.close()
 
     for run in (one, two):

@@ -12,8 +12,9 @@ import pytest
 
 from kmonitor_agent import restore
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import CheckpointTag, reload, save
+from kmonitor_agent.reclaim.actions import reload, save
 from kmonitor_agent.reclaim.checkpoint_file import read_architecture
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.restoring import CannotRestore, restore_into
 from tests.support.checkpoint_files import (

@@ -14,8 +14,11 @@ import numpy as np
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import CheckpointTag, Mode, ReclaimOutcome, reload
+from kmonitor_agent.reclaim.actions import reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
+from kmonitor_agent.wire.messages.commands import ReloadMode
 
 Reloading = Callable[[Framework, Any, CheckpointStore, CheckpointTag], ReclaimOutcome]
 """What is done at each chosen moment."""
@@ -112,7 +115,7 @@ def run_plain(scenario: Scenario) -> Result:
 
 
 def run_reloaded(
-    scenario: Scenario, moments: Moments, folder: Path, *, mode: Mode | None = None
+    scenario: Scenario, moments: Moments, folder: Path, *, mode: ReloadMode | None = None
 ) -> Result:
     """The same training, reloaded at these moments.
 
@@ -149,7 +152,7 @@ def assert_same(one: Result, other: Result) -> None:
         _assert_equal(f"extra {n}", ours, theirs)
 
 
-def assert_reloaded(scenario: Scenario, result: Result, *, mode: Mode | None = None) -> None:
+def assert_reloaded(scenario: Scenario, result: Result, *, mode: ReloadMode | None = None) -> None:
     """Every reload succeeded, in the mode asked for or with the reason why not."""
     assert result.outcomes, "no reload happened"
     recreated = mode == "recreate" and not scenario.why_assign

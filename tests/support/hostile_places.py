@@ -25,7 +25,7 @@ from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, 
 from kmonitor.ui.shell.crash_reports import find_crash_reports
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.command_inbox import SeenCommands
-from kmonitor_agent.reclaim.checkpoint_file import CheckpointTag, VariableToStore
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.restart.fit_state import FitStateStore
 from kmonitor_agent.studies.attempts import Attempt

@@ -9,7 +9,8 @@ from kmonitor.memory.model_files.load_cost import LoadCost
 from kmonitor.ui.memory.load_cost import LoadCostStore
 from kmonitor.ui.memory.model_file import model_file_state, reading_file, refused_file
 from kmonitor.ui.memory.qt.model_file_window import ModelFileWindow
-from kmonitor.ui.memory.subjects import GIB, MapSubject
+from kmonitor.ui.memory.subjects import MapSubject
+from kmonitor.ui.memory.what_if import GIB
 from kmonitor_agent.wire.messages import events
 from tests.support.made_up_maps import MIB, file_subject, told_layout, told_model
 from tests.support.made_up_runs import GIB as GIB_F

@@ -54,14 +54,14 @@ def main() -> None:
             kept.append(monitor)
         del monitor
         if number % 10 == 9:
-            link = RUNS.sessions()[-1]._process_session._link
+            link = RUNS.recorders()[-1]._process_session._link
             assert link is not None
             wait_until(lambda link=link: link.status().connected)
             # The agent's thread closes what the fits have left, when it gets its turn.
             wait_until(lambda: descriptors() - before_fds <= DESCRIPTORS, what="few descriptors")
             wait_until(lambda: threads() - before <= THREADS, what="few threads")
     figures = {
-        "sessions": len(RUNS.sessions()),
+        "sessions": len(RUNS.recorders()),
         "ids": sorted(ids),
     }
     sys.stdout.write(json.dumps(figures) + "\n")

@@ -6,7 +6,7 @@ import gc
 from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 import numpy as np
@@ -17,15 +17,13 @@ from tensorflow.python.framework import ops
 
 from kmonitor_agent.frameworks.base import Framework
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import (
-    CheckpointTag,
-    Mode,
-    ReclaimOutcome,
-    collect,
-    reload,
-    save,
-)
+from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.wire.messages.commands import ReloadMode
+
+if TYPE_CHECKING:
+    from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 
 # What the imports made is never garbage; without it a collection takes a tenth of the time.
 gc.collect()
@@ -60,7 +58,7 @@ class Reclaim(keras.callbacks.Callback):
         batches: Collection[tuple[int, int]] = (),
         action: str = "reload",
         store: CheckpointStore | None = None,
-        mode: Mode | None = None,
+        mode: ReloadMode | None = None,
     ) -> None:
         super().__init__()
         self.store = store or CheckpointStore(folder)
@@ -68,7 +66,7 @@ class Reclaim(keras.callbacks.Callback):
         self._epochs = frozenset(epochs)
         self._batches = set(batches)
         self._action = action
-        self._mode: Mode | None = mode
+        self._mode: ReloadMode | None = mode
         self._epoch = 0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:

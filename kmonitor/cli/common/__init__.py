@@ -1,4 +1,1 @@
-"""What several commands share.
-
-Output and exit statuses, options, access to hubs, choice of a run.
-"""
+"""Shared parts of commands: output, exit statuses, options, access to hubs, choice of a run."""

@@ -13,10 +13,10 @@ from typing import Final
 
 from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
-from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES
+from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, expand_user
 
 NAME: Final = "kmonitor"
-"""Of entry and icons; the window calls itself so too, and desktops match them by it."""
+"""Name of entry, icons and window, by which desktops match them."""
 
 _HOME: Final = "KMONITOR_HOME"
 
@@ -41,7 +41,7 @@ def install_entry(environ: Mapping[str, str] | None = None) -> Path:
         The entry.
 
     Raises:
-        Expected: A file cannot be written, or the call was root's on another's behalf.
+        UserError: A file cannot be written, or the call was root's on another's behalf.
     """
     environ = os.environ if environ is None else environ
     _require_own_desktop(environ)
@@ -70,7 +70,7 @@ def remove_entry(environ: Mapping[str, str] | None = None) -> list[Path]:
         What was removed.
 
     Raises:
-        Expected: A file cannot be removed, or the call was root's on another's behalf.
+        UserError: A file cannot be removed, or the call was root's on another's behalf.
     """
     environ = os.environ if environ is None else environ
     _require_own_desktop(environ)
@@ -84,7 +84,7 @@ def remove_entry(environ: Mapping[str, str] | None = None) -> list[Path]:
 
 
 def is_entry_of_home(environ: Mapping[str, str] | None = None) -> bool:
-    """Whether the entry that is there opens the window on this `KMONITOR_HOME`, not on another."""
+    """True if the entry that is there opens the window on this `KMONITOR_HOME`, not on another."""
     environ = os.environ if environ is None else environ
     path = entry_path(environ)
     if path.is_symlink() or not path.is_file():
@@ -95,7 +95,7 @@ def is_entry_of_home(environ: Mapping[str, str] | None = None) -> bool:
 
 
 def window_command() -> list[str]:
-    """What opens the window of this very installation."""
+    """Command that opens the window of this very installation."""
     if getattr(sys, "frozen", False):
         return [sys.executable]
     return [sys.executable, "-m", "kmonitor"]
@@ -146,7 +146,7 @@ def _icons(environ: Mapping[str, str] | None) -> list[tuple[Path, Path]]:
 def _data_home(environ: Mapping[str, str] | None) -> Path:
     named = (os.environ if environ is None else environ).get("XDG_DATA_HOME", "")
     # What is not absolute is to be ignored, says the specification.
-    return Path(named) if Path(named).is_absolute() else Path("~/.local/share").expanduser()
+    return Path(named) if Path(named).is_absolute() else expand_user("~/.local/share")
 
 
 def _require_own_desktop(environ: Mapping[str, str]) -> None:

@@ -1,7 +1,7 @@
-"""Whether a window can be opened here: system libraries and display, found before Qt is made.
+"""System libraries and display that a window needs, checked before Qt starts.
 
 Qt aborts the process (SIGABRT) when a library or the display is missing, and its message names
-`xcb-cursor0` whichever of five libraries it was. So both are looked for first.
+`xcb-cursor0` whichever of five libraries it was. So both are checked first.
 """
 
 import ctypes
@@ -51,7 +51,7 @@ class Display(Enum):
 
 @dataclass(frozen=True, slots=True)
 class DisplayFound:
-    """What was found of a display.
+    """Result of the search for a display.
 
     Attributes:
         display: Where a window would appear.

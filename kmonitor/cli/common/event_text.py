@@ -16,14 +16,14 @@ _MARKS = {"info": " ", "warning": "!", "error": "X"}
 
 
 def event_text(row: EventRow, *, name: str, epochs: bool = False) -> str:
-    """A row as a line: run time, how loud, and the sentence; empty if there is none.
+    """A row as a line: run time, level, and text; empty if there is none.
 
-    Of a diagnosis, what it found follows on lines of its own.
+    The findings of a diagnosis follow on lines of their own.
 
     Args:
         row: The row.
         name: The run's name.
-        epochs: Also tell of each epoch's end, which otherwise stands in the table.
+        epochs: Also print each epoch's end, which otherwise is in the table.
     """
     event = decode_row(row)
     if event is None:
@@ -53,7 +53,7 @@ def epoch_end_text(event: EpochEnded) -> str:
 
 
 def _epoch_duration_text(seconds: float) -> str:
-    """How long an epoch took; a short one is not "0 s"."""
+    """Duration of an epoch; a short one is not "0 s"."""
     return duration_text(seconds) if seconds >= _SHORT_S else seconds_text(seconds)
 
 

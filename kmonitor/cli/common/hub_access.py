@@ -1,4 +1,4 @@
-"""The hub as the commands use it: found or started, asked, and let go."""
+"""Access to a hub for commands: options, opening a client, and naming what is wrong."""
 
 import errno
 import threading
@@ -6,12 +6,18 @@ import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli.common.terminal import UsageError, is_of_output, show_waiting
+from kmonitor.cli.common.terminal import (
+    UsageError,
+    is_of_output,
+    print_stderr,
+    show_waiting,
+    terminal_safe,
+)
 from kmonitor.connect.folder_hub import FolderHub
 from kmonitor.connect.host_access import remote_endpoint
 from kmonitor.connect.host_errors import route_lost
@@ -21,13 +27,13 @@ from kmonitor.connect.local_hub import ensure_hub, silent_hub_error
 from kmonitor.ui.text.formats import with_plain_spaces, working_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.messages.unions import ReplyPending
+from kmonitor_agent.wire.messages.unions import HubReply, ReplyPending
 
 _SHIPPING_S = 3.0
-"""How long a command waits for a hub that still takes the spools of dead processes, seconds."""
+"""Longest wait for a hub that still takes the spools of dead processes, seconds."""
 
 _READING_S = 60.0
-"""How long a command waits until a folder is read to its end, seconds."""
+"""Longest wait until a folder is read to its end, seconds."""
 
 _POLL_S = 0.05
 
@@ -42,6 +48,12 @@ HubOption = Annotated[str | None, Parameter(name="--hub")]
 """The option `--hub`, wherever a command asks a hub that may be elsewhere."""
 
 
+HOST_S: Final = 15.0
+"""Longest wait for one host where several are asked side by side, seconds."""
+
+HOSTS_AT_ONCE: Final = 16
+
+
 @contextmanager
 def open_hub(
     host: str | None = None, *, folder: Path | None = None, hub: str | None = None
@@ -54,7 +66,7 @@ def open_hub(
         hub: Directly: `tcp://HOST:PORT?key=KEY`; None: not so.
 
     Raises:
-        Expected: The hub cannot be reached or started, with what to do.
+        UserError: The hub cannot be reached or started, with what to do.
     """
     folders = find_folders()
     if sum(option is not None for option in (host, folder, hub)) > 1:
@@ -81,7 +93,7 @@ def open_hub(
 def _loss_named(
     folders: Folders, host: str | None, endpoint: str | NetworkHub | None
 ) -> Generator[None]:
-    # The forwarded socket is no place that a user knows, and no hub is to be started here.
+    # A user does not know the forwarded socket, and no hub is to be started here.
     try:
         yield
     except HubUnreachable as exc:
@@ -101,13 +113,25 @@ def _show_working(pending: ReplyPending | None) -> None:
 
 
 def require_hub(folders: Folders) -> None:
-    """See that this user's hub answers; it is started if none does.
+    """Make sure that this user's hub answers; start one if none does.
 
     Raises:
-        Expected: It cannot be reached or started here, with what to do.
+        UserError: It cannot be reached or started here, with what to do.
     """
     with folder_faults_named(folders):
         ensure_hub(folders)
+
+
+@contextmanager
+def deadline(seconds: float) -> Generator[threading.Event]:
+    """An event that is set when the time is over; no timer stays behind."""
+    is_over = threading.Event()
+    timer = threading.Timer(seconds, is_over.set)
+    timer.start()
+    try:
+        yield is_over
+    finally:
+        timer.cancel()
 
 
 def _wait_for_spools(client: HubClient, seconds: float) -> None:
@@ -117,16 +141,23 @@ def _wait_for_spools(client: HubClient, seconds: float) -> None:
         threading.Event().wait(_POLL_S)
 
 
+def print_hub_problems(reply: HubReply, *, is_far: bool = False) -> None:
+    """Print a hub's troubles to standard error; of one elsewhere with its host."""
+    where = f"on {reply.host}: " if is_far else ""
+    for trouble in reply.troubles:
+        print_stderr(terminal_safe(f"kmonitor: {where}{trouble}."))
+
+
 @contextmanager
 def folder_faults_named(folders: Folders) -> Generator[None]:
-    """Turn what is wrong with our folders into a message with what to do."""
+    """Turn faults of our folders into a message with a remedy."""
     try:
         yield
     except UnsafePath as exc:
         raise UserError(f"{exc.path} cannot be used: it {exc.why}.") from exc
     except OSError as exc:
         if is_of_output(exc):
-            # No folder's fault: `main` tells of it.
+            # No fault of a folder: `main` reports it.
             raise
         path = exc.filename or folders.state
         remedy = "Set KMONITOR_HOME to a folder that you can write to."

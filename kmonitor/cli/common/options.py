@@ -1,4 +1,4 @@
-"""Durations and sizes as people type them: `30d`, `12h`, `20GiB`."""
+"""Options of several commands: durations and sizes as typed (`30d`, `20GiB`), and model files."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,6 +10,9 @@ from cyclopts import Parameter
 from kmonitor.cli.common.terminal import UsageError
 from kmonitor.ui.text.formats import BYTES, parse_amount
 
+_MOST: Final = 2**62
+"""Bytes or seconds; more is no amount of anything, and no field of a message takes it."""
+
 _SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
@@ -17,16 +20,16 @@ def seconds_from(text: str, option: str) -> float:
     """A duration, seconds; a bare number is days.
 
     Raises:
-        Misuse: It is none.
+        UsageError: It is none.
     """
     return _amount(text, _SECONDS, 86400, f"{option} {text}: write a time, such as 30d or 12h")
 
 
 def bytes_from(text: str, option: str) -> int:
-    """A size, bytes; only 0 goes without a unit: who types 5 may mean GiB, and history goes by it.
+    """A size, bytes; only 0 needs no unit: 5 may be meant as GiB, and history is removed by it.
 
     Raises:
-        Misuse: It is none.
+        UsageError: It is none.
     """
     what = f"{option} {text}: write a size with its unit, such as 20GiB or 500MB"
     return int(_amount(text, BYTES, None, what))
@@ -34,12 +37,9 @@ def bytes_from(text: str, option: str) -> int:
 
 def _amount(text: str, units: Mapping[str, int], bare: int | None, what: str) -> float:
     found = parse_amount(text, units, bare=bare)
-    if found is None:
+    if found is None or found > _MOST:
         raise UsageError(f"{what}.")
     return found
-
-
-# model_file_options: Options of every command that is given a model file.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,11 @@
-"""Which run a person means who types an id, the beginning of one, a name, or `last`."""
+"""Choice of a run by an id, the beginning of one, a name, or `last`, here or on any known host."""
 
-import threading
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Final
 
 from kmonitor.base.errors import UserError
+from kmonitor.cli.common.hub_access import HOST_S, HOSTS_AT_ONCE, deadline
 from kmonitor.cli.common.terminal import pluralized, terminal_safe
 from kmonitor.connect.host_access import open_tunnel
 from kmonitor.connect.hub_client import HubClient
@@ -20,10 +19,10 @@ from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 LAST = "last"
-"""Stands for the run that was started last."""
+"""Name for the run that was started last."""
 
 _SHOWN_IDS = 8
-"""How many candidates a message names."""
+"""Number of candidates that a message names."""
 
 SHORT_ID = 8
 """Characters of a run id that lists show; the beginning of an id is enough everywhere."""
@@ -86,17 +85,8 @@ def choose_run(runs: Sequence[RunSummary], wanted: str) -> RunSummary:
     return matches[0]
 
 
-# Run search.
-
-
-HOST_S: Final = 15.0
-"""How long a host may take to answer, seconds."""
-
-_AT_ONCE: Final = 16
-
-
 class RunFoundNowhere(UserError):
-    """No hub that was asked knows the run; says what each answered."""
+    """No hub that was asked knows the run; the remedy names the answer of each."""
 
     def __init__(self, wanted: str, attempts: list[tuple[str, str]]) -> None:
         lines = "\n".join(
@@ -127,7 +117,7 @@ def find_run_anywhere(folders: Folders, local_runs: list[RunSummary], wanted: st
         hosts = HostStore(folders).hosts()
         if not hosts:
             raise
-    with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-search") as pool:
+    with ThreadPoolExecutor(min(len(hosts), HOSTS_AT_ONCE), "kmonitor-search") as pool:
         replies = list(pool.map(partial(_runs_of, folders), hosts))
     found = [run for runs in replies if not isinstance(runs, str) for run in runs]
     try:
@@ -145,14 +135,12 @@ def _no_match_text(runs: list[RunSummary]) -> str:
 
 def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:
     """A host's runs, or why they are not known."""
-    stop = threading.Event()
-    timer = threading.Timer(HOST_S, stop.set)
-    timer.start()
     try:
         if host.address.startswith(SCHEME):
             with HubClient(network_hub(host.address, folders)) as client:
                 return client.runs()
         with (
+            deadline(HOST_S) as stop,
             open_tunnel(folders, host, stop=stop) as (_, tunnel),
             HubClient(ipc_endpoint(tunnel.local)) as client,
         ):
@@ -163,5 +151,3 @@ def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:
         return exc.what
     except (NotPrivate, OSError) as exc:
         return str(exc)
-    finally:
-        timer.cancel()

@@ -1,4 +1,4 @@
-"""A run's summary in the words of a terminal."""
+"""A run's summary as text for the terminal."""
 
 from collections.abc import Iterable
 
@@ -17,12 +17,15 @@ from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import FieldSources
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
+METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
+"""Metrics of a run in `kmonitor runs` and `kmonitor show`, in order."""
+
 _DEVICE_FIELD = "device_total_bytes"
-"""Read of the driver alone: why it is absent is why there is no VRAM."""
+"""Read from the driver alone: the reason of its absence is the reason why there is no VRAM."""
 
 
 def run_state_text(run: RunSummary) -> str:
-    """The state, with what more there is to say about it."""
+    """The state, with its reason."""
     return f"{run.state} ({run.state_why})" if run.state_why else run.state
 
 
@@ -68,12 +71,12 @@ def summary_metric(run: RunSummary, metric: LimitMetric) -> MetricReading:
 
 
 def is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
-    """Whether what stands for VRAM is the allocator of the CPU device, hence host memory."""
+    """True if the reading for VRAM is of the CPU device's allocator, hence of host memory."""
     return metric == "vram" and "cpu" in run.vram.source.casefold()
 
 
 def metric_title(run: RunSummary, metric: LimitMetric) -> str:
-    """What a reading is called: "VRAM", or "Allocator (CPU)" where it is not of a GPU."""
+    """Title of a reading: "VRAM", or "Allocator (CPU)" where it is not of a GPU."""
     return "Allocator (CPU)" if is_of_cpu(run, metric) else metric_name(metric)
 
 
@@ -94,7 +97,7 @@ def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") ->
 
 
 def device_absence(source_events: Iterable[FieldSources]) -> str:
-    """Why the last process has nothing to say of a GPU; empty where it reads one.
+    """Reason why the last process reads no GPU; empty where it reads one.
 
     Args:
         source_events: The run's `sources` events, in order.
@@ -120,14 +123,14 @@ def summary_metric_text(run: RunSummary, metric: LimitMetric) -> str:
 
 
 def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
-    """The last reading where its column says VRAM: one that is none says so itself."""
+    """The last reading in a column VRAM: one of the CPU's allocator is marked."""
     text = summary_metric_text(run, metric)
     is_labelled = text != NOT_KNOWN and is_of_cpu(run, metric)
     return f"{text} (CPU)" if is_labelled else text
 
 
 def share_text(reading: MetricReading) -> str:
-    """Which part of what there is, "64 %"; a dash where nothing bounds it."""
+    """Used share of what there is, "64 %"; a dash where nothing bounds it."""
     if reading.value is None or not reading.of:
         return NOT_KNOWN
     return with_plain_spaces(percent_text(reading.value / reading.of))

@@ -1,4 +1,4 @@
-"""What the command line writes: lines, tables and JSON, safe to show on any terminal."""
+"""Output of the command line: text, tables and JSON, safe on any terminal; exit statuses."""
 
 import errno
 import os
@@ -16,17 +16,22 @@ from typing_extensions import override
 
 from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import json_text
-from kmonitor.ui.text.formats import count_text, with_plain_spaces
+from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
 from kmonitor_agent.wire.text import printable
 
-_GAP = 2
-_LEAST_CELLS = 12
-"""Between two columns, and of a text that gives way."""
+DONE: Final = 0
+FAILED: Final = 1
+USAGE: Final = 2
+STILL_WAITING: Final = 3
+"""`command --wait` gave up before the training came to a safe point."""
 
-_OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+"""The last two are 128 + the signal's number, as a shell would say it."""
 
-PIPE_WIDTH = 200
-"""Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
+
+class UsageError(UserError):
+    """The command line makes no sense; nothing was started. Ends with the status `USAGE`."""
 
 
 def print_text(text: str = "") -> None:
@@ -43,6 +48,11 @@ def _lines_of(text: str) -> str:
     return "\n".join(map(terminal_safe, text.expandtabs(8).split("\n")))
 
 
+def print_json(value: object) -> None:
+    """One JSON document on one line to standard output."""
+    print_text(json_text(value))
+
+
 def show_waiting(line: str) -> None:
     """A line on standard error, if that is a terminal, in the place of the one before.
 
@@ -53,8 +63,11 @@ def show_waiting(line: str) -> None:
         print(f"\r{terminal_safe(line)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+_OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
+
+
 def is_of_output(fault: OSError) -> bool:
-    """Whether it is standard output that failed: its disk is full, or its reader has gone.
+    """True if standard output failed: its disk is full, or its reader has gone.
 
     Args:
         fault: What was raised while a command ran.
@@ -75,9 +88,9 @@ def discard_output() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def print_json(value: object) -> None:
-    """One JSON document on one line to standard output."""
-    print_text(json_text(value))
+def terminal_safe(text: str) -> str:
+    """A text from a training, without what could move the cursor or colour the terminal."""
+    return printable(text)
 
 
 def pluralized(n: int, one: str, many: str = "") -> str:
@@ -85,34 +98,46 @@ def pluralized(n: int, one: str, many: str = "") -> str:
     return f"{with_plain_spaces(count_text(n))} {one if n == 1 else many or f'{one}s'}"
 
 
-def terminal_safe(text: str) -> str:
-    """A text from a training, without what could move the cursor or colour the terminal."""
-    return printable(text)
+def size_text(n_bytes: int) -> str:
+    """A size with its unit and a plain space, "10.6 MiB"."""
+    return with_plain_spaces(bytes_text(n_bytes))
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
-    """One column, and how narrow it may become; a number is never shortened."""
+def is_confirmed(question: str, remedy: str) -> bool:
+    """True if the user types yes.
 
-    title: str
-    cells: tuple[str, ...]
-    is_right: bool
-    is_elided: bool
-    is_folded: bool
+    Raises:
+        UserError: Standard input is no terminal.
+    """
+    if not sys.stdin.isatty():
+        raise UserError("Nobody is there to be asked.", remedy)
+    print(f"{question} Type yes: ", end="", flush=True)
+    return sys.stdin.readline().strip().lower() in ("yes", "y")
 
-    @property
-    def natural_width(self) -> int:
-        return max(map(cell_len, (self.title, *self.cells)))
 
-    @property
-    def least(self) -> int:
-        if not (self.is_elided or self.is_folded):
-            return self.natural_width
-        return min(self.natural_width, max(_LEAST_CELLS, cell_len(self.title)))
+def elided_middle(text: str, cells: int) -> str:
+    """A text shortened to a number of terminal cells, with an ellipsis in place of its middle."""
+    if cell_len(text) <= cells:
+        return text
+    head, tail = "", ""
+    for left, right in zip(text, reversed(text), strict=True):
+        if cell_len(head + left + tail) >= cells:
+            break
+        head += left
+        if cell_len(head + right + tail) >= cells:
+            break
+        tail = right + tail
+    return f"{head}\N{HORIZONTAL ELLIPSIS}{tail}"
 
-    @property
-    def is_empty(self) -> bool:
-        return not any(cell.strip("-\N{EN DASH} ") for cell in self.cells)
+
+PIPE_WIDTH = 200
+"""Columns of a table that goes into a file or a pipe, where nobody can widen the window."""
+
+_GAP = 2
+"""Cells between two columns."""
+
+_LEAST_CELLS = 12
+"""Cells of a text that gives way, at least."""
 
 
 def print_table(
@@ -162,6 +187,31 @@ def print_table(
         print_text(f"Not shown at {width} columns: {', '.join(left_out)}.")
 
 
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """One column, and how narrow it may become; a number is never shortened."""
+
+    title: str
+    cells: tuple[str, ...]
+    is_right: bool
+    is_elided: bool
+    is_folded: bool
+
+    @property
+    def natural_width(self) -> int:
+        return max(map(cell_len, (self.title, *self.cells)))
+
+    @property
+    def least(self) -> int:
+        if not (self.is_elided or self.is_folded):
+            return self.natural_width
+        return min(self.natural_width, max(_LEAST_CELLS, cell_len(self.title)))
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(cell.strip("-\N{EN DASH} ") for cell in self.cells)
+
+
 def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     cells: list[list[Text]] = []
@@ -199,7 +249,7 @@ def _fitting_columns(every: Sequence[_Column], width: int, drops: Sequence[str])
 
 
 def _widths(columns: Sequence[_Column], width: int) -> list[int]:
-    """How wide each is, where folded ones give way before the elided one."""
+    """Width of each column; folded ones give way before the elided one."""
     widths = [each.natural_width for each in columns]
     excess = sum(widths) + _GAP * (len(columns) - 1) - width
     for index, column in sorted(enumerate(columns), key=lambda each: each[1].is_elided):
@@ -209,21 +259,6 @@ def _widths(columns: Sequence[_Column], width: int) -> list[int]:
     return widths
 
 
-def elided_middle(text: str, cells: int) -> str:
-    """A text in so many cells of a terminal, with an ellipsis in place of its middle."""
-    if cell_len(text) <= cells:
-        return text
-    head, tail = "", ""
-    for left, right in zip(text, reversed(text), strict=True):
-        if cell_len(head + left + tail) >= cells:
-            break
-        head += left
-        if cell_len(head + right + tail) >= cells:
-            break
-        tail = right + tail
-    return f"{head}\N{HORIZONTAL ELLIPSIS}{tail}"
-
-
 class _PipedConsole(Console):
     """Leaves it to `main` that the reader has gone; rich would exit with a status of its own."""
 
@@ -231,21 +266,3 @@ class _PipedConsole(Console):
     def on_broken_pipe(self) -> NoReturn:
         """Raise the `BrokenPipeError` again that this is called for."""
         raise BrokenPipeError
-
-
-# statuses: Exit statuses of the command line.
-
-
-DONE: Final = 0
-FAILED: Final = 1
-USAGE: Final = 2
-STILL_WAITING: Final = 3
-"""`command --wait` gave up before the training came to a safe point."""
-
-INTERRUPTED: Final = 130
-BROKEN_PIPE: Final = 141
-"""The last two are 128 + the signal's number, as a shell would say it."""
-
-
-class UsageError(UserError):
-    """What was asked for cannot be; nothing was started. Ends with the status `USAGE`."""

@@ -1,4 +1,4 @@
-"""What is said of an option that a command does not have, where more than that can be said."""
+"""Advice on an option that a command does not have: options of other hosts, words after `--`."""
 
 from collections.abc import Mapping, Sequence
 from typing import Final
@@ -17,13 +17,13 @@ _LOCAL_ONLY: Final[Mapping[str, str]] = {
     "hosts": "is about the hosts that are remembered",
     "keys mine": "is about the key",
 }
-"""Commands that are for the machine on which they are called, and what they do there."""
+"""Commands for the machine on which they are called, and what they do there."""
 
 _ADDRESSED: Final = (("hosts", "add"), ("hosts", "remove"), ("hosts", "rename"))
 
 
 def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | None:
-    """What is wrong with an unknown option, and what to do; None: nothing is known of it.
+    """Cause and remedy of an unknown option; None: nothing is known of it.
 
     Args:
         arguments: All words of the command line.

@@ -1,4 +1,4 @@
-"""`kmonitor demo`: a real training that leaks, watched, limited, reloaded, and proven equal."""
+"""`kmonitor demo`: a real training that leaks, watched, limited, reloaded, and compared."""
 
 import importlib.util
 import os
@@ -7,7 +7,7 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 from cyclopts import Parameter
 from cyclopts.validators import Number
@@ -23,6 +23,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    size_text,
 )
 from kmonitor.cli.demo.evidence import DemoEvidence, growth_per_model, missing
 from kmonitor.cli.demo.processes import DemoScene
@@ -34,7 +35,172 @@ from kmonitor.ui.events.action_records import record_summary
 from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 
-# demo_story: What happened in the demo, side by side.
+SCREENSHOT = Path("kmonitor-demo.png")
+
+_FEWEST_FOLDS = MODELS_BEFORE_LIMIT + 2
+"""Two models give the limit, the fourth crosses it."""
+
+
+_LONGEST_S: Final = 86400.0
+"""A day, seconds."""
+
+
+@Parameter(name="*")
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Options of `kmonitor demo`.
+
+    Attributes:
+        folds: Models that are trained one after the other.
+        epochs: Epochs of each model.
+        seconds: About how long the training lasts; epochs are held back so that people can
+            watch. 0: as fast as it goes. Without it: 120 with a screen, 30 without.
+        no_plain: Leave out the same training without kmonitor, and the comparison with it.
+        no_window: Neither window nor picture.
+        png: Draw the window into this file instead of showing it; without a screen this is
+            done anyway, into kmonitor-demo.png.
+        temporary: Keep every file in a folder that is removed at the end, instead of among
+            your other runs.
+    """
+
+    folds: Annotated[int, Parameter(validator=Number(gte=_FEWEST_FOLDS, lte=1000))] = 6
+    epochs: Annotated[int, Parameter(validator=Number(gte=2, lte=1000))] = 4
+    seconds: Annotated[float | None, Parameter(validator=Number(gte=0, lte=_LONGEST_S))] = None
+    no_plain: Annotated[bool, Parameter(negative="")] = False
+    no_window: Annotated[bool, Parameter(negative="")] = False
+    png: Path | None = None
+    temporary: Annotated[bool, Parameter(negative="")] = False
+
+
+def demo(*, options: Options = Options()) -> int:
+    """Watch a real Keras training that leaks, and what kmonitor does about it.
+
+    A cross-validation on handwriting-like digits: small convolutional networks, trained one
+    after the other in one process. Keras keeps the traced graphs of each, so graph and memory
+    grow. After two models the demo sets a limit; the fourth crosses it, the training saves,
+    clears and reloads itself in the middle of `fit` and goes on. The same training runs beside
+    it without kmonitor, and the results are compared bit for bit.
+
+    Exit status 1 when growth, crossing, record or equality is missing.
+    """
+    plan = _plan(options)
+    _check_screenshot_options(options, plan)
+    _require_keras()
+    if plan.window:
+        ready_for_qt(offscreen=plan.screenshot is not None)
+    with _home(temporary=options.temporary):
+        return _play(plan)
+
+
+_WATCHED_S = 120.0
+_UNWATCHED_S = 30.0
+"""Duration of the trainings, about, with a screen and without, seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class DemoPlan:
+    """Plan of a demo.
+
+    Attributes:
+        folds: Models.
+        epochs: Of each.
+        seconds: About how long they are trained; 0: as fast as it goes.
+        plain: Whether to run the same training without kmonitor too.
+        screenshot: Where the window's picture goes; None: show a window.
+        window: Whether there is a window at all.
+    """
+
+    folds: int
+    epochs: int
+    seconds: float
+    plain: bool
+    screenshot: Path | None
+    window: bool
+
+    def arguments(self) -> list[str]:
+        """For `kmonitor.demo.training`."""
+        pace_s = self.seconds / (self.folds * self.epochs)
+        return [f"--folds={self.folds}", f"--epochs={self.epochs}", f"--pace={pace_s:.3f}"]
+
+
+def _plan(options: Options) -> DemoPlan:
+    on_screen = find_display().display is Display.SCREEN
+    screenshot = options.png if on_screen else options.png or SCREENSHOT
+    shown = screenshot is None and not options.no_window
+    return DemoPlan(
+        folds=options.folds,
+        epochs=options.epochs,
+        seconds=(_WATCHED_S if shown else _UNWATCHED_S)
+        if options.seconds is None
+        else options.seconds,
+        plain=not options.no_plain,
+        screenshot=screenshot,
+        window=not options.no_window,
+    )
+
+
+def _check_screenshot_options(options: Options, plan: DemoPlan) -> None:
+    if options.png is not None and options.no_window:
+        raise UsageError(
+            "--png draws the window, --no-window leaves it out.", "Leave out one of them."
+        )
+    if plan.screenshot is None or not plan.window:
+        return
+    try:
+        check_screenshot_name(plan.screenshot)
+        check_screenshot_folder(plan.screenshot)
+    except UserError as exc:
+        raise UsageError(exc.what, exc.remedy) from exc
+
+
+def _require_keras() -> None:
+    lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
+    if lacking:
+        raise UserError(
+            f"The demo needs {' and '.join(lacking)}, not installed here.",
+            how_to_add("demo"),
+        )
+
+
+@contextmanager
+def _home(*, temporary: bool) -> Generator[None]:
+    if not temporary:
+        yield
+        return
+    before = os.environ.get("KMONITOR_HOME")
+    with tempfile.TemporaryDirectory(prefix="kmonitor-demo-") as home:
+        os.environ["KMONITOR_HOME"] = home
+        try:
+            yield
+        finally:
+            stop_hub(find_folders())
+            if before is None:
+                del os.environ["KMONITOR_HOME"]
+            else:
+                os.environ["KMONITOR_HOME"] = before
+
+
+def _play(plan: DemoPlan) -> int:
+    folders = find_folders()
+    with folder_faults_named(folders), DemoScene(folders, plan.arguments()) as scene:
+        scene.start(plain=plan.plain)
+        if plan.window and plan.screenshot is None:
+            scene.open_window()
+        scene.watch()
+        shown = scene.stored_evidence()
+        print_comparison(shown, scene.monitored, scene.plain, run=scene.run)
+        lacking = missing(shown, scene.monitored, scene.plain)
+        for missing_text in lacking:
+            print_stderr(f"kmonitor demo: missing: {missing_text}")
+        if not lacking:
+            print_text(
+                "All shown: growth, crossing, record" + (", equality." if plan.plain else ".")
+            )
+        if plan.window and plan.screenshot is not None:
+            # Last: a picture that fails takes nothing of the result along.
+            scene.draw_window(plan.screenshot)
+        scene.wait_for_window()
+    return FAILED if lacking else DONE
 
 
 def print_comparison(
@@ -79,8 +245,8 @@ def _print_side_by_side(monitored: Sequence[FoldDone], plain: Sequence[FoldDone]
 
 
 def _size_cells(fold: FoldDone) -> tuple[str, str, str]:
-    ram = with_plain_spaces(bytes_text(fold.ram_bytes))
-    return with_plain_spaces(count_text(fold.operations)), str(fold.functions), ram
+    operations = with_plain_spaces(count_text(fold.operations))
+    return operations, str(fold.functions), size_text(fold.ram_bytes)
 
 
 def _comparison_sentences(
@@ -103,166 +269,3 @@ def _comparison_sentences(
         n = evidence.epochs_after
         sentences.append(f"{n} more {'epoch' if n == 1 else 'epochs'} followed the first reload.")
     return sentences
-
-
-SCREENSHOT = Path("kmonitor-demo.png")
-
-_WATCHED_S = 120.0
-_UNWATCHED_S = 30.0
-"""About how long the models are trained, with a screen and without, seconds."""
-
-_FEWEST_FOLDS = MODELS_BEFORE_LIMIT + 2
-"""Two models give the limit, the fourth crosses it."""
-
-
-@dataclass(frozen=True, slots=True)
-class DemoPlan:
-    """What the demo is to do.
-
-    Attributes:
-        folds: Models.
-        epochs: Of each.
-        seconds: About how long they are trained; 0: as fast as it goes.
-        plain: Whether to train the same beside it without kmonitor.
-        screenshot: Where the window's picture goes; None: show a window.
-        window: Whether there is a window at all.
-    """
-
-    folds: int
-    epochs: int
-    seconds: float
-    plain: bool
-    screenshot: Path | None
-    window: bool
-
-    def arguments(self) -> list[str]:
-        """For `kmonitor.demo.training`."""
-        pace_s = self.seconds / (self.folds * self.epochs)
-        return [f"--folds={self.folds}", f"--epochs={self.epochs}", f"--pace={pace_s:.3f}"]
-
-
-@Parameter(name="*")
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Options of `kmonitor demo`.
-
-    Attributes:
-        folds: Models that are trained one after the other.
-        epochs: Epochs of each model.
-        seconds: About how long the training lasts; epochs are held back so that people can
-            watch. 0: as fast as it goes. Without it: 120 with a screen, 30 without.
-        no_plain: Leave out the same training without kmonitor, and the comparison with it.
-        no_window: Neither window nor picture.
-        png: Draw the window into this file instead of showing it; without a screen this is
-            done anyway, into kmonitor-demo.png.
-        temporary: Keep every file in a folder that is removed at the end, instead of among
-            your other runs.
-    """
-
-    folds: Annotated[int, Parameter(validator=Number(gte=_FEWEST_FOLDS))] = 6
-    epochs: Annotated[int, Parameter(validator=Number(gte=2))] = 4
-    seconds: Annotated[float | None, Parameter(validator=Number(gte=0))] = None
-    no_plain: Annotated[bool, Parameter(negative="")] = False
-    no_window: Annotated[bool, Parameter(negative="")] = False
-    png: Path | None = None
-    temporary: Annotated[bool, Parameter(negative="")] = False
-
-
-def demo(*, options: Options = Options()) -> int:
-    """Watch a real Keras training that leaks, and what kmonitor does about it.
-
-    A cross-validation on handwriting-like digits: small convolutional networks, trained one
-    after the other in one process. Keras keeps the traced graphs of each, so graph and memory
-    grow. After two models the demo sets a limit; the fourth crosses it, the training saves,
-    clears and reloads itself in the middle of `fit` and goes on. The same training runs beside
-    it without kmonitor, and the results are compared bit for bit.
-
-    Exit status 1 when growth, crossing, record or equality is missing.
-    """
-    plan = _plan(options)
-    _check_screenshot_options(options, plan)
-    _require_keras()
-    if plan.window:
-        ready_for_qt(offscreen=plan.screenshot is not None)
-    with _home(temporary=options.temporary):
-        return _play(plan)
-
-
-def _plan(options: Options) -> DemoPlan:
-    on_screen = find_display().display is Display.SCREEN
-    screenshot = options.png if on_screen else options.png or SCREENSHOT
-    shown = screenshot is None and not options.no_window
-    return DemoPlan(
-        folds=options.folds,
-        epochs=options.epochs,
-        seconds=(_WATCHED_S if shown else _UNWATCHED_S)
-        if options.seconds is None
-        else options.seconds,
-        plain=not options.no_plain,
-        screenshot=screenshot,
-        window=not options.no_window,
-    )
-
-
-def _play(plan: DemoPlan) -> int:
-    folders = find_folders()
-    with folder_faults_named(folders), DemoScene(folders, plan.arguments()) as scene:
-        scene.start(plain=plan.plain)
-        if plan.window and plan.screenshot is None:
-            scene.open_window()
-        scene.watch()
-        shown = scene.stored_evidence()
-        print_comparison(shown, scene.monitored, scene.plain, run=scene.run)
-        lacking = missing(shown, scene.monitored, scene.plain)
-        for missing_text in lacking:
-            print_stderr(f"kmonitor demo: missing: {missing_text}")
-        if not lacking:
-            print_text(
-                "All shown: growth, crossing, record" + (", equality." if plan.plain else ".")
-            )
-        if plan.window and plan.screenshot is not None:
-            # Last: a picture that fails takes nothing of the result along.
-            scene.draw_window(plan.screenshot)
-        scene.wait_for_window()
-    return FAILED if lacking else DONE
-
-
-def _check_screenshot_options(options: Options, plan: DemoPlan) -> None:
-    if options.png is not None and options.no_window:
-        raise UsageError(
-            "--png draws the window, --no-window leaves it out.", "Leave out one of them."
-        )
-    if plan.screenshot is None or not plan.window:
-        return
-    try:
-        check_screenshot_name(plan.screenshot)
-        check_screenshot_folder(plan.screenshot)
-    except UserError as exc:
-        raise UsageError(exc.what, exc.remedy) from exc
-
-
-def _require_keras() -> None:
-    lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
-    if lacking:
-        raise UserError(
-            f"The demo needs {' and '.join(lacking)}, not installed here.",
-            how_to_add("demo"),
-        )
-
-
-@contextmanager
-def _home(*, temporary: bool) -> Generator[None]:
-    if not temporary:
-        yield
-        return
-    before = os.environ.get("KMONITOR_HOME")
-    with tempfile.TemporaryDirectory(prefix="kmonitor-demo-") as home:
-        os.environ["KMONITOR_HOME"] = home
-        try:
-            yield
-        finally:
-            stop_hub(find_folders())
-            if before is None:
-                del os.environ["KMONITOR_HOME"]
-            else:
-                os.environ["KMONITOR_HOME"] = before

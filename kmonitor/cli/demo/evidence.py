@@ -1,4 +1,4 @@
-"""Whether the demo showed what it is there to show; pure."""
+"""Evidence of a demo: what it must show, and what is missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LEAST_GROWTH_PART = 0.5
 
 @dataclass(frozen=True, slots=True)
 class DemoEvidence:
-    """What the monitored training's events show.
+    """Evidence in the monitored training's events.
 
     Attributes:
         crossings: Of the limit on the graph size.
@@ -55,7 +55,7 @@ def evidence_in_events(events: Sequence[AnyEvent]) -> DemoEvidence:
 def missing(
     evidence: DemoEvidence, monitored: Sequence[FoldDone], plain: Sequence[FoldDone] | None
 ) -> list[str]:
-    """What should have been seen and was not, in sentences; empty when all is well.
+    """Missing evidence, as sentences; empty when all was shown.
 
     Args:
         evidence: Of the monitored run.

@@ -24,7 +24,168 @@ from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import make_own_folder, open_own, read_own
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunState
 
-# demo_process: A training of the demo as a process of its own, and what it tells.
+_DRAWING_S = 120.0
+_STORED_S = 20.0
+_POLL_S = 0.2
+
+
+class DemoScene:
+    """Everything that the demo starts. Main thread only; leaving the context ends it all.
+
+    Attributes:
+        run: Run id of the monitored training; empty until it is reported.
+    """
+
+    def __init__(self, folders: Folders, arguments: Sequence[str]) -> None:
+        """Nothing is started yet.
+
+        Args:
+            folders: Where files and sockets are.
+            arguments: Of `kmonitor.demo.training`, for both trainings.
+        """
+        self.run = ""
+        self._folders = folders
+        self._arguments = list(arguments)
+        self._reports: Queue[tuple[DemoProcess, AnyDemoReport | None]] = Queue()
+        self._trainings: dict[str, DemoProcess] = {}
+        self._window: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for training in self._trainings.values():
+            training.stop()
+        if self._window is not None and self._window.poll() is None:
+            self._window.terminate()
+            self._window.wait()
+
+    @property
+    def monitored(self) -> list[FoldDone]:
+        """Models of the training with kmonitor so far."""
+        return self._trainings["kmonitor"].folds
+
+    @property
+    def plain(self) -> list[FoldDone] | None:
+        """Models of the training without kmonitor so far; None when it was not asked for."""
+        return self._trainings["plain"].folds if "plain" in self._trainings else None
+
+    def start(self, *, plain: bool) -> None:
+        """Start hub and trainings, and wait for the run id of the monitored one."""
+        ensure_hub(self._folders)
+        make_own_folder(self._folders.logs)
+        self._start_training("kmonitor", self._arguments)
+        if plain:
+            self._start_training("plain", [*self._arguments, "--plain"])
+        while not self.run:
+            if not self._next_report():
+                self._trainings["kmonitor"].wait()
+                raise UserError("The demo's training ended before it began.")
+
+    def open_window(self) -> None:
+        """Open the app with the demo's run selected, once the hub knows it."""
+        with HubClient(folders=self._folders) as client:
+            self._wait_for(client, get_args(RunState), "begin")
+        self._window = subprocess.Popen(self._window_command())  # noqa: S603 - our own program
+
+    def watch(self) -> None:
+        """Print the reports of the trainings until both have ended.
+
+        Raises:
+            UserError: One of them failed.
+        """
+        running = len(self._trainings)
+        while running:
+            running -= not self._next_report()
+        for training in self._trainings.values():
+            training.wait()
+
+    def stored_evidence(self) -> DemoEvidence:
+        """The monitored run's events as the hub has stored them, once it knows of the end."""
+        with HubClient(folders=self._folders) as client:
+            # Events arrive in order: a hub that knows the end has stored all before it.
+            self._wait_for(client, ENDED_STATES, "end")
+            events = [decode_row(row) for row in client.all_rows(self.run)]
+        return evidence_in_events([event for event in events if event is not None])
+
+    def draw_window(self, screenshot: Path) -> None:
+        """Draw the real window into a file, without a screen.
+
+        Raises:
+            UserError: It failed.
+        """
+        command = [*self._window_command(), f"--screenshot={screenshot}"]
+        environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+        try:
+            drawn = subprocess.run(  # noqa: S603 - our own program
+                command, env=environment, timeout=_DRAWING_S, check=False
+            )
+        except subprocess.TimeoutExpired as exc:
+            raise UserError(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
+        if drawn.returncode != 0 or not screenshot.is_file():
+            raise UserError(f"The window could not be drawn (status {drawn.returncode}).")
+        print_text(f"The window: {screenshot.absolute()}")
+
+    def wait_for_window(self) -> None:
+        """Until the user closes the window, or presses Ctrl+C, if one was opened."""
+        if self._window is not None and self._window.poll() is None:
+            print_text("The window stays open; close it, or press Ctrl+C here, to end the demo.")
+            # All is printed by then, and Ctrl+C was offered: no failure of `make run`.
+            with suppress(KeyboardInterrupt):
+                self._window.wait()
+
+    def _start_training(self, name: str, arguments: list[str]) -> None:
+        log = self._folders.logs / f"demo-{name}.log"
+        self._trainings[name] = DemoProcess(name, arguments, self._reports, log=log)
+
+    def _wait_for(self, client: HubClient, states: Collection[RunState], what: str) -> None:
+        end_s = time.monotonic() + _STORED_S
+        while time.monotonic() < end_s:
+            if any(run.run == self.run and run.state in states for run in client.runs()):
+                return
+            time.sleep(_POLL_S)
+        raise UserError(
+            f"The hub did not hear of the training's {what} within {_STORED_S:g} s.",
+            "See what it knows with: kmonitor show last",
+        )
+
+    def _next_report(self) -> bool:
+        """Take one report; False after the last of a training."""
+        training, report = self._reports.get()
+        match report:
+            case None:
+                return False
+            case Began():
+                self.run = self.run or report.run
+                print_text(f"{training.name:<9} {report.folds} models on {report.images} images")
+            case FoldDone():
+                print_text(f"{training.name:<9} {_fold_text(report)}")
+            case LimitTaken():
+                print_text(f"{training.name:<9} {_limit_text(report)}")
+        return True
+
+    def _window_command(self) -> list[str]:
+        return [sys.executable, "-m", "kmonitor", f"--run={self.run}"]
+
+
+def _fold_text(fold: FoldDone) -> str:
+    return with_plain_spaces(
+        f"model {fold.fold}: {count_text(fold.operations)} operations, "
+        f"{fold.functions} functions, RAM {bytes_text(fold.ram_bytes)}, "
+        f"accuracy {fold.accuracy:.3f}, {seconds_text(fold.seconds)}"
+    )
+
+
+def _limit_text(limit: LimitTaken) -> str:
+    return with_plain_spaces(
+        f"each model adds {count_text(limit.growth)} operations: "
+        f"reload above {count_text(limit.operations)} from now on"
+    )
 
 
 _STOP_S = 10.0
@@ -32,11 +193,11 @@ _ERROR_LINES = 12
 
 
 class DemoProcess:
-    """One training process; its own reader thread posts what it tells into `reports`.
+    """One training process; its own reader thread posts its reports into `reports`.
 
     Attributes:
         name: "kmonitor" or "plain".
-        folds: The models that it has told of so far; complete after `wait`.
+        folds: The models reported so far; complete after `wait`.
     """
 
     def __init__(
@@ -50,9 +211,9 @@ class DemoProcess:
         """Start the process.
 
         Args:
-            name: What to call it.
+            name: Its name.
             arguments: Of `kmonitor.demo.training`.
-            reports: Gets each report, and None when the process has no more to tell.
+            reports: Gets each report, and None after the last.
             log: File that gets what it writes to standard error.
         """
         self.name = name
@@ -81,7 +242,7 @@ class DemoProcess:
         """Until the process has ended by itself.
 
         Raises:
-            Expected: It failed; with the end of what it wrote.
+            UserError: It failed; with the end of what it wrote.
         """
         status = self._process.wait()
         self._reader.join()
@@ -128,167 +289,3 @@ def _environment() -> dict[str, str]:
         "TF_CPP_MIN_LOG_LEVEL": os.environ.get("TF_CPP_MIN_LOG_LEVEL", "3"),
         "PYTHONUNBUFFERED": "1",
     }
-
-
-_DRAWING_S = 120.0
-_STORED_S = 20.0
-_POLL_S = 0.2
-
-
-class DemoScene:
-    """Everything that the demo starts. Main thread only; leaving the context ends it all.
-
-    Attributes:
-        run: Run id of the monitored training; empty until it told.
-    """
-
-    def __init__(self, folders: Folders, arguments: Sequence[str]) -> None:
-        """Nothing is started yet.
-
-        Args:
-            folders: Where files and sockets are.
-            arguments: Of `kmonitor.demo.training`, for both trainings.
-        """
-        self.run = ""
-        self._folders = folders
-        self._arguments = list(arguments)
-        self._reports: Queue[tuple[DemoProcess, AnyDemoReport | None]] = Queue()
-        self._trainings: dict[str, DemoProcess] = {}
-        self._window: subprocess.Popen[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for training in self._trainings.values():
-            training.stop()
-        if self._window is not None and self._window.poll() is None:
-            self._window.terminate()
-            self._window.wait()
-
-    @property
-    def monitored(self) -> list[FoldDone]:
-        """Models of the training with kmonitor so far."""
-        return self._trainings["kmonitor"].folds
-
-    @property
-    def plain(self) -> list[FoldDone] | None:
-        """Models of the training without kmonitor so far; None when it was not asked for."""
-        return self._trainings["plain"].folds if "plain" in self._trainings else None
-
-    def start(self, *, plain: bool) -> None:
-        """Start hub and trainings, and wait for the monitored one to say its run id."""
-        ensure_hub(self._folders)
-        make_own_folder(self._folders.logs)
-        self._start_training("kmonitor", self._arguments)
-        if plain:
-            self._start_training("plain", [*self._arguments, "--plain"])
-        while not self.run:
-            if not self._next_report():
-                self._trainings["kmonitor"].wait()
-                raise UserError("The demo's training ended before it began.")
-
-    def open_window(self) -> None:
-        """Open the app with the demo's run selected, once the hub knows it."""
-        with HubClient(folders=self._folders) as client:
-            self._wait_for(client, get_args(RunState), "begin")
-        self._window = subprocess.Popen(self._window_command())  # noqa: S603 - our own program
-
-    def watch(self) -> None:
-        """Say what the trainings tell until both have ended.
-
-        Raises:
-            Expected: One of them failed.
-        """
-        running = len(self._trainings)
-        while running:
-            running -= not self._next_report()
-        for training in self._trainings.values():
-            training.wait()
-
-    def stored_evidence(self) -> DemoEvidence:
-        """The monitored run's events as the hub has stored them, once it knows of the end."""
-        with HubClient(folders=self._folders) as client:
-            # Events arrive in order: a hub that tells of the end has stored all before it.
-            self._wait_for(client, ENDED_STATES, "end")
-            events = [decode_row(row) for row in client.all_rows(self.run)]
-        return evidence_in_events([event for event in events if event is not None])
-
-    def draw_window(self, screenshot: Path) -> None:
-        """Draw the real window into a file, without a screen.
-
-        Raises:
-            Expected: It failed.
-        """
-        command = [*self._window_command(), f"--screenshot={screenshot}"]
-        environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-        try:
-            drawn = subprocess.run(  # noqa: S603 - our own program
-                command, env=environment, timeout=_DRAWING_S, check=False
-            )
-        except subprocess.TimeoutExpired as exc:
-            raise UserError(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
-        if drawn.returncode != 0 or not screenshot.is_file():
-            raise UserError(f"The window could not be drawn (status {drawn.returncode}).")
-        print_text(f"The window: {screenshot.absolute()}")
-
-    def wait_for_window(self) -> None:
-        """Until the user closes the window, or presses Ctrl+C, if one was opened."""
-        if self._window is not None and self._window.poll() is None:
-            print_text("The window stays open; close it, or press Ctrl+C here, to end the demo.")
-            # All is told by then, and this is the end that was offered: no failure of `make run`.
-            with suppress(KeyboardInterrupt):
-                self._window.wait()
-
-    def _start_training(self, name: str, arguments: list[str]) -> None:
-        log = self._folders.logs / f"demo-{name}.log"
-        self._trainings[name] = DemoProcess(name, arguments, self._reports, log=log)
-
-    def _wait_for(self, client: HubClient, states: Collection[RunState], what: str) -> None:
-        end_s = time.monotonic() + _STORED_S
-        while time.monotonic() < end_s:
-            if any(run.run == self.run and run.state in states for run in client.runs()):
-                return
-            time.sleep(_POLL_S)
-        raise UserError(
-            f"The hub did not hear of the training's {what} within {_STORED_S:g} s.",
-            "See what it knows with: kmonitor show last",
-        )
-
-    def _next_report(self) -> bool:
-        """Take one report; False when it says that a training has no more to tell."""
-        training, report = self._reports.get()
-        match report:
-            case None:
-                return False
-            case Began():
-                self.run = self.run or report.run
-                print_text(f"{training.name:<9} {report.folds} models on {report.images} images")
-            case FoldDone():
-                print_text(f"{training.name:<9} {_fold_text(report)}")
-            case LimitTaken():
-                print_text(f"{training.name:<9} {_limit_text(report)}")
-        return True
-
-    def _window_command(self) -> list[str]:
-        return [sys.executable, "-m", "kmonitor", f"--run={self.run}"]
-
-
-def _fold_text(fold: FoldDone) -> str:
-    return with_plain_spaces(
-        f"model {fold.fold}: {count_text(fold.operations)} operations, "
-        f"{fold.functions} functions, RAM {bytes_text(fold.ram_bytes)}, "
-        f"accuracy {fold.accuracy:.3f}, {seconds_text(fold.seconds)}"
-    )
-
-
-def _limit_text(limit: LimitTaken) -> str:
-    return with_plain_spaces(
-        f"each model adds {count_text(limit.growth)} operations: "
-        f"reload above {count_text(limit.operations)} from now on"
-    )

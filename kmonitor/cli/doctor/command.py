@@ -1,4 +1,4 @@
-"""What `kmonitor doctor` looks at, one function a subject; looking leaves nothing behind."""
+"""`kmonitor doctor`: checks of this machine, one function each; none leaves anything behind."""
 
 import importlib.metadata
 import os
@@ -25,6 +25,7 @@ from kmonitor.cli.common.terminal import (
     pluralized,
     print_json,
     print_text,
+    size_text,
     terminal_safe,
 )
 from kmonitor.cli.doctor.host_checks import Finding, FindingLevel, examine_hosts, examine_ssh
@@ -35,7 +36,6 @@ from kmonitor.connect.local_hub import request_local_hub, silent_hub_error
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor.hub.access.keys import FILE_NAME, KeyListUntrusted, read_key_list
 from kmonitor.hub.metrics.exporters import is_loopback
-from kmonitor.ui.text.formats import bytes_text, with_plain_spaces
 from kmonitor.ui.text.language import PACKAGE, has_chinese_font
 from kmonitor_agent.wire.local.file_system import NETWORK_FILE_SYSTEMS, file_system_of
 from kmonitor_agent.wire.local.folders import Folders, find_folders
@@ -50,59 +50,51 @@ from kmonitor_agent.wire.local.private_files import (
 from kmonitor_agent.wire.local.spool_folder import ROOT_LIMIT_BYTES
 from kmonitor_agent.wire.messages.unions import HubReply
 
-# Disk probe.
+_MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 
 
-_TRIED_BYTES: Final = 64 * 1024
-"""More than a file system keeps inside of a folder's own blocks."""
+def doctor(
+    *,
+    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
+    host: HostOption = None,
+) -> int:
+    """Examine this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
 
+    Nothing is started, installed or kept here: a small file is written where kmonitor's would
+    lie, and removed. Each remembered host is reached once, side by side, for 15 s at most, and
+    its hub started if none answers there. Exit status 1 when something is bad: kmonitor cannot
+    work here as it is, or the one `--host` is not reached. A note is for your information:
+    something is missing that only some uses need.
 
-def nearest_existing(path: Path) -> Path:
-    """The path, or the closest above it that is there."""
-    while not os.path.lexists(path) and path != path.parent:
-        path = path.parent
-    return path
-
-
-def write_fault(path: Path) -> str:
-    """Why no file can be written in a folder, made if it is missing; empty if one can.
-
-    A file is written in a folder of its own and both are removed again.
+    Args:
+        json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
+        verify: Only read every stored event, and compare it with its checksum: some 2 s for a
+            million.
+        host: Only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
     """
-    try:
-        with (
-            tempfile.TemporaryDirectory(prefix=".kmonitor-", dir=nearest_existing(path)) as folder,
-            tempfile.TemporaryFile(dir=folder) as tried,
-        ):
-            tried.write(bytes(_TRIED_BYTES))
-            tried.flush()
-            os.fsync(tried.fileno())
-    except OSError as exc:
-        return exc.strerror or str(exc)
-    return ""
+    folders = find_folders()
+    if verify:
+        if host is not None:
+            raise UsageError("--verify reads what is stored here: it takes no --host.")
+        findings = [verify_store(folders)]
+    elif host is None:
+        findings = list(examine(folders))
+    else:
+        known = known_host(folders, host)
+        findings = [*examine_ssh([known]), *examine_hosts(folders, host)]
+    if json:
+        print_json(findings)
+    else:
+        for finding in findings:
+            _print_finding(finding)
+    return FAILED if any(finding.state == "bad" for finding in findings) else DONE
 
 
-def free_bytes(path: Path) -> int | None:
-    """Room where a path lies or would lie, bytes; None where the file system does not tell."""
-    try:
-        found = shutil.disk_usage(nearest_existing(path))
-    except OSError:
-        return None
-    return found.free if found.total else None
-
-
-NO_ROOM_BYTES = 64 * 1024**2
-LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
-"""Less free space is bad or worth a note, bytes: all spools together may grow to the latter."""
-
-_ELSEWHERE = "set KMONITOR_HOME to a folder that you can write to"
-
-_BACKENDS = {
-    "TensorFlow": ("tensorflow", "tensorflow-cpu", "tf-nightly"),
-    "JAX": ("jax",),
-    "PyTorch": ("torch",),
-}
-"""Backend to the distributions that bring it."""
+def _print_finding(finding: Finding) -> None:
+    print_text(f"{_MARKS[finding.state]} {finding.subject:<18} {terminal_safe(finding.found)}")
+    for line in finding.remedy.splitlines():
+        print_text(f"     {'':<18} -> {terminal_safe(line)}")
 
 
 def examine(folders: Folders) -> Iterator[Finding]:
@@ -138,7 +130,7 @@ def _python() -> Finding:
 
 
 def _other_package_finding() -> Finding:
-    """Whether the `kmonitor` that Python imports is ours alone."""
+    """Check that the `kmonitor` that Python imports is ours alone."""
     owners = importlib.metadata.packages_distributions().get("kmonitor", [])
     # An editable install is no owner: it puts a folder on the path, not files.
     impostor = ["kmonitor"] if version_of("kmonitor") else []
@@ -212,6 +204,14 @@ def _driver() -> Finding:
     return Finding("NVIDIA driver", "ok", f"{version}, {pluralized(count, 'device')}")
 
 
+_BACKENDS = {
+    "TensorFlow": ("tensorflow", "tensorflow-cpu", "tf-nightly"),
+    "JAX": ("jax",),
+    "PyTorch": ("torch",),
+}
+"""Backend to the distributions that bring it."""
+
+
 def _frameworks() -> Iterator[Finding]:
     """Versions only; importing a framework takes seconds and hundreds of megabytes."""
     keras = version_of("keras")
@@ -225,6 +225,11 @@ def _frameworks() -> Iterator[Finding]:
     found = [f"{name} {version}" for name, version in backends.items() if version]
     if found:
         yield Finding("Keras backends", "ok", ", ".join(found))
+
+
+def _first_version(*distributions: str) -> str:
+    versions = [version_of(distribution) for distribution in distributions]
+    return next((version for version in versions if version), "")
 
 
 def _hub(folders: Folders) -> Iterator[Finding]:
@@ -246,18 +251,6 @@ def _hub(folders: Folders) -> Iterator[Finding]:
     yield from _metrics_findings(reply)
 
 
-def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
-    """Whether others can read the hub's figures, and who that is."""
-    if reply.prometheus:
-        is_local = is_loopback(reply.prometheus)
-        who = "every user of this host" if is_local else "whoever reaches that port"
-        found = f"{reply.prometheus} has no login: {who} may read names and figures of runs"
-        remedy = "" if is_local else "to show them on this host alone: --prometheus 127.0.0.1:9188"
-        yield Finding("figures", "ok" if is_local else "note", found, remedy)
-    if reply.otlp:
-        yield Finding("figures", "ok", f"they are sent to {reply.otlp}")
-
-
 def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
     trainings = pluralized(reply.agents, "training")
     found = f"version {reply.version} answers, process {reply.pid}, {trainings}"
@@ -270,6 +263,18 @@ def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
     return Finding("hub", "ok", found)
 
 
+def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
+    """Who can read the hub's metrics."""
+    if reply.prometheus:
+        is_local = is_loopback(reply.prometheus)
+        who = "every user of this host" if is_local else "whoever reaches that port"
+        found = f"{reply.prometheus} has no login: {who} may read names and figures of runs"
+        remedy = "" if is_local else "to show them on this host alone: --prometheus 127.0.0.1:9188"
+        yield Finding("figures", "ok" if is_local else "note", found, remedy)
+    if reply.otlp:
+        yield Finding("figures", "ok", f"they are sent to {reply.otlp}")
+
+
 def _keys(folders: Folders) -> Iterator[Finding]:
     path = keys_folder(folders) / FILE_NAME
     try:
@@ -280,6 +285,9 @@ def _keys(folders: Folders) -> Iterator[Finding]:
         return
     if keys:
         yield Finding("list of keys", "ok", f"{pluralized(len(keys), 'key')} in {path}")
+
+
+_ELSEWHERE = "set KMONITOR_HOME to a folder that you can write to"
 
 
 def _state_folder(folders: Folders) -> Finding:
@@ -296,7 +304,7 @@ def _state_folder(folders: Folders) -> Finding:
 
 
 def _owned(folders: Folders, created_text: str) -> Finding:
-    """Whether only this user decides what lies in the state folder."""
+    """Check that only this user can write to the state folder."""
     warnings: list[str] = []
     try:
         warnings = check_own_folder(folders.state)
@@ -312,18 +320,61 @@ def _owned(folders: Folders, created_text: str) -> Finding:
     return Finding("state folder", "ok", f"{folders.state}{created_text}, can be written")
 
 
+_TRIED_BYTES: Final = 64 * 1024
+"""More than a file system keeps inside of a folder's own blocks."""
+
+
+def write_fault(path: Path) -> str:
+    """Reason why no file can be written in a folder, which may be missing; empty if one can.
+
+    A file is written in a folder of its own and both are removed again.
+    """
+    try:
+        with (
+            tempfile.TemporaryDirectory(prefix=".kmonitor-", dir=nearest_existing(path)) as folder,
+            tempfile.TemporaryFile(dir=folder) as tried,
+        ):
+            tried.write(bytes(_TRIED_BYTES))
+            tried.flush()
+            os.fsync(tried.fileno())
+    except OSError as exc:
+        return exc.strerror or str(exc)
+    return ""
+
+
+def nearest_existing(path: Path) -> Path:
+    """The path, or the closest above it that is there."""
+    while not os.path.lexists(path) and path != path.parent:
+        path = path.parent
+    return path
+
+
+NO_ROOM_BYTES = 64 * 1024**2
+LITTLE_ROOM_BYTES = ROOT_LIMIT_BYTES
+"""Free space below these is bad, or worth a note, bytes: all spools may grow to the latter."""
+
+
 def _disk_space_findings(folders: Folders) -> Iterator[Finding]:
-    """What trainings tell waits on the disk, and the hub keeps all of it there."""
+    """Events of trainings wait on the disk, and the hub stores all of them there."""
     free = free_bytes(folders.state)
     if free is None:
         return
-    found = f"{with_plain_spaces(bytes_text(free))} free for {folders.state}"
+    found = f"{size_text(free)} free for {folders.state}"
     if free < LITTLE_ROOM_BYTES:
         state: FindingLevel = "bad" if free < NO_ROOM_BYTES else "note"
         remedy = f"free some, or {_ELSEWHERE} on another disk"
         yield Finding("free space", state, f"only {found}", remedy)
     else:
         yield Finding("free space", "ok", found)
+
+
+def free_bytes(path: Path) -> int | None:
+    """Free bytes where a path lies or would lie; None where the file system does not say."""
+    try:
+        found = shutil.disk_usage(nearest_existing(path))
+    except OSError:
+        return None
+    return found.free if found.total else None
 
 
 def _runtime_folder(folders: Folders) -> Finding:
@@ -369,62 +420,5 @@ def _spool(folders: Folders) -> Finding:
     files = [path for path in folders.spool.glob("*/*") if is_plain(path)]
     size = sum(path.lstat().st_size for path in files)
     runs = len({path.parent for path in files})
-    found = (
-        f"{with_plain_spaces(bytes_text(size))} of {pluralized(runs, 'run')} in {folders.spool}"
-    )
+    found = f"{size_text(size)} of {pluralized(runs, 'run')} in {folders.spool}"
     return Finding("spool", "ok", f"{found} (at most 1 GiB)")
-
-
-def _first_version(*distributions: str) -> str:
-    versions = [version_of(distribution) for distribution in distributions]
-    return next((version for version in versions if version), "")
-
-
-# doctor: `kmonitor doctor`: what is found here, what is missing, and what to do about it.
-
-
-_MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
-
-
-def doctor(
-    *,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
-    verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
-    host: HostOption = None,
-) -> int:
-    """Examine this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
-
-    Nothing is started, installed or kept here: a small file is written where kmonitor's would
-    lie, and removed. Each remembered host is reached once, side by side, for 15 s at most, and
-    its hub started if none answers there. Exit status 1 when something is bad: kmonitor cannot
-    work here as it is, or the one `--host` is not reached. A note is for your information:
-    something is missing that only some uses need.
-
-    Args:
-        json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
-        verify: Only read every stored event, and compare it with its checksum: some 2 s for a
-            million.
-        host: Only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
-    """
-    folders = find_folders()
-    if verify:
-        if host is not None:
-            raise UsageError("--verify reads what is stored here: it takes no --host.")
-        findings = [verify_store(folders)]
-    elif host is None:
-        findings = list(examine(folders))
-    else:
-        known = known_host(folders, host)
-        findings = [*examine_ssh([known]), *examine_hosts(folders, host)]
-    if json:
-        print_json(findings)
-    else:
-        for finding in findings:
-            _print_finding(finding)
-    return FAILED if any(finding.state == "bad" for finding in findings) else DONE
-
-
-def _print_finding(finding: Finding) -> None:
-    print_text(f"{_MARKS[finding.state]} {finding.subject:<18} {terminal_safe(finding.found)}")
-    for line in finding.remedy.splitlines():
-        print_text(f"     {'':<18} -> {terminal_safe(line)}")

@@ -1,9 +1,8 @@
-"""What `kmonitor doctor` sees of ssh, and of each remembered host, step by step."""
+"""Checks of `kmonitor doctor` for ssh and each remembered host; `Finding`, which checks return."""
 
 import os
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from functools import partial
 from typing import Final, Literal
 
 from kmonitor.base.errors import UserError
+from kmonitor.cli.common.hub_access import HOST_S, HOSTS_AT_ONCE, deadline
 from kmonitor.cli.common.terminal import pluralized
 from kmonitor.connect.host_access import check_host, known_host
 from kmonitor.connect.host_errors import HostError
@@ -21,18 +21,15 @@ from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import SCHEME
 from kmonitor_agent.wire.local.private_files import NotPrivate
 
-# finding: What `kmonitor doctor` found about one subject.
-
-
 FindingLevel = Literal["ok", "note", "bad"]
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What was found about one subject.
+    """Result of one check.
 
     Attributes:
-        subject: What was looked at.
+        subject: What was checked.
         state: "ok", "note" (missing, but only some uses need it) or "bad".
         found: What is there.
         remedy: What to do about it, a command where there is one; empty when nothing is to do.
@@ -44,14 +41,7 @@ class Finding:
     remedy: str = ""
 
 
-HOST_S: Final = 15.0
-"""How long one host may take, seconds; all are asked side by side."""
-
-_TOOL_S: Final = 5.0
-_AT_ONCE: Final = 16
-_NO_KEYS: Final = 1
-_NO_AGENT: Final = 2
-"""Exit statuses of `ssh-add -l`."""
+_INSTALL: Final = "sudo apt-get install openssh-client"
 
 
 def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
@@ -72,6 +62,58 @@ def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
     yield _agent()
 
 
+def _settings(client: str, addresses: Sequence[str]) -> Finding:
+    """Check that ssh can read its settings for these hosts; nothing is connected to."""
+    for address in addresses:
+        result = _run_command([client, "-G", "--", address])
+        if result is None or result[0]:
+            last = (result[1].strip().splitlines() or [""])[-1] if result is not None else ""
+            found = f"not read for {address}: {last or 'ssh -G does not answer'}"
+            return Finding("settings of ssh", "bad", found, "see ~/.ssh/config")
+    return Finding("settings of ssh", "ok", f"read for {pluralized(len(addresses), 'host')}")
+
+
+_NO_KEYS: Final = 1
+_NO_AGENT: Final = 2
+"""Exit statuses of `ssh-add -l`."""
+
+
+def _agent() -> Finding:
+    if not os.environ.get("SSH_AUTH_SOCK"):
+        found = "none; keys with a passphrase cannot be used without one"
+        return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
+    tool = shutil.which("ssh-add")
+    result = _run_command([tool, "-l"]) if tool is not None else None
+    if result is None or result[0] == _NO_AGENT:
+        found = "SSH_AUTH_SOCK names one, and it does not answer"
+        return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
+    if result[0] == _NO_KEYS:
+        found = "it holds no key; a key file without a passphrase needs none"
+        return Finding("ssh agent", "note", found, "ssh-add")
+    n_keys = len(result[2].strip().splitlines())
+    return Finding("ssh agent", "ok", f"it holds {pluralized(n_keys, 'key')}")
+
+
+_TOOL_S: Final = 5.0
+
+
+def _run_command(arguments: list[str]) -> tuple[int, str, str] | None:
+    """Exit status, standard error and output; None: it does not answer."""
+    try:
+        ran = subprocess.run(  # noqa: S603 - a list, never a shell; addresses were checked
+            arguments,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=_TOOL_S,
+            check=False,
+            env=ssh_environment(),
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    err, out = (text.decode("utf-8", "replace") for text in (ran.stderr, ran.stdout))
+    return ran.returncode, err, out
+
+
 def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     """Each remembered host, or the one of that name or address: reached, and its hub.
 
@@ -80,7 +122,7 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
         name: Only this one; None: all.
 
     Raises:
-        Expected: The address cannot be used.
+        UserError: The address cannot be used.
     """
     store = HostStore(folders)
     hosts = store.hosts() if name is None else [known_host(folders, name)]
@@ -89,17 +131,15 @@ def examine_hosts(folders: Folders, name: str | None = None) -> list[Finding]:
     state: FindingLevel = "note" if name is None else "bad"
     if not hosts:
         return found
-    with ThreadPoolExecutor(min(len(hosts), _AT_ONCE), "kmonitor-doctor") as pool:
+    with ThreadPoolExecutor(min(len(hosts), HOSTS_AT_ONCE), "kmonitor-doctor") as pool:
         return found + list(pool.map(partial(_host, folders, state), hosts))
 
 
 def _host(folders: Folders, level: FindingLevel, host: RememberedHost) -> Finding:
     subject = f"host {host.called}"
-    stop = threading.Event()
-    timer = threading.Timer(HOST_S, stop.set)
-    timer.start()
     try:
-        found = check_host(folders, host, stop=stop)
+        with deadline(HOST_S) as stop:
+            found = check_host(folders, host, stop=stop)
     except ConnectCancelled:
         what = f"{host.address} took longer than {HOST_S:g} s to answer"
         return Finding(subject, level, what, f"see how long this takes: ssh {host.address} true")
@@ -110,8 +150,6 @@ def _host(folders: Folders, level: FindingLevel, host: RememberedHost) -> Findin
         return Finding(subject, level, exc.what.rstrip("."), exc.remedy)
     except (NotPrivate, OSError) as exc:
         return Finding(subject, level, str(exc))
-    finally:
-        timer.cancel()
     what = f"reached; kmonitor {found.version} answers on {found.host}, process {found.pid}"
     return Finding(subject, "ok", what)
 
@@ -131,50 +169,3 @@ _STEPS: Final = {
     "broken": "connection",
 }
 """Code of a trouble to the step that failed; what is not here is the hub's."""
-
-
-def _settings(client: str, addresses: Sequence[str]) -> Finding:
-    """Whether ssh can read its settings for these hosts; nothing is connected to."""
-    for address in addresses:
-        result = _run_command([client, "-G", "--", address])
-        if result is None or result[0]:
-            last = (result[1].strip().splitlines() or [""])[-1] if result is not None else ""
-            found = f"not read for {address}: {last or 'ssh -G does not answer'}"
-            return Finding("settings of ssh", "bad", found, "see ~/.ssh/config")
-    return Finding("settings of ssh", "ok", f"read for {pluralized(len(addresses), 'host')}")
-
-
-def _agent() -> Finding:
-    if not os.environ.get("SSH_AUTH_SOCK"):
-        found = "none; keys with a passphrase cannot be used without one"
-        return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
-    tool = shutil.which("ssh-add")
-    result = _run_command([tool, "-l"]) if tool is not None else None
-    if result is None or result[0] == _NO_AGENT:
-        found = "SSH_AUTH_SOCK names one, and it does not answer"
-        return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
-    if result[0] == _NO_KEYS:
-        found = "it holds no key; a key file without a passphrase needs none"
-        return Finding("ssh agent", "note", found, "ssh-add")
-    n_keys = len(result[2].strip().splitlines())
-    return Finding("ssh agent", "ok", f"it holds {pluralized(n_keys, 'key')}")
-
-
-_INSTALL: Final = "sudo apt-get install openssh-client"
-
-
-def _run_command(arguments: list[str]) -> tuple[int, str, str] | None:
-    """Exit status, standard error and output; None: it does not answer."""
-    try:
-        ran = subprocess.run(  # noqa: S603 - a list, never a shell; addresses were checked
-            arguments,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=_TOOL_S,
-            check=False,
-            env=ssh_environment(),
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    err, out = (text.decode("utf-8", "replace") for text in (ran.stderr, ran.stdout))
-    return ran.returncode, err, out

@@ -1,4 +1,4 @@
-"""What `kmonitor doctor` says of where history is kept, and of the events that are stored."""
+"""Checks of `kmonitor doctor` for the store of the history, and for the stored events."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -14,14 +14,14 @@ from kmonitor.ui.text.formats import count_text
 from kmonitor_agent.wire.local.folders import Folders
 
 _ROWS_AT_ONCE: Final = 10_000
-_MENDS: Final = (
+_REMEDY: Final = (
     "The hub mends what can be mended while it has little to do, and marks the rest as lost:"
     " kmonitor hub status"
 )
 
 
 def examine_store(folders: Folders) -> Iterator[Finding]:
-    """Whether a team's database is set and can be used; nothing where history is kept here."""
+    """Check a team's database, if one is set; nothing where history is kept here."""
     try:
         store = stored_store(folders)
         if not store:
@@ -34,7 +34,7 @@ def examine_store(folders: Folders) -> Iterator[Finding]:
 
 
 def verify_store(folders: Folders) -> Finding:
-    """Whether each stored event is what was stored; reads all of them."""
+    """Compare each stored event with its checksum; reads all of them."""
     try:
         store = stored_store(folders)
         if not store and not (folders.database / DATABASE_NAME).exists():
@@ -45,16 +45,16 @@ def verify_store(folders: Folders) -> Finding:
     except UserError as exc:
         return Finding("stored events", "bad", exc.what, exc.remedy)
     except (OSError, *READ_ERRORS) as exc:
-        return Finding("stored events", "bad", f"they cannot be read to their end: {exc}", _MENDS)
+        return Finding("stored events", "bad", f"they cannot be read to their end: {exc}", _REMEDY)
     sound = f"{count_text(n_sound)} are as they were stored"
     if n_damaged or broken:
         found = f"{count_text(n_damaged)} are damaged{broken}; {sound}"
-        return Finding("stored events", "bad", found, _MENDS)
+        return Finding("stored events", "bad", found, _REMEDY)
     return Finding("stored events", "ok", sound)
 
 
 def _verified(connection: StoreConnection) -> tuple[int, int]:
-    """How many events are sound, and how many are not."""
+    """Numbers of sound and of damaged events."""
     n_sound = n_damaged = 0
     last = 0
     while True:
@@ -71,6 +71,6 @@ def _verified(connection: StoreConnection) -> tuple[int, int]:
 
 
 def _broken(connection: StoreConnection) -> str:
-    """What SQLite finds wrong with its own file; empty: nothing."""
+    """Damage that SQLite finds in its own file, as text; empty if none."""
     (outcome,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     return "" if outcome == "ok" else f", and so is the database ({outcome})"

@@ -1,4 +1,4 @@
-"""`kmonitor hub`: the hub without a window; is it there, what it keeps, and make it stop."""
+"""`kmonitor hub`: runs the hub without a window, reports on it, stops it, and sets its history."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from cyclopts import App, Parameter
 from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
 from kmonitor.base.plain_data import fields_of
-from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.hub_access import folder_faults_named, print_hub_problems
 from kmonitor.cli.common.options import bytes_from
 from kmonitor.cli.common.terminal import (
     DONE,
@@ -23,6 +23,7 @@ from kmonitor.cli.common.terminal import (
     print_json,
     print_stderr,
     print_text,
+    size_text,
     terminal_safe,
 )
 from kmonitor.cli.hub.service_unit import hub_command, unit_path, unit_text
@@ -54,14 +55,6 @@ from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.messages.unions import HubReply
 
-_MOST_DAYS = 100_000
-_POLL_S = 0.05
-_STARTING_S = 3.0
-"""A hub that just starts holds its lock for so long before it answers, seconds."""
-
-_ANSWER_S = 0.5
-"""How long the hub of this process may take to answer itself, seconds."""
-
 app = App(
     name="hub",
     help="Run the hub in this terminal, without a window. Trainings send to it, `kmonitor` and "
@@ -77,19 +70,15 @@ app.command(
     name="move-history",
     help="Copy the history in this machine's file to a team's database.",
 )
+
 app.command("kmonitor.cli.hub.ensure:ensure", name="ensure", help="See that a hub runs here.")
-
-
-app.command(
-    "kmonitor.cli.hub.command:dashboard",
-    name="dashboard",
-    help="Write out a Grafana dashboard of the figures that `--prometheus` and `--otlp` tell.",
-)
 
 KeepDays = Annotated[float | None, Parameter(name="--keep-days")]
 KeepSize = Annotated[str | None, Parameter(name="--keep-size")]
 Prometheus = Annotated[str, Parameter(name="--prometheus", show_default=False)]
 Otlp = Annotated[str, Parameter(name="--otlp", show_default=False)]
+
+_POLL_S = 0.05
 
 
 @app.default
@@ -149,9 +138,13 @@ def _serve(folders: Folders, options: HubOptions) -> None:
         raise UserError(exc.what, exc.remedy or remedy) from exc
 
 
+_ANSWER_S = 0.5
+"""Longest wait for an answer of this process' own hub, seconds."""
+
+
 def _print_when_running(folders: Folders, is_over: threading.Event) -> None:
     while not is_over.wait(_POLL_S):
-        # What is wrong with the folders, the main thread tells; a reader that left is no fault.
+        # The main thread reports faults of the folders; a reader that left is no fault.
         with suppress(UserError, OSError):
             reply = request_local_hub(folders, timeout_s=_ANSWER_S)
             if reply is not None and reply.pid == os.getpid():
@@ -162,7 +155,7 @@ def _print_when_running(folders: Folders, is_over: threading.Event) -> None:
 
 
 def print_listen_address(folders: Folders) -> None:
-    """The address on the network, and why nobody can connect to it yet, if nobody can."""
+    """Print the address on the network, and why nobody can connect to it yet, if so."""
     with HubClient(folders=folders) as client:
         reply = client.keys()
     if reply.address:
@@ -174,7 +167,7 @@ def print_listen_address(folders: Folders) -> None:
 
 
 def print_metrics_addresses(reply: HubReply) -> None:
-    """Where others find the hub's figures, and that nobody is asked for a password there."""
+    """Print where others find the hub's metrics, and that no password is needed there."""
     if reply.prometheus:
         print_text(
             f"Figures for Prometheus, for whoever reaches it, without a login: {reply.prometheus}"
@@ -207,6 +200,25 @@ def status(*, json: Annotated[bool, Parameter(name="--json", negative="")] = Fal
     return FAILED if reply is None else DONE
 
 
+def hub_status_text(reply: HubReply) -> str:
+    """One line about a hub that answered."""
+    up_s = max(0.0, time.time() - reply.started_wall_s)
+    text = (
+        f"Hub {reply.version} answers: process {reply.pid}, up {duration_text(up_s)}, "
+        f"{pluralized(reply.agents, 'training')} and "
+        f"{pluralized(reply.viewers, 'viewer')} connected, "
+        f"{pluralized(reply.rows, 'event')} in {bytes_text(reply.database_bytes)}"
+    )
+    if reply.retention_days or reply.retention_bytes:
+        text += f". {keep_text(reply.retention_days, reply.retention_bytes)}"
+        text += f" {pluralized(reply.runs_removed, 'run')} removed for that since it started"
+    return with_plain_spaces(text)
+
+
+_STARTING_S = 3.0
+"""Time for which a hub that starts holds its lock before it answers, seconds."""
+
+
 @app.command
 def stop() -> int:
     """Stop the hub. Trainings go on; what they tell waits on disk for the next hub."""
@@ -221,7 +233,7 @@ def stop() -> int:
 
 
 def _end_silent(folders: Folders) -> int:
-    """End a hub that does not answer; one that just starts is let come so far before."""
+    """End a hub that does not answer; one that just starts gets the time to begin."""
     end_s = time.monotonic() + _STARTING_S
     while not is_listening(view_socket_path(folders)) and time.monotonic() < end_s:
         if lock_holder(folders) is None:
@@ -264,11 +276,36 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
 
 
 def _current_keep(folders: Folders, reply: HubReply | None) -> Keep:
-    """What counts until something else is set: what the hub read before the file was damaged."""
+    """The stored setting; if its file is damaged, what the hub read before."""
     try:
         return load_keep(folders)
     except KeepUnreadable:
         return Keep() if reply is None else Keep(reply.retention_days, reply.retention_bytes)
+
+
+_MOST_DAYS = 100_000
+
+
+def chosen_keep(stored: Keep, days: float | None, size: str | None) -> Keep:
+    """What to keep: as an option says it, else as it is stored.
+
+    Raises:
+        UsageError: An option is no time or size.
+    """
+    if days is not None and not 0 <= days < _MOST_DAYS:
+        raise UsageError(f"--keep-days {days:g}: write a number of days, such as 30; 0 keeps all.")
+    n_bytes = stored.n_bytes if size is None else bytes_from(size, "--keep-size")
+    return Keep(stored.days if days is None else days, n_bytes)
+
+
+def keep_text(days: float, n_bytes: int) -> str:
+    """The setting as a sentence."""
+    if not (days or n_bytes):
+        return "All history is kept."
+    parts = [f"runs that ended in the last {days:g} days"] if days else []
+    whose = "of them" if days else "of runs that ended"
+    parts += [f"at most {size_text(n_bytes)} {whose}"] if n_bytes else []
+    return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
 
 
 @app.command(name="install-unit")
@@ -308,53 +345,9 @@ def install_unit(
     return DONE
 
 
-def chosen_keep(stored: Keep, days: float | None, size: str | None) -> Keep:
-    """What is kept, as an option says it, else as it is stored.
-
-    Raises:
-        Misuse: An option is no time or size.
-    """
-    if days is not None and not 0 <= days < _MOST_DAYS:
-        raise UsageError(f"--keep-days {days:g}: write a number of days, such as 30; 0 keeps all.")
-    n_bytes = stored.n_bytes if size is None else bytes_from(size, "--keep-size")
-    return Keep(stored.days if days is None else days, n_bytes)
-
-
-def keep_text(days: float, n_bytes: int) -> str:
-    """What is kept, as a sentence."""
-    if not (days or n_bytes):
-        return "All history is kept."
-    parts = [f"runs that ended in the last {days:g} days"] if days else []
-    whose = "of them" if days else "of runs that ended"
-    parts += [f"at most {with_plain_spaces(bytes_text(n_bytes))} {whose}"] if n_bytes else []
-    return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
-
-
-def print_hub_problems(reply: HubReply, *, is_far: bool = False) -> None:
-    """What is wrong with a hub that answers, to standard error; of one elsewhere, where it is."""
-    where = f"on {reply.host}: " if is_far else ""
-    for trouble in reply.troubles:
-        print_stderr(terminal_safe(f"kmonitor: {where}{trouble}."))
-
-
-def hub_status_text(reply: HubReply) -> str:
-    """One line about a hub that answered."""
-    up_s = max(0.0, time.time() - reply.started_wall_s)
-    text = (
-        f"Hub {reply.version} answers: process {reply.pid}, up {duration_text(up_s)}, "
-        f"{pluralized(reply.agents, 'training')} and "
-        f"{pluralized(reply.viewers, 'viewer')} connected, "
-        f"{pluralized(reply.rows, 'event')} in {bytes_text(reply.database_bytes)}"
-    )
-    if reply.retention_days or reply.retention_bytes:
-        text += f". {keep_text(reply.retention_days, reply.retention_bytes)}"
-        text += f" {pluralized(reply.runs_removed, 'run')} removed for that since it started"
-    return with_plain_spaces(text)
-
-
-# hub_dashboard: `kmonitor hub dashboard`: a Grafana dashboard of the figures that a hub tells.
-
-
+@app.command(
+    help="Write out a Grafana dashboard of the figures that `--prometheus` and `--otlp` tell."
+)
 def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> int:
     """Write out an example dashboard, to be imported in Grafana (Dashboards, New, Import).
 

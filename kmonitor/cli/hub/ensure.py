@@ -1,4 +1,4 @@
-"""`kmonitor hub ensure`: what a window on another machine runs here, over ssh."""
+"""`kmonitor hub ensure`: run over ssh by a window on another machine, to have a hub here."""
 
 import os
 import sys

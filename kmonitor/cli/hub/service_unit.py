@@ -1,4 +1,4 @@
-"""The hub as a service of the user's systemd: its unit, written where systemd finds it."""
+"""The hub's systemd user unit: its text and its place."""
 
 import os
 import re
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, Folders, find_folders
+from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, Folders, expand_user, find_folders
 
 _HOME: Final = "KMONITOR_HOME="
 
@@ -41,10 +41,10 @@ WantedBy=default.target
 
 
 def unit_text(command: str, environ: Mapping[str, str]) -> str:
-    """The unit.
+    """Text of the unit.
 
     Args:
-        command: What starts the hub, as `ExecStart` wants it.
+        command: Command that starts the hub, as `ExecStart` wants it.
         environ: `KMONITOR_HOME` and `KMONITOR_SPOOL` are passed on if they are set.
     """
     named = [f"{name}={environ[name]}" for name in FOLDER_VARIABLES if environ.get(name)]
@@ -53,7 +53,7 @@ def unit_text(command: str, environ: Mapping[str, str]) -> str:
 
 
 def hub_command(options: Mapping[str, str] | None = None) -> str:
-    """What starts a hub of this very installation, as `ExecStart` wants it.
+    """Command that starts a hub of this very installation, as `ExecStart` wants it.
 
     Args:
         options: Of the hub, each with its value; those that have none are left out.
@@ -81,12 +81,12 @@ def unit_path(environ: Mapping[str, str] | None = None) -> Path:
     """Where the user's systemd looks for it. Source: systemd.unit(5)."""
     environ = os.environ if environ is None else environ
     config = environ.get("XDG_CONFIG_HOME", "")
-    folder = Path(config) if config else Path("~/.config").expanduser()
+    folder = Path(config) if config else expand_user("~/.config")
     return folder / "systemd" / "user" / UNIT_NAME
 
 
 def is_unit_of(path: Path, folders: Folders) -> bool:
-    """Whether a unit runs the hub of these folders, not one with another `KMONITOR_HOME`.
+    """True if a unit runs the hub of these folders, not one with another `KMONITOR_HOME`.
 
     Args:
         path: The unit.

@@ -34,43 +34,6 @@ if TYPE_CHECKING:
     from kmonitor.hub.history_move import Moved
 
 
-# history_move: This hub's own history moved to a team's database, while no hub runs here.
-
-
-def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], object]) -> "Moved":
-    """Move the history in this user's file to a team's database.
-
-    Args:
-        folders: This user's folders.
-        store: URL of the team's database.
-        on_progress: Called before each run with its number, from 1, and how many there are.
-
-    Raises:
-        AnotherHub: A hub runs here: end it first.
-        Expected: It cannot be moved, or not now; calling it again goes on where it stopped.
-    """
-    path = folders.database / DATABASE_NAME
-    if not path.exists():
-        raise UserError(f"There is no history in {path}.")
-    lock = HubLock(folders.database / "hub.lock")
-    try:
-        database = open_team_database(folders, store)
-        from kmonitor.hub import history_move  # noqa: PLC0415 - an extra
-
-        try:
-            return history_move.copy_history(path, database, on_progress)
-        except READ_ERRORS as exc:
-            remedy = "Call it again once the server is back: it goes on where it stopped."
-            raise UserError(f"The move was interrupted: {exc}.", remedy) from exc
-        finally:
-            database.close()
-    finally:
-        lock.release()
-
-
-_REPORT_EVERY = 100
-
-
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
     """Say or set where every hub of yours keeps its history; without a URL it only says.
 
@@ -93,6 +56,19 @@ def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /)
         found = stored_store(folders)
     print_text(f"History is kept in: {terminal_safe(store_text(folders, found))}")
     return DONE
+
+
+def store_text(folders: Folders, url: str) -> str:
+    """Location of the history as text; `url` as it is stored."""
+    return shown_store(url) if url else f"{folders.database} ({HERE})"
+
+
+def _print_restart_hint(folders: Folders) -> None:
+    if request_local_hub(folders) is not None:
+        print_stderr(
+            "The hub that runs goes on as it was: end it with kmonitor hub stop, and the next"
+        )
+        print_stderr("one keeps its history there. Trainings wait for it, and lose nothing.")
 
 
 def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
@@ -134,19 +110,40 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
     return DONE
 
 
+_REPORT_EVERY = 100
+
+
 def _progress(number: int, of: int) -> None:
     if number % _REPORT_EVERY == 0:
         print_stderr(f"run {number} of {of} ...")
 
 
-def store_text(folders: Folders, url: str) -> str:
-    """Where history is kept, for people; `url` as it is stored."""
-    return shown_store(url) if url else f"{folders.database} ({HERE})"
+def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], object]) -> "Moved":
+    """Move the history in this user's file to a team's database.
 
+    Args:
+        folders: This user's folders.
+        store: URL of the team's database.
+        on_progress: Called before each run with its number, from 1, and how many there are.
 
-def _print_restart_hint(folders: Folders) -> None:
-    if request_local_hub(folders) is not None:
-        print_stderr(
-            "The hub that runs goes on as it was: end it with kmonitor hub stop, and the next"
-        )
-        print_stderr("one keeps its history there. Trainings wait for it, and lose nothing.")
+    Raises:
+        AnotherHub: A hub runs here: end it first.
+        UserError: It cannot be moved, or not now; calling it again goes on where it stopped.
+    """
+    path = folders.database / DATABASE_NAME
+    if not path.exists():
+        raise UserError(f"There is no history in {path}.")
+    lock = HubLock(folders.database / "hub.lock")
+    try:
+        database = open_team_database(folders, store)
+        from kmonitor.hub import history_move  # noqa: PLC0415 - an extra
+
+        try:
+            return history_move.copy_history(path, database, on_progress)
+        except READ_ERRORS as exc:
+            remedy = "Call it again once the server is back: it goes on where it stopped."
+            raise UserError(f"The move was interrupted: {exc}.", remedy) from exc
+        finally:
+            database.close()
+    finally:
+        lock.release()

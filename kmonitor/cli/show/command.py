@@ -1,4 +1,8 @@
-"""`kmonitor show`: one run in words: summary, metrics, verdicts, epochs and events."""
+"""`kmonitor show`: one run as text: summary, metrics, verdicts, epochs and events.
+
+With `--follow`, `EventFollower` prints events as they are stored, and reconnects when the route
+to the hub is lost.
+"""
 
 import threading
 import time
@@ -16,6 +20,7 @@ from kmonitor.cli.common.event_text import event_text
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.summary_text import (
+    METRICS,
     device_absence,
     metric_title,
     origin_text,
@@ -53,183 +58,9 @@ from kmonitor.ui.studies.study_store import STUDY_KINDS, is_study
 from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.hub_address import view_socket_path
-from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import FieldSources
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
-# following: `--follow`: a run's events as they are stored, over a new way whenever one is lost.
-
-
-_POLL_S: Final = 0.5
-"""How often the hub is asked for more, seconds."""
-
-_FIRST_PAUSE_S: Final = 0.5
-_LONGEST_PAUSE_S: Final = 10.0
-
-_STOPPED_S: Final = 60.0
-"""How long another hub is waited for where this user's own was stopped on purpose, seconds."""
-
-_SPEAKS_S: Final = 10.0
-"""Within so long a living training has spoken to a hub that was started anew, seconds."""
-
-ROUTE_LOST: Final = (HubUnreachable, HostError, HubSilent)
-"""What says that the way to a hub is not there any more, or not yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class HubRoute:
-    """How a command reaches its hub.
-
-    Attributes:
-        host: As for `open_hub`.
-        folder: As for `open_hub`.
-        hub: As for `open_hub`.
-    """
-
-    host: str | None = None
-    folder: Path | None = None
-    hub: str | None = None
-
-    @contextmanager
-    def open(self) -> Generator[HubClient]:
-        """A client of it. Raises: as `open_hub`."""
-        with open_hub(self.host, folder=self.folder, hub=self.hub) as client:
-            yield client
-
-    @property
-    def is_stopped(self) -> bool:
-        """Whether it is this user's own hub, and was ended on purpose: none is to be started."""
-        if (self.host, self.folder, self.hub) != (None, None, None):
-            return False
-        # One that was killed leaves its socket's file.
-        return not view_socket_path(find_folders()).exists()
-
-
-class EventFollower:
-    """What of a run was told, and what follows; for one thread."""
-
-    def __init__(
-        self,
-        run: str,
-        rows: Sequence[EventRow],
-        kinds: Sequence[str],
-        on_row: Callable[[EventRow], None],
-    ) -> None:
-        """Begin after what was told.
-
-        Args:
-            run: Run id.
-            rows: Its rows so far, in order.
-            kinds: Event types wanted.
-            on_row: Called with each row that is new.
-        """
-        self._run, self._kinds, self._tell = run, kinds, on_row
-        self._cursor = rows[-1].row if rows else 0
-        self._seq = max((row.seq for row in rows), default=0)
-        self._hubs_own = {row.body for row in rows if not row.seq}
-        self._hub = ""
-        self._is_waiting = False
-
-    def follow(self, client: HubClient) -> None:
-        """Tell what is stored until the run has ended. Raises: as `HubClient`."""
-        for row in self._rows(client):
-            if row.seq > self._seq or (not row.seq and row.body not in self._hubs_own):
-                self._note(row)
-                self._tell(row)
-
-    def follow_over(self, route: HubRoute, lost: UserError) -> None:
-        """The same after the way to the hub was lost, over a new one each time.
-
-        Args:
-            route: Where the hub is.
-            lost: How the way was lost.
-
-        Raises:
-            Expected: Waiting is of no use.
-        """
-        pause_s, end_s = _FIRST_PAUSE_S, float("inf")
-        while True:
-            if isinstance(lost, HostError) and not lost.is_transient:
-                raise lost
-            if not self._is_waiting:
-                self._is_waiting = True
-                pause_s, end_s = _FIRST_PAUSE_S, time.monotonic() + _STOPPED_S
-                _print_waiting(route, lost)
-            threading.Event().wait(pause_s)
-            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
-            if route.is_stopped:
-                pause_s = _FIRST_PAUSE_S
-                if time.monotonic() > end_s:
-                    raise _hub_stopped_error()
-                continue
-            try:
-                with route.open() as client:
-                    self.follow(client)
-            except ROUTE_LOST as exc:
-                lost = exc
-            else:
-                return
-
-    def _rows(self, client: HubClient) -> Iterator[EventRow]:
-        is_first, had_ended = True, False
-        was_waiting, since_s = self._is_waiting, time.monotonic()
-        while True:
-            # The state is asked for before the rows: what was stored before the end is then told.
-            state = self._state(client)
-            page = client.rows(cursor=self._cursor, runs=(self._run,), kinds=self._kinds)
-            is_other = self._hub not in {"", page.hub}
-            if is_first and (is_other or page.head < self._cursor):
-                # Its rows are numbered anew; what was told is known by the training's numbers.
-                self._cursor = 0
-                is_first = False
-                continue
-            is_first = False
-            self._print_reconnected()
-            yield from page.rows
-            self._cursor = max(self._cursor, page.cursor)
-            # Another hub hears of the run as soon as its training, or its spool, has spoken.
-            has_ended = state in ENDED_STATES if state else not is_other
-            if state == "lost" and was_waiting:
-                # A hub that was just started has not heard of its training yet.
-                has_ended = time.monotonic() - since_s > _SPEAKS_S
-            self._hub = self._hub or page.hub
-            if page.more:
-                continue
-            # Asked twice: the state is told at once, its last rows when they are committed.
-            if has_ended and had_ended and not page.rows:
-                return
-            had_ended = has_ended
-            threading.Event().wait(_POLL_S)
-
-    def _state(self, client: HubClient) -> str:
-        return next((found.state for found in client.runs() if found.run == self._run), "")
-
-    def _note(self, row: EventRow) -> None:
-        self._seq = max(self._seq, row.seq)
-        if not row.seq:
-            self._hubs_own.add(row.body)
-
-    def _print_reconnected(self) -> None:
-        if self._is_waiting:
-            self._is_waiting = False
-            print_stderr("kmonitor: The hub answers again; it goes on.")
-
-
-def _print_waiting(route: HubRoute, lost: UserError) -> None:
-    if route.is_stopped:
-        print_stderr(
-            f"kmonitor: Your hub was stopped. Another one is waited for, {_STOPPED_S:g} s."
-        )
-    else:
-        print_stderr(f"kmonitor: {terminal_safe(lost.what)} It is waited for; Ctrl+C ends this.")
-
-
-def _hub_stopped_error() -> UserError:
-    what = f"Your hub was stopped, and no other was started within {_STOPPED_S:g} s."
-    return UserError(what, "Called again, kmonitor show --follow starts one.")
-
-
-_METRICS: tuple[LimitMetric, ...] = ("graph", "ram", "vram", "step_time")
 _MAIN_KINDS = ("session", "session_end", "model", "fit_start", "fit_end", "epoch_end", "graph")
 _DONE = ("action", "diagnosis")
 _OTHER_KINDS = (
@@ -305,11 +136,6 @@ def _print_as_json(
         print_json(event)
 
 
-def _why_no_device(client: HubClient, run: RunSummary) -> str:
-    events = map(decode_row, client.all_rows(run.run, ("sources",)))
-    return device_absence(event for event in events if isinstance(event, FieldSources))
-
-
 def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> None:
     for title, text in _facts(run):
         print_text(f"{title:<12} {terminal_safe(with_plain_spaces(text))}")
@@ -372,10 +198,15 @@ def _print_metrics(run: RunSummary, no_device: str) -> None:
             share_text(summary_metric(run, metric)),
             origin_text(run, metric, no_device=no_device),
         )
-        for metric in _METRICS
+        for metric in METRICS
     ]
     headers = ("METRIC", "NOW", "OF WHAT", "FROM, OR WHY NOT")
     print_table(headers, rows, right=headers[1:3], folds=headers[3:])
+
+
+def _why_no_device(client: HubClient, run: RunSummary) -> str:
+    events = map(decode_row, client.all_rows(run.run, ("sources",)))
+    return device_absence(event for event in events if isinstance(event, FieldSources))
 
 
 def _print_events(run: RunSummary, rows: list[EventRow]) -> None:
@@ -388,11 +219,181 @@ def _print_events(run: RunSummary, rows: list[EventRow]) -> None:
 
 
 def _new_row_printer(run: RunSummary, *, json: bool) -> Callable[[EventRow], None]:
-    def tell(row: EventRow) -> None:
+    def print_row(row: EventRow) -> None:
         text = "" if json else event_text(row, name=run.name, epochs=True)
         if json:
             print_json(event_object(row))
         elif text:
             print_text(text)
 
-    return tell
+    return print_row
+
+
+ROUTE_LOST: Final = (HubUnreachable, HostError, HubSilent)
+"""Errors that mean that the route to a hub is lost, or not there yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubRoute:
+    """Route of a command to its hub.
+
+    Attributes:
+        host: As for `open_hub`.
+        folder: As for `open_hub`.
+        hub: As for `open_hub`.
+    """
+
+    host: str | None = None
+    folder: Path | None = None
+    hub: str | None = None
+
+    @contextmanager
+    def open(self) -> Generator[HubClient]:
+        """A client of it. Raises: as `open_hub`."""
+        with open_hub(self.host, folder=self.folder, hub=self.hub) as client:
+            yield client
+
+    @property
+    def is_stopped(self) -> bool:
+        """True if it is this user's own hub and was ended on purpose: none is to be started."""
+        if (self.host, self.folder, self.hub) != (None, None, None):
+            return False
+        # One that was killed leaves its socket's file.
+        return not view_socket_path(find_folders()).exists()
+
+
+_POLL_S: Final = 0.5
+"""Pause between two requests to the hub, seconds."""
+
+_FIRST_PAUSE_S: Final = 0.5
+_LONGEST_PAUSE_S: Final = 10.0
+
+_STOPPED_S: Final = 60.0
+"""Longest wait for another hub where this user's own was stopped on purpose, seconds."""
+
+_SPEAKS_S: Final = 10.0
+"""Time within which a living training reaches a hub that was restarted, seconds."""
+
+
+class EventFollower:
+    """Passes on a run's events as they are stored, each once. For one thread."""
+
+    def __init__(
+        self,
+        run: str,
+        rows: Sequence[EventRow],
+        kinds: Sequence[str],
+        on_row: Callable[[EventRow], None],
+    ) -> None:
+        """Begin after the rows that are printed already.
+
+        Args:
+            run: Run id.
+            rows: Its rows so far, in order.
+            kinds: Event types wanted.
+            on_row: Called with each row that is new.
+        """
+        self._run, self._kinds, self._on_row = run, kinds, on_row
+        self._cursor = rows[-1].row if rows else 0
+        self._seq = max((row.seq for row in rows), default=0)
+        self._hubs_own = {row.body for row in rows if not row.seq}
+        self._hub = ""
+        self._is_waiting = False
+
+    def follow(self, client: HubClient) -> None:
+        """Pass on what is stored until the run has ended. Raises: as `HubClient`."""
+        for row in self._rows(client):
+            if row.seq > self._seq or (not row.seq and row.body not in self._hubs_own):
+                self._note(row)
+                self._on_row(row)
+
+    def follow_over(self, route: HubRoute, lost: UserError) -> None:
+        """The same after the route to the hub was lost, over a new one each time.
+
+        Args:
+            route: Where the hub is.
+            lost: How the route was lost.
+
+        Raises:
+            UserError: Waiting is of no use.
+        """
+        pause_s, end_s = _FIRST_PAUSE_S, float("inf")
+        while True:
+            if isinstance(lost, HostError) and not lost.is_transient:
+                raise lost
+            if not self._is_waiting:
+                self._is_waiting = True
+                pause_s, end_s = _FIRST_PAUSE_S, time.monotonic() + _STOPPED_S
+                _print_waiting(route, lost)
+            threading.Event().wait(pause_s)
+            pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
+            if route.is_stopped:
+                pause_s = _FIRST_PAUSE_S
+                if time.monotonic() > end_s:
+                    raise _hub_stopped_error()
+                continue
+            try:
+                with route.open() as client:
+                    self.follow(client)
+            except ROUTE_LOST as exc:
+                lost = exc
+            else:
+                return
+
+    def _rows(self, client: HubClient) -> Iterator[EventRow]:
+        is_first, had_ended = True, False
+        was_waiting, since_s = self._is_waiting, time.monotonic()
+        while True:
+            # The state is read before the rows, so that all rows before the end are seen.
+            state = self._state(client)
+            page = client.rows(cursor=self._cursor, runs=(self._run,), kinds=self._kinds)
+            is_other = self._hub not in {"", page.hub}
+            if is_first and (is_other or page.head < self._cursor):
+                # It numbers rows by itself; the training's own numbers say which are new.
+                self._cursor = 0
+                is_first = False
+                continue
+            is_first = False
+            self._print_reconnected()
+            yield from page.rows
+            self._cursor = max(self._cursor, page.cursor)
+            # Another hub knows the run as soon as its training, or its spool, has reached it.
+            has_ended = state in ENDED_STATES if state else not is_other
+            if state == "lost" and was_waiting:
+                # A hub that was just started does not know its training yet.
+                has_ended = time.monotonic() - since_s > _SPEAKS_S
+            self._hub = self._hub or page.hub
+            if page.more:
+                continue
+            # Twice: the state is reported at once, the last rows when they are committed.
+            if has_ended and had_ended and not page.rows:
+                return
+            had_ended = has_ended
+            threading.Event().wait(_POLL_S)
+
+    def _state(self, client: HubClient) -> str:
+        return next((found.state for found in client.runs() if found.run == self._run), "")
+
+    def _note(self, row: EventRow) -> None:
+        self._seq = max(self._seq, row.seq)
+        if not row.seq:
+            self._hubs_own.add(row.body)
+
+    def _print_reconnected(self) -> None:
+        if self._is_waiting:
+            self._is_waiting = False
+            print_stderr("kmonitor: The hub answers again; it goes on.")
+
+
+def _print_waiting(route: HubRoute, lost: UserError) -> None:
+    if route.is_stopped:
+        print_stderr(
+            f"kmonitor: Your hub was stopped. Another one is waited for, {_STOPPED_S:g} s."
+        )
+    else:
+        print_stderr(f"kmonitor: {terminal_safe(lost.what)} It is waited for; Ctrl+C ends this.")
+
+
+def _hub_stopped_error() -> UserError:
+    what = f"Your hub was stopped, and no other was started within {_STOPPED_S:g} s."
+    return UserError(what, "Called again, kmonitor show --follow starts one.")

@@ -1,4 +1,4 @@
-"""The epochs of a run as a table."""
+"""Sections of `kmonitor show`: verdicts, training metrics, epochs, end of the run, and study."""
 
 import math
 import time
@@ -36,6 +36,84 @@ from kmonitor.ui.verdicts.verdict_text import (
 from kmonitor_agent.wire.messages.events import EpochEnded, GraphSize, Verdict
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
+
+def verdicts_of(client: HubClient, run: RunSummary) -> list[Verdict]:
+    """A run's verdicts; empty where no epoch has ended, or the hub is too old to judge."""
+    try:
+        return client.verdicts(run.run)
+    except HubRefused:
+        return []
+
+
+def print_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
+    """Print verdicts with their evidence; nothing where there is none."""
+    if not verdicts:
+        return
+    print_text()
+    for verdict in verdicts:
+        # The table above names the allocator's device; there is no room for it here.
+        title = metric_title(run, verdict.metric).partition(" (")[0]
+        _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))
+        if verdict.state in {"growing", "suspected"}:
+            for line in _detail_lines(run, verdict):
+                _print_verdict_line("", line)
+
+
+def _detail_lines(run: RunSummary, verdict: Verdict) -> list[str]:
+    lines = evidence_lines(verdict)
+    lines.append(forecast_text(run, verdict, now_wall_s=time.time()))
+    advice = [
+        f"{each.text} (kmonitor command {run.run[:8]} {each.command})"
+        if each.command
+        else each.text
+        for each in advice_of(verdict)
+        if each.command is None or each.command in run.actions
+    ]
+    if advice:
+        lines.append(f"What may help: {'; '.join(advice)}")
+    return [line for line in lines if line]
+
+
+def _print_verdict_line(title: str, text: str) -> None:
+    print_text(f"{title:<12}{terminal_safe(with_plain_spaces(text))}")
+
+
+_RATE = "learning_rate"
+
+
+def print_training(rows: Iterable[EventRow]) -> None:
+    """Print each log of Keras and the learning rate; nothing when no epoch has ended."""
+    ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
+    names = dict.fromkeys(name for event in ended for name in event.logs)
+    lines = [
+        _training_row(name, [(each, each.logs.get(name)) for each in ended]) for name in names
+    ]
+    if any(event.learning_rate is not None for event in ended) and _RATE not in names:
+        lines.append(_training_row(_RATE, [(each, each.learning_rate) for each in ended]))
+    if lines:
+        headers = ("TRAINING", "LAST", "BEST", "IN")
+        print_text()
+        print_table(headers, lines, right=headers[1:3])
+
+
+def _training_row(
+    name: str, values: list[tuple[EpochEnded, float | None]]
+) -> tuple[str, str, str, str]:
+    known = [(event, value) for event, value in values if value is not None]
+    finite = [(value, event) for event, value in known if math.isfinite(value)]
+    last = with_plain_spaces(number_text(known[-1][1]))
+    which = better_direction(name)
+    if which is None or not finite:
+        return terminal_safe(name), last, NOT_KNOWN, ""
+    pick = min if which == "lower" else max
+    best, event = pick(finite, key=lambda pair: pair[0])
+    several = len({each.fit for each, _ in values}) > 1
+    best_epoch = (
+        f"fit {event.fit}, epoch {event.epoch + 1}" if several else f"epoch {event.epoch + 1}"
+    )
+    return terminal_safe(name), last, with_plain_spaces(number_text(best)), best_epoch
+
+
 EPOCHS_SHOWN = 30
 """Newest epochs in the table; `kmonitor export` has them all."""
 
@@ -45,20 +123,20 @@ LOGS_SHOWN = 4
 
 def print_epochs(rows: Iterable[EventRow]) -> None:
     """Print the newest epochs; nothing when none has ended."""
-    ended, graphs = _collected(rows)
+    ended, graphs = _ended_epochs(rows)
     if not ended:
         return
     shown = ended[-EPOCHS_SHOWN:]
     names = _log_names(shown)
     right = ("FIT", "EPOCH", "STEPS", "TIME", "STEP", "GRAPH", "FUNCTIONS", *names)
     print_text()
-    print_table(right, [_cells(event, graphs, names) for event in shown], right=right)
+    print_table(right, [_epoch_cells(event, graphs, names) for event in shown], right=right)
     if len(shown) < len(ended):
         earlier = pluralized(len(ended) - len(shown), "earlier epoch")
         print_text(f"({earlier}: kmonitor export RUN --format csv)")
 
 
-def _collected(
+def _ended_epochs(
     rows: Iterable[EventRow],
 ) -> tuple[list[EpochEnded], dict[tuple[int, int], GraphSize]]:
     events = [event for event in map(decode_row, rows) if event is not None]
@@ -66,7 +144,7 @@ def _collected(
     graphs: dict[tuple[int, int], GraphSize] = {}
     for event in events:
         if isinstance(event, GraphSize):
-            # The largest of an epoch: a reload at its end is told by its own record.
+            # The largest of an epoch: a reload at its end has a record of its own.
             key = event.fit, event.epoch
             graphs[key] = max(event, graphs.get(key, event), key=lambda size: size.operations)
     return ended, graphs
@@ -77,7 +155,7 @@ def _log_names(events: list[EpochEnded]) -> list[str]:
     return list(names)[:LOGS_SHOWN]
 
 
-def _cells(
+def _epoch_cells(
     event: EpochEnded, graphs: dict[tuple[int, int], GraphSize], names: list[str]
 ) -> list[str]:
     graph = graphs.get((event.fit, event.epoch))
@@ -95,14 +173,11 @@ def _cells(
     return [with_plain_spaces(cell) for cell in cells]
 
 
-# end_lines: How a run ended as `kmonitor show` prints it: its last minute, and what can go on.
-
-
 def print_end(client: HubClient, run: RunSummary) -> None:
-    """Print it; nothing of a run that goes on or ended well."""
+    """Print the last minute of a run that ended badly; nothing of others."""
     if not has_ended_badly(run):
         return
-    state = run_end_state(run, _minute(client, run), now_wall_s=time.time())
+    state = run_end_state(run, _last_minute(client, run), now_wall_s=time.time())
     if not state.lines:
         return
     print_text()
@@ -111,7 +186,7 @@ def print_end(client: HubClient, run: RunSummary) -> None:
         print_text(f"  {terminal_safe(with_plain_spaces(line))}")
 
 
-def _minute(client: HubClient, run: RunSummary) -> LastMinute | None:
+def _last_minute(client: HubClient, run: RunSummary) -> LastMinute | None:
     try:
         reply = client.series(
             run.run, LAST_MINUTE_COLUMNS, from_s=last_minute_start_s(run), buckets=4000
@@ -121,11 +196,8 @@ def _minute(client: HubClient, run: RunSummary) -> LastMinute | None:
     return read_last_minute(reply)
 
 
-# study_lines: A study in words: how far it is, and each try of its folds.
-
-
-_HEADERS = ("TRY", "STATE", "TIME", "STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK", "WHY")
-_NUMBERS = ("STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
+_STUDY_HEADERS = ("TRY", "STATE", "TIME", "STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK", "WHY")
+_STUDY_NUMBERS = ("STEPS", "RAM PEAK", "GROWTH", "VRAM PEAK")
 
 
 def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[RunSummary]) -> None:
@@ -133,7 +205,7 @@ def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[Ru
 
     Args:
         study: Its own run.
-        rows: What it told.
+        rows: Its events.
         runs: All that the hub knows, its folds' among them.
     """
     record = StudyRecord()
@@ -155,90 +227,4 @@ def print_study(study: RunSummary, rows: Iterable[EventRow], runs: Collection[Ru
         for row in state.rows
     )
     noun = "TRIAL" if is_search(study) else "FOLD"
-    print_table((noun, *_HEADERS), cells, right=(noun, *_NUMBERS), folds=("WHY",))
-
-
-# training_lines: The training's metrics in a line each: last and best value, with its epoch.
-
-
-_RATE = "learning_rate"
-
-
-def print_training(rows: Iterable[EventRow]) -> None:
-    """Print each log of Keras and the learning rate; nothing when no epoch has ended."""
-    ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
-    names = dict.fromkeys(name for event in ended for name in event.logs)
-    lines = [_line(name, [(each, each.logs.get(name)) for each in ended]) for name in names]
-    if any(event.learning_rate is not None for event in ended) and _RATE not in names:
-        lines.append(_line(_RATE, [(each, each.learning_rate) for each in ended]))
-    if lines:
-        headers = ("TRAINING", "LAST", "BEST", "IN")
-        print_text()
-        print_table(headers, lines, right=headers[1:3])
-
-
-def _line(name: str, values: list[tuple[EpochEnded, float | None]]) -> tuple[str, str, str, str]:
-    known = [(event, value) for event, value in values if value is not None]
-    finite = [(value, event) for event, value in known if math.isfinite(value)]
-    last = with_plain_spaces(number_text(known[-1][1]))
-    which = better_direction(name)
-    if which is None or not finite:
-        return terminal_safe(name), last, NOT_KNOWN, ""
-    pick = min if which == "lower" else max
-    best, event = pick(finite, key=lambda pair: pair[0])
-    several = len({each.fit for each, _ in values}) > 1
-    best_epoch = (
-        f"fit {event.fit}, epoch {event.epoch + 1}" if several else f"epoch {event.epoch + 1}"
-    )
-    return terminal_safe(name), last, with_plain_spaces(number_text(best)), best_epoch
-
-
-# verdict_lines: A run's verdicts as `kmonitor show` prints them, with what they rest on.
-
-
-_INDENT = " " * 12
-
-
-def verdicts_of(client: HubClient, run: RunSummary) -> list[Verdict]:
-    """How the run stands; empty where no epoch has ended, or the hub is too old to judge."""
-    try:
-        return client.verdicts(run.run)
-    except HubRefused:
-        return []
-
-
-def print_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
-    """Print them; nothing where there is none."""
-    if not verdicts:
-        return
-    print_text()
-    for verdict in verdicts:
-        # Of whom the allocator is stands in the table above; here is no room for it.
-        title = metric_title(run, verdict.metric).partition(" (")[0]
-        _print_row(title, verdict_headline(verdict, is_final=has_ended(run)))
-        if verdict.state in {"growing", "suspected"}:
-            for line in _evidence(run, verdict):
-                _print_row("", line)
-
-
-def _evidence(run: RunSummary, verdict: Verdict) -> list[str]:
-    lines = evidence_lines(verdict)
-    lines.append(forecast_text(run, verdict, now_wall_s=time.time()))
-    advice = [
-        f"{each.text} (kmonitor command {run.run[:8]} {each.command})"
-        if each.command
-        else each.text
-        for each in advice_of(verdict)
-        if each.command is None or each.command in run.actions
-    ]
-    if advice:
-        lines.append(f"What may help: {'; '.join(advice)}")
-    return [line for line in lines if line]
-
-
-def _print_row(title: str, text: str) -> None:
-    print_text(
-        f"{title:<12}{terminal_safe(with_plain_spaces(text))}"
-        if title
-        else f"{_INDENT}{terminal_safe(with_plain_spaces(text))}"
-    )
+    print_table((noun, *_STUDY_HEADERS), cells, right=(noun, *_STUDY_NUMBERS), folds=("WHY",))

@@ -1,1 +1,1 @@
-"""How the hub is reached: local and network endpoints, keys, roles, quotas."""
+"""Access to the hub: local and network endpoints, keys, roles, quotas."""

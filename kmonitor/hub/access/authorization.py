@@ -1,4 +1,8 @@
-"""What was refused, for the audit: each kind by each key once, the rest only counted."""
+"""Authorization of messages: roles, quotas, and rows of the audit for what was refused.
+
+Every message passes `Authorizer.admit` before it is read. It rests on one table of what each role
+may send; whatever is not in it is refused.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -8,6 +12,7 @@ import msgspec
 
 from kmonitor.hub.access.keys import KeyList
 from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, peer_of, sender_key
+from kmonitor.hub.access.sockets import N_FRAMES
 from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.access_messages import AuditRequest, KeysRequest, Role
@@ -33,165 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-_WINDOW_S: Final = 600.0
-"""What is refused again within this time, seconds, is counted and gets one row at its end."""
-
-_MOST_OF_ONE: Final = 10
-_MOST: Final = 50
-"""Rows in that time, of one key and of all: who is refused must not drive out what was done."""
-
-_STRANGERS: Final = "unknown keys"
-"""Who they are all together: anybody can make as many keys as he likes."""
-
-_AuditedAction = tuple[str, str, str, str]
-"""Who, what, run, subject; as the audit has them."""
-
-
-class _Grant(msgspec.Struct):
-    key: Name = ""
-    name: Name = ""
-
-
-class _RefusedRequest(msgspec.Struct):
-    run: Name = ""
-    id: Name = ""
-    name: Name | None = None
-    delete: bool = False
-    revoke: Name = ""
-    authorize: _Grant | None = None
-
-
-_refused_decoder: Final = msgspec.msgpack.Decoder(_RefusedRequest)
-
-
-class Refusals:
-    """Owned by the hub's main thread.
-
-    Attributes:
-        write: Writes a row of the audit: who, what, run, subject, result.
-    """
-
-    def __init__(self, clock: Clock) -> None:
-        self.write: Callable[[str, str, str, str, str], None] = _discard_audit
-        self._clock = clock
-        self._again: dict[_AuditedAction, int] = {}
-        self._left_out = 0
-        self._ends_s = float("-inf")
-
-    def of_role(self, peer: Peer, tag: str, body: bytes) -> None:
-        """What somebody asked for whose role may not."""
-        self._note(*_audited_action(peer.who, tag, body), f"refused: its role is {peer.role}")
-
-    def of_peer(self, peer: Peer, what: str, why: str) -> None:
-        """Something else that somebody was refused."""
-        self._note(peer.who, what, "", "", f"refused: {why}")
-
-    def note_unknown_key(self, key: str, what: str) -> None:
-        """What a key asked for that is not on the list, or no longer."""
-        self._note(_STRANGERS, what, "", key, "refused: this key is not let in")
-
-    def step(self) -> None:
-        """Write what was only counted, once its time is over; call now and then."""
-        if self._clock.monotonic_s() < self._ends_s:
-            return
-        again, self._again = self._again, {}
-        left_out, self._left_out = self._left_out, 0
-        for deed, count in again.items():
-            if count:
-                self.write(*deed, f"refused {count} times more")
-        if left_out:
-            self.write("several", "several", "", "", f"refused: {left_out} more")
-
-    def _note(self, who: str, what: str, run: str, subject: str, result: str) -> None:
-        self.step()
-        if not self._again:
-            self._ends_s = self._clock.monotonic_s() + _WINDOW_S
-        deed = (who, what, run, subject)
-        if deed in self._again:
-            self._again[deed] += 1
-        elif len(self._again) >= _MOST or self._n_of(who) >= _MOST_OF_ONE:
-            self._left_out += 1
-        else:
-            self._again[deed] = 0
-            self.write(*deed, result)
-
-    def _n_of(self, who: str) -> int:
-        return sum(each[0] == who for each in self._again)
-
-
-def _audited_action(who: str, tag: str, body: bytes) -> _AuditedAction:
-    """Who asked for what, as the audit tells of it when it is done."""
-    try:
-        request = _refused_decoder.decode(body)
-    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
-        request = _RefusedRequest()
-    if tag == "command_request":
-        return who, f"command {request.name or ''}".rstrip(), request.run, request.id
-    if tag == "edit":
-        return who, "delete" if request.delete else "edit", request.run, request.name or ""
-    if tag == "keys" and request.authorize is not None:
-        return who, "authorize", "", f"{request.authorize.name} {request.authorize.key}"
-    if tag == "keys":
-        return who, "revoke" if request.revoke else "list keys", "", request.revoke
-    return who, tag, request.run, ""
-
-
-def _discard_audit(_who: str, _what: str, _run: str, _subject: str, _result: str) -> None: ...
-
-
-# allowance: How much one key may send: enough for many trainings, not enough to drown the hub.
-
-
-MESSAGES_PER_S: Final = 4000
-BYTES_PER_S: Final = 32 * 1024 * 1024
-_BURST_S: Final = 2.0
-_MAX_HOLDERS: Final = 2000
-
-RETRY_MS: Final = 1000
-"""When who was over it is asked to try again, milliseconds."""
-
-
-@dataclass(slots=True)
-class _Left:
-    messages: float
-    n_bytes: float
-    at_s: float
-
-
-class SendQuota:
-    """A bucket a key, refilled steadily, that holds two seconds' worth."""
-
-    def __init__(self) -> None:
-        self._left: dict[str, _Left] = {}
-
-    def try_spend(self, key: str, n_bytes: int, now_s: float) -> bool:
-        """Whether a message of so many bytes is within what the key may send now.
-
-        Args:
-            key: Whose.
-            n_bytes: Size of the message.
-            now_s: Monotonic time.
-        """
-        left = self._left.get(key)
-        if left is None:
-            if len(self._left) >= _MAX_HOLDERS:
-                self._left.clear()
-            left = _Left(_BURST_S * MESSAGES_PER_S, _BURST_S * BYTES_PER_S, now_s)
-            self._left[key] = left
-        passed_s = max(0.0, now_s - left.at_s)
-        left.at_s = now_s
-        left.messages = min(_BURST_S * MESSAGES_PER_S, left.messages + passed_s * MESSAGES_PER_S)
-        left.n_bytes = min(_BURST_S * BYTES_PER_S, left.n_bytes + passed_s * BYTES_PER_S)
-        if left.messages < 1 or left.n_bytes < n_bytes:
-            return False
-        left.messages -= 1
-        left.n_bytes -= n_bytes
-        return True
-
-
-# roles: The one table of who may send what; whatever is not in it is refused.
-
-
 _AGENT: Final = frozenset[Role]({"agent"})
 _VIEWER: Final = frozenset[Role]({"viewer", "operator"})
 _OPERATOR: Final = frozenset[Role]({"operator"})
@@ -208,7 +54,7 @@ MAY_SEND: Final[Mapping[type[msgspec.Struct], frozenset[Role]]] = {
     RowsRequest: _VIEWER,
     SeriesRequest: _VIEWER,
     VerdictsRequest: _VIEWER,
-    HubRequest: _VIEWER,  # to end the hub, only its own user on its own host may: see `Gate`
+    HubRequest: _VIEWER,  # to end the hub, only its own user on its own host may: see `HubLoop`
     CommandRequest: _OPERATOR,
     EditRequest: _OPERATOR,
     KeysRequest: _OPERATOR,
@@ -229,7 +75,7 @@ def may_send(role: Role, tag: str) -> bool:
 
 
 def why_not(role: Role, tag: str, name: str) -> str:
-    """What is told to whom was refused: what is wrong, and what to do.
+    """Text for a sender that was refused: what is wrong, and what to do.
 
     Args:
         role: Its role.
@@ -259,24 +105,11 @@ _ACTS: Final[Mapping[str, str]] = {
 }
 
 
-# gate: Every message passes here before it is read: who sent it, and may they.
-
-
-_FRAMES: Final = 3
-
-
-class _RequestHead(msgspec.Struct):
-    request_id: Count = 0
-
-
-_head_decoder: Final = msgspec.msgpack.Decoder(_RequestHead)
-
-
 class Authorizer:
     """Owned by the hub's main thread.
 
     Attributes:
-        refusals: Told of what was refused, for the audit.
+        refusals: Writes what was refused into the audit.
     """
 
     def __init__(self, keys: KeyList, faults: HubFaults, clock: Clock) -> None:
@@ -295,7 +128,7 @@ class Authorizer:
         return None if grant is None else peer_of(grant)
 
     def admit(self, peer: Peer | None, frames: list[bytes], endpoint: str, send: Send) -> bool:
-        """Whether a message may be served; who sent it is told when not.
+        """Whether a message may be served; its sender gets an error if not.
 
         What is no message of ours, or of no type that is known here, passes: whoever reads it
         counts it and answers.
@@ -339,7 +172,7 @@ class Authorizer:
 
 
 def _tag(frames: list[bytes]) -> str:
-    if len(frames) != _FRAMES or frames[1] != MAGIC:
+    if len(frames) != N_FRAMES or frames[1] != MAGIC:
         return ""
     try:
         return event_type(frames[2])
@@ -347,8 +180,174 @@ def _tag(frames: list[bytes]) -> str:
         return ""
 
 
+class _RequestHead(msgspec.Struct):
+    request_id: Count = 0
+
+
+_head_decoder: Final = msgspec.msgpack.Decoder(_RequestHead)
+
+
 def _request_number(frames: list[bytes]) -> int:
     try:
         return _head_decoder.decode(frames[2]).request_id
     except (IndexError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return 0
+
+
+RETRY_MS: Final = 1000
+"""When a sender that was over its quota should try again, milliseconds."""
+
+MESSAGES_PER_S: Final = 4000
+BYTES_PER_S: Final = 32 * 1024 * 1024
+
+_BURST_S: Final = 2.0
+_MAX_HOLDERS: Final = 2000
+
+
+class SendQuota:
+    """One token bucket for each key, refilled steadily, that holds two seconds' worth.
+
+    Enough for many trainings, not enough to flood the hub.
+    """
+
+    def __init__(self) -> None:
+        self._left: dict[str, _Left] = {}
+
+    def try_spend(self, key: str, n_bytes: int, now_s: float) -> bool:
+        """Whether a message of so many bytes is within what the key may send now.
+
+        Args:
+            key: Whose.
+            n_bytes: Size of the message.
+            now_s: Monotonic time.
+        """
+        left = self._left.get(key)
+        if left is None:
+            if len(self._left) >= _MAX_HOLDERS:
+                self._left.clear()
+            left = _Left(_BURST_S * MESSAGES_PER_S, _BURST_S * BYTES_PER_S, now_s)
+            self._left[key] = left
+        passed_s = max(0.0, now_s - left.at_s)
+        left.at_s = now_s
+        left.messages = min(_BURST_S * MESSAGES_PER_S, left.messages + passed_s * MESSAGES_PER_S)
+        left.n_bytes = min(_BURST_S * BYTES_PER_S, left.n_bytes + passed_s * BYTES_PER_S)
+        if left.messages < 1 or left.n_bytes < n_bytes:
+            return False
+        left.messages -= 1
+        left.n_bytes -= n_bytes
+        return True
+
+
+@dataclass(slots=True)
+class _Left:
+    messages: float
+    n_bytes: float
+    at_s: float
+
+
+_WINDOW_S: Final = 600.0
+"""What is refused again within this time, seconds, is counted and gets one row at its end."""
+
+_MOST_OF_ONE: Final = 10
+_MOST: Final = 50
+"""Rows in that time, of one key and of all: who is refused must not drive out what was done."""
+
+_STRANGERS: Final = "unknown keys"
+"""Who they are all together: anybody can make as many keys as he likes."""
+
+_AuditedAction = tuple[str, str, str, str]
+"""Who, what, run, subject; as the audit has them."""
+
+
+class Refusals:
+    """Audit of refusals: each kind by each key once, the rest only counted.
+
+    Owned by the hub's main thread.
+
+    Attributes:
+        write: Writes a row of the audit: who, what, run, subject, result.
+    """
+
+    def __init__(self, clock: Clock) -> None:
+        self.write: Callable[[str, str, str, str, str], None] = _discard_audit
+        self._clock = clock
+        self._repeats: dict[_AuditedAction, int] = {}
+        self._left_out = 0
+        self._ends_s = float("-inf")
+
+    def of_role(self, peer: Peer, tag: str, body: bytes) -> None:
+        """What somebody asked for whose role may not."""
+        self._note(*_audited_action(peer.who, tag, body), f"refused: its role is {peer.role}")
+
+    def of_peer(self, peer: Peer, what: str, why: str) -> None:
+        """Something else that somebody was refused."""
+        self._note(peer.who, what, "", "", f"refused: {why}")
+
+    def note_unknown_key(self, key: str, what: str) -> None:
+        """What a key asked for that is not on the list, or no longer."""
+        self._note(_STRANGERS, what, "", key, "refused: this key is not let in")
+
+    def step(self) -> None:
+        """Write what was only counted, once its time is over; call now and then."""
+        if self._clock.monotonic_s() < self._ends_s:
+            return
+        again, self._repeats = self._repeats, {}
+        left_out, self._left_out = self._left_out, 0
+        for action, count in again.items():
+            if count:
+                self.write(*action, f"refused {count} times more")
+        if left_out:
+            self.write("several", "several", "", "", f"refused: {left_out} more")
+
+    def _note(self, who: str, what: str, run: str, subject: str, result: str) -> None:
+        self.step()
+        if not self._repeats:
+            self._ends_s = self._clock.monotonic_s() + _WINDOW_S
+        action = (who, what, run, subject)
+        if action in self._repeats:
+            self._repeats[action] += 1
+        elif len(self._repeats) >= _MOST or self._n_of(who) >= _MOST_OF_ONE:
+            self._left_out += 1
+        else:
+            self._repeats[action] = 0
+            self.write(*action, result)
+
+    def _n_of(self, who: str) -> int:
+        return sum(each[0] == who for each in self._repeats)
+
+
+def _discard_audit(_who: str, _what: str, _run: str, _subject: str, _result: str) -> None: ...
+
+
+class _Grant(msgspec.Struct):
+    key: Name = ""
+    name: Name = ""
+
+
+class _RefusedRequest(msgspec.Struct):
+    run: Name = ""
+    id: Name = ""
+    name: Name | None = None
+    delete: bool = False
+    revoke: Name = ""
+    authorize: _Grant | None = None
+
+
+_refused_decoder: Final = msgspec.msgpack.Decoder(_RefusedRequest)
+
+
+def _audited_action(who: str, tag: str, body: bytes) -> _AuditedAction:
+    """Who asked for what, in the words of the audit for what is done."""
+    try:
+        request = _refused_decoder.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        request = _RefusedRequest()
+    if tag == "command_request":
+        return who, f"command {request.name or ''}".rstrip(), request.run, request.id
+    if tag == "edit":
+        return who, "delete" if request.delete else "edit", request.run, request.name or ""
+    if tag == "keys" and request.authorize is not None:
+        return who, "authorize", "", f"{request.authorize.name} {request.authorize.key}"
+    if tag == "keys":
+        return who, "revoke" if request.revoke else "list keys", "", request.revoke
+    return who, tag, request.run, ""

@@ -1,4 +1,7 @@
-"""The hub's doors, near and far: what comes in passes the gate, what goes out finds its way."""
+"""All sockets of the hub, and the guard that ends connections when its memory jumps.
+
+Every message that comes in is authorized before it is handed on.
+"""
 
 import ctypes
 from collections import deque
@@ -21,79 +24,6 @@ from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.host_identity import keys_folder
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path, view_socket_path
 
-# memory_guard: Whether the hub's memory grows as no honest peer makes it grow.
-
-
-MEMORY_CHECK_EVERY_S: Final = 0.05
-
-JUMP_BYTES: Final = 200 * 1024 * 1024
-"""More than this within a second is a flood."""
-
-WORK_JUMP_BYTES: Final = 1024 * 1024 * 1024
-"""The same while the hub itself thins a long series, which takes hundreds of megabytes."""
-
-CLIMB_BYTES: Final = 600 * 1024 * 1024
-"""A slower flood: so much more than after the start or the last one."""
-
-_WINDOW_S: Final = 1.0
-_SETTLE_S: Final = 1.0
-
-
-class MemoryGuard:
-    """Owned by the hub's main thread."""
-
-    def __init__(self, clock: Clock, rss_bytes: Callable[[], int] | None = None) -> None:
-        """Args: `rss_bytes`: the resident set; None: this process's."""
-        self._clock = clock
-        self._rss_bytes = rss_bytes or _own_rss_bytes()
-        self._seen: deque[tuple[float, int]] = deque()
-        self._base_bytes: int | None = None
-        self._trim_at_s: float | None = None
-        self._worked_s = float("-inf")
-
-    def check(self, *, is_working: bool = False) -> bool:
-        """Whether memory has jumped since the last look; all is forgotten then.
-
-        Args:
-            is_working: The hub computes something large.
-        """
-        now_s, rss = self._clock.monotonic_s(), self._rss_bytes()
-        if is_working:
-            self._worked_s = now_s
-        if self._trim_at_s is not None and now_s >= self._trim_at_s:
-            self._trim_at_s = None
-            trim()
-            rss = self._rss_bytes()
-            self._base_bytes = None
-        self._seen.append((now_s, rss))
-        while now_s - self._seen[0][0] > _WINDOW_S:
-            self._seen.popleft()
-        base = self._base_bytes = rss if self._base_bytes is None else self._base_bytes
-        lowest = min(seen for _, seen in self._seen)
-        has_worked = now_s - self._worked_s <= _WINDOW_S
-        if has_worked:
-            self._base_bytes = base = max(base, rss - JUMP_BYTES)
-        jump = WORK_JUMP_BYTES if has_worked else JUMP_BYTES
-        if rss - lowest <= jump and rss - base <= CLIMB_BYTES:
-            return False
-        self._seen.clear()
-        self._base_bytes = rss
-        # What the closed connections held is given back by ZeroMQ's own threads.
-        self._trim_at_s = now_s + _SETTLE_S
-        return True
-
-
-def trim() -> None:
-    """Give freed memory back to the system, where the C library can."""
-    with suppress(AttributeError, OSError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
-
-
-def _own_rss_bytes() -> Callable[[], int]:
-    process = psutil.Process()
-    return lambda: int(process.memory_info().rss)
-
-
 Handle = Callable[[list[bytes]], None]
 """Serves one message: the sender's identity and two frames."""
 
@@ -110,7 +40,7 @@ class HubEndpoints:
     Attributes:
         keys: Who may connect over the network.
         authorizer: Judges who may send what.
-        on_ended: Told which keys' sessions are over.
+        on_ended: Called with the keys whose sessions are over.
     """
 
     def __init__(
@@ -146,8 +76,8 @@ class HubEndpoints:
     @property
     def unsent(self) -> int:
         """Messages dropped because their receiver was too slow."""
-        far = 0 if self._direct is None else self._direct.unsent
-        return self._agents.unsent + self._desktops.unsent + far
+        direct = 0 if self._direct is None else self._direct.unsent
+        return self._agents.unsent + self._desktops.unsent + direct
 
     def listen(self, bind: str) -> None:
         """Also serve the network at `ADDRESS:PORT`, for keys that were let in.
@@ -186,11 +116,11 @@ class HubEndpoints:
             self._rebind()
 
     def to_agent(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """Send to an agent, near or far; False if it is gone."""
+        """Send to an agent; False if it is gone."""
         return self._send(self._agents, identity, message)
 
     def to_desktop(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """Send to a desktop, near or far; False if it is gone."""
+        """Send to a desktop; False if it is gone."""
         return self._send(self._desktops, identity, message)
 
     def is_in_place(self) -> bool:
@@ -220,7 +150,7 @@ class HubEndpoints:
     def end_sessions(self, keys: set[str]) -> None:
         """Nobody with these keys is connected any more."""
         self.on_ended(keys)
-        # libzmq cannot end one connection: all on the network begin anew, these in vain. Nothing
+        # libzmq cannot end one connection: all on the network reconnect, these in vain. Nothing
         # of theirs is served until then either: each message is judged by the list.
         self._rebind_at_s = self._clock.monotonic_s() + _LINGER_S
 
@@ -231,9 +161,9 @@ class HubEndpoints:
         if self._direct is not None:
             self._direct.close()
 
-    def _send(self, near: RouterSocket, identity: bytes, message: msgspec.Struct) -> bool:
+    def _send(self, local: RouterSocket, identity: bytes, message: msgspec.Struct) -> bool:
         if not sender_key(identity):
-            return near.send(identity, message)
+            return local.send(identity, message)
         return self._direct is not None and self._direct.send(identity, message)
 
     def _serve(self, socket: RouterSocket, peer: Peer, name: str, handle: Handle) -> None:
@@ -270,3 +200,72 @@ class HubEndpoints:
 
 
 def _ignore_keys(_keys: set[str]) -> None: ...
+
+
+MEMORY_CHECK_EVERY_S: Final = 0.05
+JUMP_BYTES: Final = 200 * 1024 * 1024
+"""More than this within a second is a flood."""
+
+WORK_JUMP_BYTES: Final = 1024 * 1024 * 1024
+"""The same while the hub itself thins a long series, which takes hundreds of megabytes."""
+
+CLIMB_BYTES: Final = 600 * 1024 * 1024
+"""A slower flood: so much more than after the start or the last one."""
+
+_WINDOW_S: Final = 1.0
+_SETTLE_S: Final = 1.0
+
+
+class MemoryGuard:
+    """Detects growth of the hub's memory that no honest peer causes. Owned by its main thread."""
+
+    def __init__(self, clock: Clock, rss_bytes: Callable[[], int] | None = None) -> None:
+        """Args: `rss_bytes`: the resident set; None: this process's."""
+        self._clock = clock
+        self._rss_bytes = rss_bytes or _own_rss_bytes()
+        self._seen: deque[tuple[float, int]] = deque()
+        self._base_bytes: int | None = None
+        self._trim_at_s: float | None = None
+        self._worked_s = float("-inf")
+
+    def check(self, *, is_working: bool = False) -> bool:
+        """Whether memory has jumped since the last look; all is forgotten then.
+
+        Args:
+            is_working: The hub computes something large.
+        """
+        now_s, rss = self._clock.monotonic_s(), self._rss_bytes()
+        if is_working:
+            self._worked_s = now_s
+        if self._trim_at_s is not None and now_s >= self._trim_at_s:
+            self._trim_at_s = None
+            _trim_heap()
+            rss = self._rss_bytes()
+            self._base_bytes = None
+        self._seen.append((now_s, rss))
+        while now_s - self._seen[0][0] > _WINDOW_S:
+            self._seen.popleft()
+        base = self._base_bytes = rss if self._base_bytes is None else self._base_bytes
+        lowest = min(seen for _, seen in self._seen)
+        has_worked = now_s - self._worked_s <= _WINDOW_S
+        if has_worked:
+            self._base_bytes = base = max(base, rss - JUMP_BYTES)
+        jump = WORK_JUMP_BYTES if has_worked else JUMP_BYTES
+        if rss - lowest <= jump and rss - base <= CLIMB_BYTES:
+            return False
+        self._seen.clear()
+        self._base_bytes = rss
+        # What the closed connections held is given back by ZeroMQ's own threads.
+        self._trim_at_s = now_s + _SETTLE_S
+        return True
+
+
+def _trim_heap() -> None:
+    """Give freed memory back to the system, where the C library can."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)
+
+
+def _own_rss_bytes() -> Callable[[], int]:
+    process = psutil.Process()
+    return lambda: int(process.memory_info().rss)

@@ -1,4 +1,7 @@
-"""The keys that were let in: one private file, read again when it changes."""
+"""Keys that may connect, and answers to libzmq's question about them at each handshake (ZAP).
+
+They are kept in one private file, which is read again when it changes.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +11,7 @@ import msgspec
 import zmq
 
 from kmonitor.base.errors import UserError
+from kmonitor.hub.access.peers import CURVE_KEY_BYTES
 from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.private_files import (
     NotPrivate,
@@ -79,9 +83,9 @@ class KeyList:
         """Let a key in, or give one that is in another name or role.
 
         Raises:
-            NameTaken: Another key has this name.
-            Untrusted: The file as it is would be lost.
-            Expected: There are too many keys.
+            KeyNameTaken: Another key has this name.
+            KeyListUntrusted: The file as it is would be lost.
+            UserError: There are too many keys.
             OSError: The file cannot be written; nothing changed.
         """
         self._save_faulty_file()
@@ -96,7 +100,7 @@ class KeyList:
         """Take a key off the list; None if there is no such one.
 
         Raises:
-            Untrusted: The file as it is would be lost.
+            KeyListUntrusted: The file as it is would be lost.
             OSError: The file cannot be written; nothing changed.
         """
         self._save_faulty_file()
@@ -141,7 +145,7 @@ def read_key_list(path: Path) -> dict[str, KeyGrant]:
     """Who is let in by this file, by key; nobody when there is none.
 
     Raises:
-        Untrusted: It is not this user's alone, or cannot be read or understood.
+        KeyListUntrusted: It is not this user's alone, or cannot be read or understood.
     """
     open_to_others = f"can be read or written by others; see whom it lists, then: chmod 600 {path}"
     try:
@@ -160,9 +164,6 @@ def read_key_list(path: Path) -> dict[str, KeyGrant]:
     return {grant.key: grant for grant in found.keys}
 
 
-# zap: Answers libzmq's question at each handshake on the network: is this key on the list.
-
-
 DOMAIN: Final = b"kmonitor"
 
 _ADDRESS: Final = "inproc://zeromq.zap.01"
@@ -170,7 +171,6 @@ _VERSION: Final = b"1.0"
 _ENVELOPE: Final = 9
 """Routing id, empty, version, request id, domain, address, identity, mechanism, one credential."""
 
-_KEY_BYTES: Final = 32
 _MAX_AT_ONCE: Final = 256
 
 
@@ -179,14 +179,15 @@ class ZapHandler:
 
     Attributes:
         socket: What the loop polls.
-        on_refused: Told of a key that may not connect.
-        tried: Keys that the hub itself tries its door with; refused like all others, not counted.
+        on_refused: Called with a key that may not connect.
+        tried: Keys with which the hub tests its own endpoint; refused like all others, but not
+            counted.
     """
 
     def __init__(
         self, context: "zmq.Context[zmq.Socket[bytes]]", keys: KeyList, faults: HubFaults
     ) -> None:
-        """Be the one who answers in this context; before any door is bound to the network."""
+        """Begin to answer in this context; before any socket is bound to the network."""
         self.on_refused: Callable[[str], None] = _ignore_refusal
         self.tried: set[str] = set()
         self._keys = keys
@@ -222,7 +223,7 @@ class ZapHandler:
             self._faults.record("access: odd question")
             return b""
         address, mechanism, credential = frames[5], frames[7], frames[8]
-        if mechanism != b"CURVE" or len(credential) != _KEY_BYTES:
+        if mechanism != b"CURVE" or len(credential) != CURVE_KEY_BYTES:
             self._faults.record("access: no key")
             return b""
         key = credential.hex()

@@ -1,4 +1,8 @@
-"""The hub's door on the network: encrypted, for listed keys only, or closed."""
+"""The hub's network endpoint: encrypted, for listed keys only, and closed if strangers get in.
+
+Before the hub serves the network it connects to itself with an unknown key and with none; if
+either is let in, it does not listen.
+"""
 
 import ipaddress
 import re
@@ -15,7 +19,7 @@ from zmq.utils.monitor import recv_monitor_message
 
 from kmonitor.base.errors import UserError
 from kmonitor.hub.access.keys import DOMAIN, KeyList, ZapHandler
-from kmonitor.hub.access.peers import far_identity, routing_id_of
+from kmonitor.hub.access.peers import CURVE_KEY_BYTES, far_identity, routing_id_of
 from kmonitor.hub.access.sockets import read_frames, send_message, set_socket_options
 from kmonitor.hub.faults import HubFaults
 from kmonitor_agent.wire.local.folders import Folders
@@ -25,8 +29,6 @@ from kmonitor_agent.wire.local.private_files import NotPrivate
 
 _BIND: Final = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^\s:\[\]*/]+):(?P<port>\d{1,5})\Z")
 _MAX_PORT: Final = 65535
-_REBIND_S: Final = 2.0
-_AGAIN_S: Final = 0.002
 
 
 class NetworkRefused(UserError):
@@ -79,6 +81,114 @@ def parse_bind(text: str) -> BindAddress:
         what = f'The name "{host}" is not known here.'
         raise NetworkRefused(what, "Write the address in numbers.") from exc
     return BindAddress(ipaddress.ip_address(address), port)
+
+
+class NetworkAccess:
+    """The endpoint and the handler of its handshakes. Owned by the hub's main thread.
+
+    Attributes:
+        url: What others need in order to connect: address and the hub's key.
+    """
+
+    def __init__(
+        self,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        bind: str,
+        folders: Folders,
+        keys: KeyList,
+        faults: HubFaults,
+    ) -> None:
+        """Listen, once it is proven that strangers are refused.
+
+        Args:
+            context: For the sockets.
+            bind: `ADDRESS:PORT`.
+            folders: Where the hub's own key is.
+            keys: Who is let in.
+            faults: Where faults are counted.
+
+        Raises:
+            NetworkRefused: Not there, or not safely.
+        """
+        address = parse_bind(bind)
+        own = _hub_keys(folders)
+        self._zap = ZapHandler(context, keys, faults)
+        self._is_open = False
+        try:
+            self._network_endpoint = NetworkEndpoint(context, address, own)
+        except NetworkRefused:
+            self._zap.close()
+            raise
+        self._is_open = True
+        try:
+            verify_refusal(self._network_endpoint, self._zap, own)
+        except BaseException:
+            self.close()
+            raise
+        bound = self._network_endpoint.bound
+        host = socket.gethostname() if bound.ip.is_unspecified else bound.host
+        self.url = DirectAddress(host, bound.port, own.public_text).url
+
+    @property
+    def unsent(self) -> int:
+        """Messages dropped because their receiver was too slow."""
+        return self._network_endpoint.unsent
+
+    def set_on_refused(self, on_refused: Callable[[str], None]) -> None:
+        """Call `on_refused` with each key that may not connect."""
+        self._zap.on_refused = on_refused
+
+    def register(self, poller: "zmq.Poller") -> None:
+        """Have the loop wake for what comes."""
+        poller.register(self._zap.socket, zmq.POLLIN)
+        if self._is_open:
+            poller.register(self._network_endpoint.socket, zmq.POLLIN)
+
+    def answer_handshakes(self) -> None:
+        """Let in who is on the list."""
+        self._zap.serve()
+
+    def receive(self) -> list[bytes] | None:
+        """As `NetworkEndpoint.receive`."""
+        return self._network_endpoint.receive() if self._is_open else None
+
+    def send(self, identity: bytes, message: msgspec.Struct) -> bool:
+        """As `NetworkEndpoint.send`."""
+        return self._is_open and self._network_endpoint.send(identity, message)
+
+    def rebind(self) -> bool:
+        """End every connection and listen again; False if the address was taken meanwhile."""
+        self._is_open = False
+        try:
+            self._network_endpoint.rebind()
+        except zmq.ZMQError:
+            return False
+        self._is_open = True
+        return True
+
+    def close(self) -> None:
+        """Close the endpoint, then what answers its handshakes."""
+        if self._is_open:
+            self._is_open = False
+            self._network_endpoint.close()
+        self._zap.close()
+
+
+def _hub_keys(folders: Folders) -> KeyPair:
+    try:
+        return own_keys(folders, "hub")
+    except NotPrivate as exc:
+        raise NetworkRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
+    except OSError as exc:
+        folder = exc.filename or keys_folder(folders)
+        what = f"The hub's own key cannot be made in {folder}: {exc.strerror}."
+        raise NetworkRefused(what) from exc
+
+
+_REBIND_S: Final = 2.0
+_REBIND_PAUSE_S: Final = 0.002
+_KEY_DIGITS: Final = 2 * CURVE_KEY_BYTES
+_NOBODY: Final = "0" * _KEY_DIGITS
 
 
 class NetworkEndpoint:
@@ -136,14 +246,14 @@ class NetworkEndpoint:
         return [far_identity(key, frames[0]), *frames[1:]]
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """As `Door.send`."""
+        """As `RouterSocket.send`."""
         sent = send_message(self.socket, routing_id_of(identity), message)
         if sent is None:
             self.unsent += 1
         return sent is not False
 
     def rebind(self) -> None:
-        """End every connection and listen anew; who may still connect does so by itself.
+        """End every connection and listen again; who may still connect does so by itself.
 
         Raises:
             zmq.ZMQError: The address was taken meanwhile.
@@ -157,7 +267,7 @@ class NetworkEndpoint:
                 # ZeroMQ closes the old one on its own thread, a few milliseconds later.
                 if time.monotonic() > end_s:
                     raise
-                time.sleep(_AGAIN_S)
+                time.sleep(_REBIND_PAUSE_S)
             else:
                 return
 
@@ -201,10 +311,6 @@ class NetworkEndpoint:
             )
 
 
-_KEY_DIGITS: Final = 64
-_NOBODY: Final = "0" * _KEY_DIGITS
-
-
 def _port_of(router_socket: "zmq.Socket[bytes]") -> int:
     endpoint = router_socket.getsockopt(zmq.LAST_ENDPOINT)
     text = endpoint.decode() if isinstance(endpoint, bytes) else str(endpoint)
@@ -216,12 +322,8 @@ def _listening() -> set[tuple[str, int]]:
     return {(each.laddr[0], each.laddr[1]) for each in found if each.status == psutil.CONN_LISTEN}
 
 
-# Proof.
-
-
-_WITHIN_S: Final = 5.0
-_POLL_MS: Final = 20
-
+_TRY_WITHIN_S: Final = 5.0
+_TRY_POLL_MS: Final = 20
 _LET_IN: Final = zmq.EVENT_HANDSHAKE_SUCCEEDED
 _REFUSED: Final = (
     zmq.EVENT_HANDSHAKE_FAILED_AUTH
@@ -231,10 +333,10 @@ _REFUSED: Final = (
 
 
 def verify_refusal(endpoint: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> None:
-    """See that strangers stay outside, or refuse to listen.
+    """Check that strangers are refused.
 
     Raises:
-        NetworkRefused: One was let in, or it could not be tried.
+        NetworkRefused: One was let in, or gave no result.
     """
     stranger = KeyPair(*zmq.curve_keypair())
     zap.tried.add(stranger.public_text)
@@ -260,7 +362,7 @@ def _try(bound: BindAddress, zap: ZapHandler, hub_key: bytes, keys: KeyPair | No
             client.setsockopt(zmq.CURVE_SERVERKEY, hub_key)
             client.setsockopt(zmq.CURVE_PUBLICKEY, keys.public)
             client.setsockopt(zmq.CURVE_SECRETKEY, keys.secret)
-        client.connect(_near(bound))
+        client.connect(_reachable_endpoint(bound))
         return _outcome(monitor, zap)
     finally:
         client.disable_monitor()
@@ -270,12 +372,12 @@ def _try(bound: BindAddress, zap: ZapHandler, hub_key: bytes, keys: KeyPair | No
 
 
 def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapHandler) -> str:
-    end_s = time.monotonic() + _WITHIN_S
+    end_s = time.monotonic() + _TRY_WITHIN_S
     poller = zmq.Poller()
     poller.register(monitor, zmq.POLLIN)
     poller.register(zap.socket, zmq.POLLIN)
     while time.monotonic() < end_s:
-        ready = dict(poller.poll(_POLL_MS))
+        ready = dict(poller.poll(_TRY_POLL_MS))
         zap.serve()
         if monitor in ready:
             event = recv_monitor_message(monitor)["event"]
@@ -283,113 +385,8 @@ def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapHandler) -> str:
     return "not answered"
 
 
-def _near(bound: BindAddress) -> str:
+def _reachable_endpoint(bound: BindAddress) -> str:
     if not bound.ip.is_unspecified:
         return bound.endpoint
     loopback = "[::1]" if bound.ip.version == 6 else "127.0.0.1"  # noqa: PLR2004 - IPv6
     return f"tcp://{loopback}:{bound.port}"
-
-
-# Direct access.
-
-
-class NetworkAccess:
-    """Owned by the hub's main thread.
-
-    Attributes:
-        url: What others need in order to connect: address and the hub's key.
-    """
-
-    def __init__(
-        self,
-        context: "zmq.Context[zmq.Socket[bytes]]",
-        bind: str,
-        folders: Folders,
-        keys: KeyList,
-        faults: HubFaults,
-    ) -> None:
-        """Listen, once it is proven that strangers are refused.
-
-        Args:
-            context: For the sockets.
-            bind: `ADDRESS:PORT`.
-            folders: Where the hub's own key is.
-            keys: Who is let in.
-            faults: Where faults are counted.
-
-        Raises:
-            NetworkRefused: Not there, or not safely.
-        """
-        address = parse_bind(bind)
-        own = _hub_keys(folders)
-        self._zap = ZapHandler(context, keys, faults)
-        self._is_open = False
-        try:
-            self._network_endpoint = NetworkEndpoint(context, address, own)
-        except NetworkRefused:
-            self._zap.close()
-            raise
-        self._is_open = True
-        try:
-            verify_refusal(self._network_endpoint, self._zap, own)
-        except BaseException:
-            self.close()
-            raise
-        bound = self._network_endpoint.bound
-        host = socket.gethostname() if bound.ip.is_unspecified else bound.host
-        self.url = DirectAddress(host, bound.port, own.public_text).url
-
-    @property
-    def unsent(self) -> int:
-        """Messages dropped because their receiver was too slow."""
-        return self._network_endpoint.unsent
-
-    def set_on_refused(self, on_refused: Callable[[str], None]) -> None:
-        """Have somebody told of each key that may not connect."""
-        self._zap.on_refused = on_refused
-
-    def register(self, poller: "zmq.Poller") -> None:
-        """Have the loop wake for what comes."""
-        poller.register(self._zap.socket, zmq.POLLIN)
-        if self._is_open:
-            poller.register(self._network_endpoint.socket, zmq.POLLIN)
-
-    def answer_handshakes(self) -> None:
-        """Let in who is on the list."""
-        self._zap.serve()
-
-    def receive(self) -> list[bytes] | None:
-        """As `NetworkEndpoint.receive`."""
-        return self._network_endpoint.receive() if self._is_open else None
-
-    def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """As `NetworkEndpoint.send`."""
-        return self._is_open and self._network_endpoint.send(identity, message)
-
-    def rebind(self) -> bool:
-        """End every connection and listen anew; False if the address was taken meanwhile."""
-        self._is_open = False
-        try:
-            self._network_endpoint.rebind()
-        except zmq.ZMQError:
-            return False
-        self._is_open = True
-        return True
-
-    def close(self) -> None:
-        """Close the door, then its keeper."""
-        if self._is_open:
-            self._is_open = False
-            self._network_endpoint.close()
-        self._zap.close()
-
-
-def _hub_keys(folders: Folders) -> "KeyPair":
-    try:
-        return own_keys(folders, "hub")
-    except NotPrivate as exc:
-        raise NetworkRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
-    except OSError as exc:
-        folder = exc.filename or keys_folder(folders)
-        what = f"The hub's own key cannot be made in {folder}: {exc.strerror}."
-        raise NetworkRefused(what) from exc

@@ -1,4 +1,4 @@
-"""Who is behind a connection: this user on this host, or a key on the network.
+"""Peers behind connections: this user on this host, or a key on the network.
 
 A routing id proves nothing, since a client may choose it. What the hub calls an identity begins,
 for a connection from the network, with the key that its handshake proved: so nothing that is kept
@@ -17,7 +17,7 @@ _FAR: Final = b"\x00key:"
 """Nobody on this host can have such a routing id: chosen ones never begin with a zero byte, and
 ZeroMQ's own are five bytes long."""
 
-_KEY_BYTES: Final = 32
+CURVE_KEY_BYTES: Final = 32
 
 Send = Callable[[bytes, msgspec.Struct], bool]
 """Sends a message to the socket behind an identity; False if that is gone."""
@@ -69,9 +69,9 @@ def sender_key(identity: bytes) -> str:
     """The key behind an identity; empty: this user, on this host."""
     if not identity.startswith(_FAR):
         return ""
-    return identity[len(_FAR) : len(_FAR) + _KEY_BYTES].hex()
+    return identity[len(_FAR) : len(_FAR) + CURVE_KEY_BYTES].hex()
 
 
 def routing_id_of(identity: bytes) -> bytes:
     """What ZeroMQ calls the connection behind a far identity."""
-    return identity[len(_FAR) + _KEY_BYTES :]
+    return identity[len(_FAR) + CURVE_KEY_BYTES :]

@@ -1,4 +1,4 @@
-"""The hub's ROUTER sockets on this user's private folder, and how a message is read from one."""
+"""ROUTER sockets in this user's private folder, and how messages are sent and read."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from kmonitor_agent.wire.messages.unions import ErrorMessage
 _HIGH_WATER = 256
 _HANDSHAKE_MS = 3000
 _BACKLOG = 128
-_FRAMES = 3
+N_FRAMES = 3
 """Routing id, magic and body."""
 
 _MAX_FRAMES = 1000
@@ -64,7 +64,7 @@ class RouterSocket:
         return sent is not False
 
     def rebind(self) -> None:
-        """End every connection and listen anew; every peer of ours comes back by itself.
+        """End every connection and listen again; every peer of ours comes back by itself.
 
         Raises:
             zmq.ZMQError: It cannot be bound any more.
@@ -101,7 +101,7 @@ def read_frames(socket: "zmq.Socket[bytes]", *, is_keyed: bool) -> tuple[list[by
     Frames beyond those of ours and one more are thrown away as they are read.
 
     Args:
-        socket: Of a door.
+        socket: A ROUTER socket of the hub.
         is_keyed: Whether its senders prove a key.
 
     Returns:
@@ -119,7 +119,7 @@ def read_frames(socket: "zmq.Socket[bytes]", *, is_keyed: bool) -> tuple[list[by
     while frame.more:
         frame = socket.recv(zmq.DONTWAIT, copy=False)
         n_frames += 1
-        if len(frames) <= _FRAMES:
+        if len(frames) <= N_FRAMES:
             frames.append(frame.bytes)
         elif n_frames > _MAX_FRAMES:
             raise Flooded
@@ -159,21 +159,18 @@ def set_socket_options(socket: "zmq.Socket[bytes]") -> None:
     socket.setsockopt(zmq.ROUTER_MANDATORY, 1)
 
 
-# intake: From frames to a message, or to an answer that says what was wrong with them.
-
-
-T = TypeVar("T")
+_T = TypeVar("_T")
 
 
 class MessageReader:
-    """One socket's rule for bytes that are no message: count, and answer what can be answered."""
+    """Decodes messages of one socket; what is none is counted, and answered where possible."""
 
     def __init__(self, name: str, faults: HubFaults, send: Send) -> None:
         self._name = name
         self._faults = faults
         self._send = send
 
-    def read(self, unpack: Callable[[Sequence[bytes]], T], frames: list[bytes]) -> T | None:
+    def read(self, unpack: Callable[[Sequence[bytes]], _T], frames: list[bytes]) -> _T | None:
         """The message in `frames` (routing id first), None if it is none."""
         try:
             return unpack(frames[1:])

@@ -1,1 +1,1 @@
-"""Events on their way in: from agents, from spools, and whether a run's process is alive."""
+"""Events on their way in: from agents, from spools, and the liveness of runs."""

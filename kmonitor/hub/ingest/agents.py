@@ -32,7 +32,7 @@ PING_MS = 500
 """How often an agent is asked to ping."""
 
 MAX_RUNS_PER_KEY = 2000
-"""Most runs that one key from the network may tell of."""
+"""Most runs that one key from the network may send."""
 
 _ALIVE_S = 3.0
 """A session heard within this time keeps its run against a process that started earlier."""
@@ -143,7 +143,7 @@ class AgentService:
             self._event_log.then(lambda: self._send_welcome(session, minor))
 
     def _is_refused(self, identity: bytes, run: str) -> bool:
-        """Whether a key from the network may not tell of this run; it is told so."""
+        """Whether a key from the network may not send this run; it gets an error then."""
         key = sender_key(identity)
         if not key:
             return False  # all that is here is this user's
@@ -198,7 +198,7 @@ class AgentService:
         return True
 
     def _may_not_ship(self, identity: bytes, run: str, current: AgentConnection | None) -> bool:
-        """Whether a run is not to be taken from a folder now; who ships it is told why."""
+        """Whether a run is not to be taken from a folder now; its sender gets an error then."""
         if self._event_log.registry.was_deleted(run):
             text = "it was removed from this hub"
             error = ErrorMessage(code="invalid", text=text, fatal=True, run=run)

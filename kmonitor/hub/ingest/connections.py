@@ -1,4 +1,4 @@
-"""Who is connected: a session for each run of each agent's socket; a run's newest session wins."""
+"""Connected agents: a session for each run of each socket; a run's newest session wins."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""Feeds a hub of its own with the spools of a folder, as far as their processes wrote them.
+"""Reader of a folder's spools into a hub of its own, as far as their processes wrote them.
 
 Nothing is locked, changed or deleted there.
 """
@@ -21,7 +21,7 @@ _FOLDER_SCAN_EVERY_S = 3.0
 _POLL_S = 0.5
 _CALM_EVERY_S = 10.0
 _CALM_AFTER_S = 120.0
-"""What gave nothing for so long is looked at less often: most of a folder's runs have ended."""
+"""What gave nothing for so long is read less often: most of a folder's runs have ended."""
 
 _STEP_EVENTS = 256
 _STEP_S = 0.02

@@ -1,4 +1,8 @@
-"""Whether a run's process still lives: dead, silent or heard."""
+"""Liveness of runs: processes that live, are silent or are gone, and runs that are lost.
+
+A pid counts on this host and in this PID namespace only. A run whose process is gone is called
+lost once all that it left on disk is read; the kernel's counters show kills for want of memory.
+"""
 
 import socket
 from collections import deque
@@ -25,19 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-# local_process: Whether the process behind a run still lives, as far as this host can tell.
-
-
 _START_SLACK_S = 30.0
 """A process that was created so much later than its session said took over a free pid."""
-
-
-def own_pid_namespace() -> int:
-    """Inode of this process's PID namespace; 0 where there is none."""
-    try:
-        return Path("/proc/self/ns/pid").stat().st_ino
-    except OSError:
-        return 0
 
 
 class ProcessWatch:
@@ -58,7 +51,7 @@ class ProcessWatch:
         self._state = state
 
     def can_see(self, host: str, session: str, pid_namespace: int) -> bool:
-        """Whether a pid told from there by that session means the same process here."""
+        """Whether a pid in that session's events names the same process here."""
         return self._is_this_host(host, session) and pid_namespace in {0, self._namespace}
 
     def is_far(self, facts: SessionFacts) -> bool:
@@ -69,7 +62,7 @@ class ProcessWatch:
         return host == self.host or self._is_our_mark(host, session)
 
     def _is_our_mark(self, host: str, session: str) -> bool:
-        # Read anew: a private training may have made the salt since, or a purge removed it.
+        # Read each time: a private training may have made the salt since, or a purge removed it.
         salt = read_salt(self._state)
         return salt is not None and host_pseudonym(salt, session) == host
 
@@ -86,10 +79,15 @@ class ProcessWatch:
             return True
 
 
-# Memory deaths.
+def own_pid_namespace() -> int:
+    """Inode of this process's PID namespace; 0 where there is none."""
+    try:
+        return Path("/proc/self/ns/pid").stat().st_ino
+    except OSError:
+        return 0
 
 
-_EVERY_S: Final = 5.0
+_COUNT_EVERY_S: Final = 5.0
 """A death is compared with what was counted 5 to 10 s before: a kill is counted before the
 process is gone, so that the last count may have it already."""
 
@@ -107,16 +105,11 @@ class OomEvidence:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Count:
-    pid: int
-    at_s: float
-    groups: dict[Path, int]
-    host: int | None
-
-
 class OomKillWatch:
-    """Owned by the hub's main thread; for processes that this host can see."""
+    """The kernel's counts of kills for want of memory, for processes that this host can see.
+
+    Owned by the hub's main thread.
+    """
 
     def __init__(self, clock: Clock, proc: Path = Path("/proc")) -> None:
         """Count nothing yet.
@@ -134,7 +127,7 @@ class OomKillWatch:
         counts = self._counts.get(record.run)
         if not counts or counts[-1].pid != record.pid:
             return True
-        return self._clock.monotonic_s() - counts[-1].at_s >= _EVERY_S
+        return self._clock.monotonic_s() - counts[-1].at_s >= _COUNT_EVERY_S
 
     def count(self, record: RunRecord) -> None:
         """Read the counters for a process that lives, in less than a millisecond."""
@@ -171,8 +164,16 @@ class OomKillWatch:
         return OomEvidence(why="" if is_up is None else nothing)
 
 
+@dataclass(frozen=True, slots=True)
+class _Count:
+    pid: int
+    at_s: float
+    groups: dict[Path, int]
+    host: int | None
+
+
 def _group_rose(groups: dict[Path, int]) -> tuple[Path, bool | None]:
-    """The nearest counter that can still tell, and whether it rose; None: none can."""
+    """The nearest counter that can still be read, and whether it rose; None: none can."""
     for path, count in groups.items():
         is_up = _rose(count, read_oom_kill_count(path))
         if is_up is not None:
@@ -183,12 +184,12 @@ def _group_rose(groups: dict[Path, int]) -> tuple[Path, bool | None]:
 
 
 def _rose(before: int | None, after: int | None) -> bool | None:
-    """None: it cannot be told."""
+    """None: not known."""
     return None if before is None or after is None else after > before
 
 
 SILENT_AFTER_S = 3.0
-"""An agent pings each half second; so long without a word is worth telling."""
+"""An agent pings each half second; so long without a word is worth showing."""
 
 SHIPPED_SILENT_AFTER_S = 60.0
 """What comes by a folder may be late by what a network file system keeps in its caches."""
@@ -204,9 +205,7 @@ _AWAITED_S = 10.0
 process may hold its lock."""
 
 _GONE = "its process is gone without a word"
-
 _AT_LIMIT = "what it told ends at the time limit of its job"
-
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
 
@@ -215,7 +214,7 @@ class Liveness:
 
     Attributes:
         is_settled: Asked of a run whose process is gone, before it is called lost: whether all
-            that the process left on disk is taken, since that may tell how it ended.
+            that the process left on disk is taken, since that may say how it ended.
     """
 
     def __init__(
@@ -233,14 +232,14 @@ class Liveness:
         self._processes = processes
         self._clock = clock
         self._started_s = clock.monotonic_s()
-        self._deaths = watch or OomKillWatch(clock)
+        self._oom_kills = watch or OomKillWatch(clock)
         self._awaited: dict[str, tuple[int, float]] = {}
 
     def is_gone(self, record: RunRecord) -> bool:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
         session = self._agent_connections.of_run(record.run)
         if session is not None and session.session != record.session:
-            return False  # the next process said hello, and has yet to tell its pid
+            return False  # the next process said hello, and has yet to send its pid
         is_local = self._processes.can_see(record.host, record.session, record.pid_namespace)
         # Between two processes of a run, its supervisor is what lives.
         pid = record.supervisor or record.pid
@@ -255,7 +254,7 @@ class Liveness:
         live = [record for record in self._event_log.registry.live() if record.is_known]
         for record in live:
             self._judge(record)
-        self._deaths.forget_others([record.run for record in live])
+        self._oom_kills.forget_others([record.run for record in live])
 
     def _judge(self, record: RunRecord) -> None:
         now_s = self._clock.monotonic_s()
@@ -279,11 +278,11 @@ class Liveness:
 
     def _count_kills(self, record: RunRecord) -> None:
         if (
-            self._deaths.is_due(record)
+            self._oom_kills.is_due(record)
             and self._processes.can_see(record.host, record.session, record.pid_namespace)
             and self._processes.is_alive(record.pid, record.session_started_wall_s)
         ):
-            self._deaths.count(record)
+            self._oom_kills.count(record)
 
     def _judge_shipped(self, record: RunRecord, now_s: float) -> None:
         if self._agent_connections.of_run(record.run) is not None:
@@ -298,7 +297,7 @@ class Liveness:
             self._set_seen(record, "", "")
 
     def is_abandoned(self, record: RunRecord) -> bool:
-        """Whether a silent run's process cannot be seen, and told nothing for an hour."""
+        """Whether a silent run's process cannot be seen, and sent nothing for an hour."""
         if record.seen != "silent" or self._agent_connections.of_run(record.run) is not None:
             return False
         if self._processes.can_see(record.host, record.session, record.pid_namespace):
@@ -321,7 +320,7 @@ class Liveness:
     def _mark_lost(self, record: RunRecord) -> None:
         self._awaited.pop(record.run, None)
         if not record.is_over:
-            kills = self._deaths.evidence(record)
+            kills = self._oom_kills.evidence(record)
             record.cause = kills.cause or record.cause
             why = f"{_GONE}; {kills.why}" if kills.why else _GONE
             if record.ends_at_limit:
@@ -331,7 +330,7 @@ class Liveness:
             self._event_log.run_is_lost(record, f"the run is lost: {why}")
 
     def _silence(self, record: RunRecord, silent_s: float, *, is_gone: bool) -> str:
-        # In steps, so that a silent run is not told anew every second.
+        # In steps, so that a silent run does not change every second.
         step_s = max((step for step in _STEPS_S if step <= silent_s), default=_STEPS_S[0])
         text = f"no data for {_duration(step_s)}"
         if is_gone:

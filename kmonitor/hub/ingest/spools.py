@@ -1,4 +1,4 @@
-"""What processes left in their spools when they died is taken from the disk, bit by bit."""
+"""Ingest of dead processes' spools, piece by piece, and the spools that the disk refuses."""
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -18,73 +18,9 @@ from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, spool
 from kmonitor_agent.wire.local.spool_format import SessionFacts, segments_bytes, unsafe_in
 from kmonitor_agent.wire.messages.fields import is_id
 
-# Spool trouble.
-
-
-_MOST_NAMED: Final = 1000
-
-
-def spool_problem_text(exc: OSError) -> str:
-    """Why something of a spool cannot be used; of a file that is none of ours also its name."""
-    why = exc.strerror or str(exc)
-    return f"{exc.path.name!r} {why}" if isinstance(exc, UnsafePath) else why
-
-
-class SpoolTrouble:
-    """Owned by the hub's main thread."""
-
-    def __init__(self, root: Path) -> None:
-        """Nothing is refused yet.
-
-        Args:
-            root: Where all spools lie.
-        """
-        self._root = root
-        self._refused: dict[str, str] = {}
-        self._left_alone: set[Path] = set()
-
-    def refused(self, run: str, exc: OSError) -> None:
-        """The disk refused something of this run's spool, or of the root where `run` is empty."""
-        why = spool_problem_text(exc)
-        if self._refused.get(run) != why:
-            LOG.warning("%s cannot be taken or freed: %s", self._root / run, why)
-        self._refused[run] = why
-
-    def note_unsafe(self, entries: Iterable[UnsafePath]) -> None:
-        """These are in the way in a spool; the rest of it is read. Each is named once."""
-        for entry in entries:
-            if entry.path not in self._left_alone and len(self._left_alone) < _MOST_NAMED:
-                self._left_alone.add(entry.path)
-                LOG.warning("%a is left alone: it %s", str(entry.path), entry.why)
-
-    def clear_refusal(self, run: str) -> None:
-        """It refuses nothing of this spool any more."""
-        if self._refused.pop(run, None) is not None:
-            LOG.info("%s is let go again", self._root / run)
-
-    def only(self, runs: Collection[str]) -> None:
-        """Forget spools that are not there any more."""
-        self._refused = {run: why for run, why in self._refused.items() if not run or run in runs}
-
-    def is_of(self, run: str) -> bool:
-        """Whether something of this spool was refused."""
-        return run in self._refused
-
-    def text(self) -> str:
-        """Which, and why, in a sentence without its full stop; empty: none."""
-        if not self._refused:
-            return ""
-        runs = [run for run in self._refused if run]
-        which = f"the spool {self._root / ''.join(runs)}"
-        if len(runs) > 1:
-            which = f"{len(runs)} spools in {self._root}"
-        why = ", ".join(sorted(set(self._refused.values())))
-        return f"{which} cannot be taken or freed ({why}): what is in there stays until it can"
-
-
 _SCAN_EVERY_S = 5.0
 _RETRY_S = 600.0
-"""A spool that was taken whole is looked at again so much later, to let its day of grace end."""
+"""A spool that was taken whole is read again so much later, to let its day of grace end."""
 
 _REFUSED_AGAIN_S = 60.0
 """One that the disk refused is tried again so much later."""
@@ -95,7 +31,7 @@ _AWAITED_S = 5.0
 
 _QUIET_S = 3.0
 """A living agent pings each half second. A session that was quiet for so long may be that of a
-process which died right after its hello; whether its spool is still locked tells."""
+process which died right after its hello; whether its spool is still locked shows it."""
 
 _STEP_EVENTS = 256
 _STEP_S = 0.02
@@ -140,12 +76,12 @@ class SpoolIngest:
         self._started_s = clock.monotonic_s()
         self._living: set[str] = set()
         self._shipment: _Shipment | None = None
-        self._refused = SpoolTrouble(root)
+        self._trouble = SpoolTrouble(root)
 
     @property
     def trouble(self) -> str:
         """Which spools the disk does not let be taken or freed, and why; empty: it does."""
-        return self._refused.text()
+        return self._trouble.text()
 
     def bound(self) -> None:
         """Bring all spools together below their bound; living agents do so with their own."""
@@ -154,9 +90,9 @@ class SpoolIngest:
         except FileNotFoundError:
             return  # removed meanwhile, by who had it
         except OSError as exc:
-            self._refused.refused("", exc)
+            self._trouble.refused("", exc)
         else:
-            self._refused.clear_refusal("")
+            self._trouble.clear_refusal("")
 
     def step(self) -> None:
         """Go on with the spool at hand, else with the next one of a process that is gone."""
@@ -213,10 +149,10 @@ class SpoolIngest:
             self._faults.record("spools: name", "its folder's name is no run's id", of=name)
         self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
         self._held_bytes = {run: n for run, n in self._held_bytes.items() if run in found}
-        self._refused.only(found)
+        self._trouble.only(found)
         for run in sorted(found.difference(self._waiting)):
             looked_s = self._looked_s.get(run)
-            again_s = _REFUSED_AGAIN_S if self._refused.is_of(run) else _RETRY_S
+            again_s = _REFUSED_AGAIN_S if self._trouble.is_of(run) else _RETRY_S
             is_due = looked_s is None or now_s - looked_s > again_s
             # Who had started the process may have written down since how it died.
             if is_due or self._held_bytes.get(run) != self._bytes_of(run):
@@ -237,7 +173,7 @@ class SpoolIngest:
         spool: RunSpool | None = None
         try:
             check_private_folder(self._root / run)
-            self._refused.note_unsafe(unsafe_in(self._root / run))
+            self._trouble.note_unsafe(unsafe_in(self._root / run))
             spool = RunSpool.acquire(self._root / run)
             if spool is None:
                 self._living.add(run)  # its process lives; asked again with the next scan
@@ -279,7 +215,7 @@ class SpoolIngest:
         # What can be had of it was had: whether the run has ended is judged without the rest.
         self._looked_s[run] = self._clock.monotonic_s()
         self._held_bytes[run] = self._bytes_of(run)
-        self._refused.refused(run, exc)
+        self._trouble.refused(run, exc)
 
     def _finish(self, shipment: _Shipment) -> None:
         self._shipment = None
@@ -301,7 +237,7 @@ class SpoolIngest:
             except OSError as exc:
                 self._refuse(shipment.record.run, exc)
             else:
-                self._refused.clear_refusal(shipment.record.run)
+                self._trouble.clear_refusal(shipment.record.run)
             finally:
                 spool.close()
 
@@ -322,3 +258,67 @@ def _without_jumps(events: list[SpooledEvent]) -> list[list[SpooledEvent]]:
 
 def _never_far(_facts: SessionFacts) -> bool:
     return False
+
+
+_MOST_NAMED: Final = 1000
+
+
+class SpoolTrouble:
+    """Spools that the disk refuses, and files in them that are left alone.
+
+    Owned by the hub's main thread.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Nothing is refused yet.
+
+        Args:
+            root: Where all spools lie.
+        """
+        self._root = root
+        self._refused: dict[str, str] = {}
+        self._left_alone: set[Path] = set()
+
+    def refused(self, run: str, exc: OSError) -> None:
+        """The disk refused something of this run's spool, or of the root where `run` is empty."""
+        why = _problem_text(exc)
+        if self._refused.get(run) != why:
+            LOG.warning("%s cannot be taken or freed: %s", self._root / run, why)
+        self._refused[run] = why
+
+    def note_unsafe(self, entries: Iterable[UnsafePath]) -> None:
+        """These are in the way in a spool; the rest of it is read. Each is named once."""
+        for entry in entries:
+            if entry.path not in self._left_alone and len(self._left_alone) < _MOST_NAMED:
+                self._left_alone.add(entry.path)
+                LOG.warning("%a is left alone: it %s", str(entry.path), entry.why)
+
+    def clear_refusal(self, run: str) -> None:
+        """It refuses nothing of this spool any more."""
+        if self._refused.pop(run, None) is not None:
+            LOG.info("%s is let go again", self._root / run)
+
+    def only(self, runs: Collection[str]) -> None:
+        """Forget spools that are not there any more."""
+        self._refused = {run: why for run, why in self._refused.items() if not run or run in runs}
+
+    def is_of(self, run: str) -> bool:
+        """Whether something of this spool was refused."""
+        return run in self._refused
+
+    def text(self) -> str:
+        """Which, and why, in a sentence without its full stop; empty: none."""
+        if not self._refused:
+            return ""
+        runs = [run for run in self._refused if run]
+        which = f"the spool {self._root / ''.join(runs)}"
+        if len(runs) > 1:
+            which = f"{len(runs)} spools in {self._root}"
+        why = ", ".join(sorted(set(self._refused.values())))
+        return f"{which} cannot be taken or freed ({why}): what is in there stays until it can"
+
+
+def _problem_text(exc: OSError) -> str:
+    """Why something of a spool cannot be used; of a file that is none of ours also its name."""
+    why = exc.strerror or str(exc)
+    return f"{exc.path.name!r} {why}" if isinstance(exc, UnsafePath) else why

@@ -1,1 +1,1 @@
-"""From series to verdicts: growth, leaks, slowdowns, stalls, diagnosis and forecast."""
+"""Verdicts from series: growth, leaks, slowdowns, stalls, diagnosis and forecast."""

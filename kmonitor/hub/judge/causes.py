@@ -1,4 +1,7 @@
-"""What growing memory goes into, as far as counters tell, and what can be done about it."""
+"""Causes of growing memory and slower steps as far as counters show, and remedies.
+
+Memory may also rise once, within the first epoch, as a cache of data fills.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,11 +10,11 @@ from itertools import pairwise
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Floor, Growth
+from kmonitor.hub.judge.statistics import Floats
 
 
 class Cause(StrEnum):
@@ -80,23 +83,6 @@ class GrowthExplanation:
 PYTHON_VALUES: Final = "python"
 """No tensor differs: a Python value or object does, or the function itself is another one."""
 
-
-@dataclass(frozen=True, slots=True)
-class FirstUnitRise:
-    """What the first unit did, for caches that fill once.
-
-    Attributes:
-        rise: Evenly, while it ran, in the unit of the series.
-        later_rise: From its end to now; below 0 where it fell again.
-    """
-
-    rise: float
-    later_rise: float
-
-
-_LATER_RISE_SHARE: Final = 0.25
-"""What a cache took it keeps, and takes no more: less than such a part comes or goes later."""
-
 _RECLAIMS: Final = (Remedy.COLLECT, Remedy.RELOAD, Remedy.RESTART)
 _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.RETAINED_TRACES: (
@@ -126,6 +112,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.DATA_CACHE: (),
     Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
 }
+
 _TRACES: Final = frozenset({CounterKind.TRACES, CounterKind.RETAINED})
 _BUILT: Final = _TRACES | {CounterKind.ALLOCATOR_BYTES}
 _SPEAKS_FOR: Final = {
@@ -139,6 +126,7 @@ _SPEAKS_FOR: Final = {
     Cause.NATIVE: frozenset({CounterKind.NATIVE_BYTES}),
     Cause.CACHE: frozenset({CounterKind.FREE_BYTES}),
 }
+
 _IN_ORDER: Final = (
     (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
     (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
@@ -179,7 +167,7 @@ def explain_growth(
             speaks for nothing.
         changed: What the last two traces of functions differ in, by their names.
         is_per_fit: Whether a unit is a fit and not an epoch.
-        is_compared: Whether what lines of Python allocate was looked at, so that its absence
+        is_compared: Whether what lines of Python allocate was measured, so that its absence
             among `grew_with` says that it does not grow.
 
     Source: order and counters from trainings in which each cause was built in
@@ -198,7 +186,7 @@ def explain_growth(
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
     function = _function(because)
-    found = GrowthExplanation(cause, _sureness(cause), because, function, _ADVICE[cause])
+    found = GrowthExplanation(cause, _confidence(cause), because, function, _ADVICE[cause])
     return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
 
 
@@ -208,12 +196,12 @@ def explain_slowdown(
     *,
     is_per_fit: bool = False,
 ) -> GrowthExplanation | None:
-    """What usually makes steps slower and slower; None where nothing that does was counted.
+    """Name the cause of steps that slow down; None where no counter that explains it grew.
 
     Args:
         grew_with: Counters that grew over the same window.
-        changed: As of `diagnose`.
-        is_per_fit: As of `diagnose`.
+        changed: As of `explain_growth`.
+        is_per_fit: As of `explain_growth`.
     """
     traces = tuple(one for one in grew_with if one.kind in _TRACES)
     if not traces:
@@ -235,17 +223,6 @@ def _with_change(found: GrowthExplanation, changed: Mapping[str, str]) -> Growth
     return replace(found, changed=what, advice=(Remedy.ONE_SHAPE, Remedy.RELOAD))
 
 
-def explain_first_unit(first: FirstUnitRise | None) -> GrowthExplanation | None:
-    """Name the cause of a rise in the first unit of a run that does not grow; None without one."""
-    if first is None or first.rise <= 0.0:
-        return None
-    if abs(first.later_rise) > _LATER_RISE_SHARE * first.rise:
-        return None
-    cause, rise = Cause.DATA_CACHE, Slope(first.rise, first.rise, first.rise)
-    because = (CounterGrowth(CounterKind.FIRST_UNIT, rise),)
-    return GrowthExplanation(cause, Confidence.FITTING, because, advice=_ADVICE[cause])
-
-
 def _is_retrace_by_new_models(
     grew_with: Sequence[CounterGrowth],
     changed: Mapping[str, str],
@@ -261,7 +238,7 @@ def _is_retrace_by_new_models(
     return is_per_fit or all(changed.get(name) == PYTHON_VALUES for name in named)
 
 
-def _sureness(cause: Cause) -> Confidence:
+def _confidence(cause: Cause) -> Confidence:
     if cause is Cause.UNKNOWN:
         return Confidence.OPEN
     return Confidence.COUNTED if cause in _COUNTED else Confidence.FITTING
@@ -272,7 +249,32 @@ def _function(because: Sequence[CounterGrowth]) -> str | None:
     return max(named, key=lambda one: one.per_unit.middle).function if named else None
 
 
-# First unit.
+_LATER_RISE_SHARE: Final = 0.25
+"""What a cache took it keeps, and takes no more: less than such a part comes or goes later."""
+
+
+@dataclass(frozen=True, slots=True)
+class FirstUnitRise:
+    """What the first unit did, for caches that fill once.
+
+    Attributes:
+        rise: Evenly, while it ran, in the unit of the series.
+        later_rise: From its end to now; below 0 where it fell again.
+    """
+
+    rise: float
+    later_rise: float
+
+
+def explain_first_unit(first: FirstUnitRise | None) -> GrowthExplanation | None:
+    """Name the cause of a rise in the first unit of a run that does not grow; None without one."""
+    if first is None or first.rise <= 0.0:
+        return None
+    if abs(first.later_rise) > _LATER_RISE_SHARE * first.rise:
+        return None
+    cause, rise = Cause.DATA_CACHE, Slope(first.rise, first.rise, first.rise)
+    because = (CounterGrowth(CounterKind.FIRST_UNIT, rise),)
+    return GrowthExplanation(cause, Confidence.FITTING, because, advice=_ADVICE[cause])
 
 
 FIRST_FLOOR: Final = Floor(32 * 2.0**20, 0.02)
@@ -291,10 +293,10 @@ _FEWEST_LATER: Final = 2
 
 
 def first_unit_rise(
-    t_s: NDArray[np.float64],
-    values: NDArray[np.float64],
+    t_s: Floats,
+    values: Floats,
     span_s: tuple[float, float],
-    later: NDArray[np.float64],
+    later: Floats,
 ) -> FirstUnitRise | None:
     """How memory rose while the first unit ran; None if it did not rise evenly, or by little.
 
@@ -323,17 +325,12 @@ def first_unit_rise(
     return FirstUnitRise(float(rise), float(np.median(later) - lowest[-1]))
 
 
-# First epoch.
-
-
-Floats = NDArray[np.float64]
-
 _MOST_KEPT: Final = 1_000
 """Of more, every second one is dropped."""
 
 
 class FirstEpochSamples:
-    """Owned by the judging thread."""
+    """Samples of memory within the first epoch. Owned by the judging thread."""
 
     def __init__(self) -> None:
         self._t_s: list[float] = []
@@ -367,7 +364,7 @@ class FirstEpochSamples:
             self._t_s, self._values = self._t_s[::2], self._values[::2]
 
     def found(self, later: Sequence[float]) -> FirstUnitRise | None:
-        """What it did to memory.
+        """How memory rose in it.
 
         Args:
             later: Smallest sample of each epoch after it, bytes.

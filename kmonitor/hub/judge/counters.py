@@ -1,14 +1,14 @@
-"""What is counted beside memory, and which of it grew over the same units."""
+"""Counters beside memory, and which of them grew over the same units."""
 
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.statistics import Floats
 
 
 class CounterKind(StrEnum):
@@ -40,7 +40,7 @@ class Counter:
     """
 
     kind: CounterKind
-    values: NDArray[np.float64]
+    values: Floats
     function: str = ""
 
 
@@ -78,7 +78,7 @@ _MAX_POINTS: Final = 60
 def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
     """How the counter grew over the window of a judgement; None if it did not, or was not read.
 
-    It counts as growing if the interval of its slope is above 0, the slope is worth speaking of,
+    It counts as growing if the interval of its slope is above 0, the slope is large enough,
     and the last third of the window still grows.
 
     Args:

@@ -1,4 +1,7 @@
-"""A verdict on a run's memory that turns slowly: several judgements in a row, one way or back."""
+"""Detectors of growth in memory and step times: growing, suspected or cleared.
+
+A state turns slowly: it takes several judgements in a row, one way or back.
+"""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
@@ -6,7 +9,6 @@ from enum import StrEnum
 from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from kmonitor.hub.judge.counters import Counter, CounterGrowth, CounterKind, counter_growth
 from kmonitor.hub.judge.growth import (
@@ -19,6 +21,7 @@ from kmonitor.hub.judge.growth import (
     judge_growth,
     rises_between_falls,
 )
+from kmonitor.hub.judge.statistics import Floats
 
 UNITS_TO_SUSPECT: Final = 20
 """A leak is not suspected earlier: what grows for 20 units may still stop by itself."""
@@ -55,7 +58,7 @@ class UnitKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """Where a series stands after its last unit.
+    """State of a series after its last unit.
 
     Attributes:
         state: What is known.
@@ -74,20 +77,20 @@ class Judgement:
 
 def next_judgement(
     before: Judgement,
-    values: NDArray[np.float64],
+    values: Floats,
     counters: Sequence[Counter] = (),
     *,
     floor: Floor = RAM_FLOOR,
 ) -> Judgement:
-    """The verdict after one more unit.
+    """The judgement after one more unit.
 
-    An alarm stands over a restart or reload until enough units after it were judged.
+    An alarm outlasts a restart or reload until enough units after it were judged.
 
     Args:
-        before: The verdict of the unit before; `Verdict()` at first.
+        before: That of the unit before; `Judgement()` at first.
         values: One value a unit since the last start of a process or reload, the new one last;
             units that were not measured are left out, `[n]`, finite.
-        counters: Of the same units; looked at only while it grows.
+        counters: Of the same units; used only while it grows.
         floor: What is too small to speak of.
     """
     if len(values) < MIN_UNITS:
@@ -102,14 +105,13 @@ def next_judgement(
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
     state = GrowthState.CLEARED if before.state is GrowthState.CLEARED else GrowthState.STEADY
     if growth.is_growing and before.state is GrowthState.LEARNING:
-        state = (
-            GrowthState.LEARNING
-        )  # it rose from the first: not steady, and not yet known to grow
+        # It rose from the first: not steady, and not yet known to grow.
+        state = GrowthState.LEARNING
     return Judgement(state, growth, in_a_row=in_a_row)
 
 
 def _alarmed(
-    before: Judgement, growth: Growth, values: NDArray[np.float64], counters: Sequence[Counter]
+    before: Judgement, growth: Growth, values: Floats, counters: Sequence[Counter]
 ) -> Judgement:
     if not growth.is_growing and _is_growth_ongoing(before, growth, values):
         return replace(before, alarmed_units=before.alarmed_units + 1)
@@ -128,7 +130,7 @@ def _alarmed(
     return Judgement(state, growth, grew_with, units)
 
 
-def _is_growth_ongoing(before: Judgement, growth: Growth, values: NDArray[np.float64]) -> bool:
+def _is_growth_ongoing(before: Judgement, growth: Growth, values: Floats) -> bool:
     """Whether what speaks against growth is only that garbage is collected now and then."""
     if growth.why_not is WhyNot.STOPPED and is_usual_pause(values, growth):
         return True
@@ -137,7 +139,7 @@ def _is_growth_ongoing(before: Judgement, growth: Growth, values: NDArray[np.flo
 
 
 def unit_of(n_fits: int, n_folds: int = 0) -> UnitKind:
-    """What to judge by: in a loop of models an epoch of one says nothing of the next.
+    """Kind of unit to judge by: in a loop of models an epoch of one says nothing of the next.
 
     Args:
         n_fits: Fits that ended.
@@ -148,29 +150,24 @@ def unit_of(n_fits: int, n_folds: int = 0) -> UnitKind:
     return UnitKind.FIT if n_fits >= _MIN_FITS else UnitKind.EPOCH
 
 
-# slowdown: Whether steps take longer and longer: the detector of `leak` on step times.
-
-
 STEP_TIME_FLOOR: Final = Floor(0.0, 0.10)
 """A tenth of the step time; less is not felt, and clocks of processors vary by as much."""
 
 _FIRST_OF_KIND: Final = 3
 
 
-def next_slowdown_judgement(before: Judgement, step_s: NDArray[np.float64]) -> Judgement:
-    """The verdict on step times after one more unit.
+def next_slowdown_judgement(before: Judgement, step_s: Floats) -> Judgement:
+    """The judgement of step times after one more unit.
 
     Args:
-        before: The verdict of the unit before; `Verdict()` at first.
+        before: That of the unit before; `Judgement()` at first.
         step_s: Median step time of each unit since the last start or reload, seconds, `[n]`; in a
             loop of models one a fit, made comparable by `relative_to_own_kind` if they differ.
     """
     return next_judgement(before, step_s, floor=STEP_TIME_FLOOR)
 
 
-def relative_to_own_kind(
-    step_s: NDArray[np.float64], kinds: Sequence[Hashable]
-) -> NDArray[np.float64]:
+def relative_to_own_kind(step_s: Floats, kinds: Sequence[Hashable]) -> Floats:
     """Step times of models as parts of what models of the same kind took at first.
 
     In a search over models a larger one is slower without anything being wrong: each is compared

@@ -1,4 +1,4 @@
-"""Runs are judged on a thread of its own, which only reads."""
+"""The thread that judges runs, which only reads, and the main thread's dispatch of its results."""
 
 import threading
 from collections import OrderedDict, deque
@@ -8,13 +8,13 @@ from typing import Final
 
 import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
-from kmonitor.hub.faults import HubFaults, run_reader_thread
+from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.connections import MAX_CONNECTIONS
 from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import JUDGED_EVENT_KINDS, SAMPLED
-from kmonitor.hub.pending_requests import PendingRequest, PendingRequests
+from kmonitor.hub.reader_threads import PendingRequest, PendingRequests, run_reader_thread
 from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection, newest_row
 from kmonitor.hub.store.pages import PageRequest, read_event_page
@@ -33,7 +33,253 @@ from kmonitor_agent.wire.messages.unions import (
     VerdictsRequest,
 )
 
-# Packed reading.
+MAX_WAITING: Final = MAX_CONNECTIONS
+"""Runs that wait to be judged; what comes while so many do is dropped and counted."""
+
+_MAX_REQUESTS: Final = 64
+_MAX_JUDGES: Final = MAX_CONNECTIONS
+"""A run that lives is not read from its beginning at each of its epochs; each takes
+some 100 KB."""
+
+_PAUSE_S: Final = 0.2
+"""From one round of judging to the next: a run whose epochs are shorter is judged for several at
+once. A question is answered without it."""
+
+_JOIN_S: Final = 10.0
+_RETRY_MS: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeResult:
+    """Result of judging a run once.
+
+    Attributes:
+        run: Run id.
+        verdicts: To be stored; may be empty.
+        pending_request: Whom it answers; None: nobody asked.
+        reply: The answer for them.
+        fault: What failed; None if nothing did.
+    """
+
+    run: str
+    verdicts: tuple[Verdict, ...] = ()
+    pending_request: PendingRequest | None = None
+    reply: VerdictsReply | ErrorMessage | None = None
+    fault: Exception | None = None
+
+
+class JudgeThread:
+    """Owns the thread `kmonitor-hub-verdicts` and its read-only connection.
+
+    A run that it has not met is read from its beginning, later only what was stored since.
+    Everything but `_main` and below is for the hub's main thread.
+
+    Attributes:
+        dropped: Runs that were not judged because too many waited.
+    """
+
+    def __init__(
+        self, open_reader: Callable[[], StoreConnection], wake_hub: Callable[[], None]
+    ) -> None:
+        """Nothing runs before `start`.
+
+        Args:
+            open_reader: Gives a connection for the thread.
+            wake_hub: Makes the hub's loop take what was found; called from this thread.
+        """
+        self.dropped = 0
+        self._open_reader = open_reader
+        self._wake_hub = wake_hub
+        self._news = threading.Condition()
+        self._is_stopping = threading.Event()
+        self._waiting: OrderedDict[str, int] = OrderedDict()
+        self._open = PendingRequests(_MAX_REQUESTS)
+        self._requests: deque[tuple[PendingRequest, int]] = deque()
+        self._results: deque[JudgeResult] = deque()
+        self._judges: OrderedDict[int, RunJudge] = OrderedDict()
+        self._thread = threading.Thread(
+            target=self._main, name="kmonitor-hub-verdicts", daemon=True
+        )
+
+    def start(self) -> None:
+        """Start the thread."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End the thread after the page that it reads."""
+        self._is_stopping.set()
+        with self._news:
+            self._news.notify()
+        if self._thread.is_alive():
+            self._thread.join(_JOIN_S)
+
+    def schedule_run(self, run: str, run_key: int) -> None:
+        """Units of a run may have ended: judge it, now or never."""
+        with self._news:
+            if run not in self._waiting and len(self._waiting) >= MAX_WAITING:
+                self.dropped += 1
+                return
+            self._waiting[run] = run_key
+            self._news.notify()
+
+    def add_request(
+        self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int = 0
+    ) -> bool:
+        """Take a question, once; False when too many wait."""
+
+        def start(pending: PendingRequest) -> None:
+            with self._news:
+                self._requests.append((pending, run_key))
+                self._news.notify()
+
+        return self._open.take(identity, request, n_events, start)
+
+    def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
+        """As `PendingRequests.late_replies`."""
+        return self._open.late_replies()
+
+    def pop_results(self) -> list[JudgeResult]:
+        """What was found since."""
+        found: list[JudgeResult] = []
+        while self._results:
+            found.append(self._results.popleft())
+            if found[-1].pending_request is not None:
+                self._open.end(found[-1].pending_request)
+        return found
+
+    @property
+    def has_found(self) -> bool:
+        """Whether something waits to be taken."""
+        return bool(self._results)
+
+    def _main(self) -> None:
+        run_reader_thread("verdicts", self._open_reader, self._is_stopping, self._run_round)
+
+    def _run_round(self, connection: StoreConnection) -> None:
+        self._round(connection)
+        with self._news:
+            self._news.wait_for(self._has_requests, _PAUSE_S)
+            self._news.wait_for(self._has_work)
+
+    def _has_work(self) -> bool:
+        return bool(self._waiting) or self._has_requests()
+
+    def _has_requests(self) -> bool:
+        return bool(self._requests) or self._is_stopping.is_set()
+
+    def _round(self, connection: StoreConnection) -> None:
+        with self._news:
+            requests, waiting = list(self._requests), dict(self._waiting)
+            self._requests.clear()
+            self._waiting.clear()
+        for question, run_key in requests:
+            self._put(self._answer(connection, question, run_key))
+        for run, run_key in waiting.items():
+            if self._is_stopping.is_set():
+                return
+            found = self._judge_run(connection, run, run_key)
+            if found.verdicts or found.fault is not None:
+                self._put(found)
+
+    def _put(self, result: JudgeResult) -> None:
+        self._results.append(result)
+        self._wake_hub()
+
+    def _answer(
+        self, connection: StoreConnection, request: PendingRequest, run_key: int
+    ) -> JudgeResult:
+        run, request_number = request.request.run, request.request.request_id
+        found = self._judge_run(connection, run, run_key, request)
+        if found.fault is not None:
+            retry_ms = _RETRY_MS if isinstance(found.fault, RETRYABLE_ERRORS) else 0
+            text = f"the run could not be judged: {found.fault}"
+            reply = ErrorMessage(
+                code="busy", text=text, retry_ms=retry_ms, request_id=request_number
+            )
+            return JudgeResult(run, pending_request=request, reply=reply, fault=found.fault)
+        answer = VerdictsReply(
+            request_id=request_number, run=run, verdicts=self._judges[run_key].newest_verdicts()
+        )
+        return JudgeResult(run, found.verdicts, request, answer)
+
+    def _judge_run(
+        self,
+        connection: StoreConnection,
+        run: str,
+        run_key: int,
+        request: PendingRequest | None = None,
+    ) -> JudgeResult:
+        try:
+            judge = self._judges.setdefault(run_key, RunJudge())
+            self._judges.move_to_end(run_key)
+            self._read(connection, run_key, judge, request)
+            verdicts = tuple(judge.judge())
+            while len(self._judges) > _MAX_JUDGES:
+                self._judges.popitem(last=False)
+            return JudgeResult(run, verdicts)
+        except Exception as exc:  # noqa: BLE001 - a thread's main: one run must not end all
+            self._judges.pop(run_key, None)
+            return JudgeResult(run, fault=exc)
+
+    def _read(
+        self,
+        connection: StoreConnection,
+        run_key: int,
+        judge: RunJudge,
+        request: PendingRequest | None,
+    ) -> None:
+        head = newest_row(connection, run_key)
+        if not judge.row:
+            read_packed(connection, run_key, judge)
+        while judge.row < head and not self._is_stopping.is_set():
+            n_samples = read_part(connection, run_key, judge, head)
+            self._open.beat += 1
+            if request is not None:
+                request.n_read += n_samples
+
+
+class JudgeDispatcher:
+    """Schedules runs for the thread, stores and sends its results. Owned by the main thread."""
+
+    def __init__(
+        self,
+        log: HubEventLog,
+        thread: JudgeThread,
+        faults: HubFaults,
+        send: Callable[[bytes, msgspec.Struct], object],
+    ) -> None:
+        self._event_log = log
+        self._judge_thread = thread
+        self._faults = faults
+        self._send = send
+        self._dropped = 0
+
+    def after_commit(self) -> None:
+        """Have the runs judged whose units have ended and are stored."""
+        runs, self._event_log.unit_ended = self._event_log.unit_ended, set()
+        for run in runs:
+            record = self._event_log.registry.get(run)
+            if record is not None:
+                self._judge_thread.schedule_run(run, record.key)
+        if self._judge_thread.dropped > self._dropped:
+            self._dropped = self._judge_thread.dropped
+            self._faults.record("verdicts: behind", f"{self._dropped} looks dropped")
+
+    def dispatch_results(self) -> None:
+        """Store and answer what was found."""
+        for found in self._judge_thread.pop_results():
+            self._store(found)
+            if found.pending_request is not None and found.reply is not None:
+                self._send(found.pending_request.identity, found.reply)
+
+    def _store(self, result: JudgeResult) -> None:
+        if result.fault is not None:
+            self._faults.record("verdicts", result.fault)
+        record = self._event_log.registry.get(result.run)
+        if record is None:
+            return  # deleted meanwhile
+        for verdict in result.verdicts:
+            self._event_log.append_verdict(record, verdict)
 
 
 _OTHERS: Final = tuple(kind for kind in JUDGED_EVENT_KINDS if kind != "sample")
@@ -93,14 +339,14 @@ def read_part(
 
 def _feed_judge(
     judge: RunJudge,
-    t_s: NDArray[np.float64],
-    columns: dict[str, NDArray[np.float64]],
+    t_s: Floats,
+    columns: dict[str, Floats],
     events: Iterator[tuple[float, Event]],
 ) -> None:
     t_s = np.maximum.accumulate(t_s)
     n_fed = 0
     for event_s, event in events:
-        # Of one moment the event comes first, as the agent tells sources before samples.
+        # Of one moment the event comes first, as the agent sends sources before samples.
         reached = int(np.searchsorted(t_s, event_s))
         if reached > n_fed:
             judge.read_samples(t_s[n_fed:reached], _part(columns, n_fed, reached))
@@ -110,9 +356,7 @@ def _feed_judge(
         judge.read_samples(t_s[n_fed:], _part(columns, n_fed, len(t_s)))
 
 
-def _part(
-    columns: dict[str, NDArray[np.float64]], first: int, last: int
-) -> dict[str, NDArray[np.float64]]:
+def _part(columns: dict[str, Floats], first: int, last: int) -> dict[str, Floats]:
     return {name: values[first:last] for name, values in columns.items()}
 
 
@@ -130,257 +374,3 @@ def _events(
             except ProtocolError:
                 continue  # of a newer agent
         cursor, more = page.cursor, page.more
-
-
-MAX_WAITING: Final = MAX_CONNECTIONS
-"""Runs that wait to be judged; what comes while so many do is dropped and counted."""
-
-_MAX_REQUESTS: Final = 64
-_MAX_JUDGES: Final = MAX_CONNECTIONS
-"""A run that lives is not read from its beginning at each of its epochs; each takes
-some 100 KB."""
-
-_PAUSE_S: Final = 0.2
-"""From one round of looks to the next: a run whose epochs are shorter is judged for several at
-once. A question is answered without it."""
-
-_JOIN_S: Final = 10.0
-_RETRY_MS: Final = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeResult:
-    """What came of one look.
-
-    Attributes:
-        run: Run id.
-        verdicts: To be stored; may be empty.
-        pending_request: Whom it answers; None: nobody asked.
-        reply: The answer for them.
-        fault: What failed; None if nothing did.
-    """
-
-    run: str
-    verdicts: tuple[Verdict, ...] = ()
-    pending_request: PendingRequest | None = None
-    reply: VerdictsReply | ErrorMessage | None = None
-    fault: Exception | None = None
-
-
-class JudgeThread:
-    """Owns the thread `kmonitor-hub-verdicts` and its read-only connection.
-
-    A run that it has not met is read from its beginning, later only what was stored since.
-    Everything but `_main` and below is for the hub's main thread.
-
-    Attributes:
-        dropped: Looks that were not taken because too many waited.
-    """
-
-    def __init__(
-        self, open_reader: Callable[[], StoreConnection], wake_hub: Callable[[], None]
-    ) -> None:
-        """Nothing runs before `start`.
-
-        Args:
-            open_reader: Gives a connection for the thread.
-            wake_hub: Makes the hub's loop take what was found; called from this desk's thread.
-        """
-        self.dropped = 0
-        self._open_reader = open_reader
-        self._wake_hub = wake_hub
-        self._news = threading.Condition()
-        self._is_stopping = threading.Event()
-        self._waiting: OrderedDict[str, int] = OrderedDict()
-        self._open = PendingRequests(_MAX_REQUESTS)
-        self._requests: deque[tuple[PendingRequest, int]] = deque()
-        self._judge_result: deque[JudgeResult] = deque()
-        self._judges: OrderedDict[int, RunJudge] = OrderedDict()
-        self._thread = threading.Thread(
-            target=self._main, name="kmonitor-hub-verdicts", daemon=True
-        )
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """End the thread after the page that it reads."""
-        self._is_stopping.set()
-        with self._news:
-            self._news.notify()
-        if self._thread.is_alive():
-            self._thread.join(_JOIN_S)
-
-    def schedule_run(self, run: str, run_key: int) -> None:
-        """Units of a run may have ended: judge it, now or never."""
-        with self._news:
-            if run not in self._waiting and len(self._waiting) >= MAX_WAITING:
-                self.dropped += 1
-                return
-            self._waiting[run] = run_key
-            self._news.notify()
-
-    def add_request(
-        self, identity: bytes, request: VerdictsRequest, run_key: int, n_events: int = 0
-    ) -> bool:
-        """Take a question, once; False when too many wait."""
-        if self._open.has(identity, request):
-            return True
-        if self._open.is_full:
-            return False
-        question = self._open.add(identity, request, n_events)
-        with self._news:
-            self._requests.append((question, run_key))
-            self._news.notify()
-        return True
-
-    def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
-        """What those are told who wait since the last call; as `PendingRequests.late_replies`."""
-        return self._open.late_replies()
-
-    def pop_results(self) -> list[JudgeResult]:
-        """What was found since."""
-        found: list[JudgeResult] = []
-        while self._judge_result:
-            found.append(self._judge_result.popleft())
-            if found[-1].pending_request is not None:
-                self._open.end(found[-1].pending_request)
-        return found
-
-    @property
-    def has_found(self) -> bool:
-        """Whether something waits to be taken."""
-        return bool(self._judge_result)
-
-    def _main(self) -> None:
-        run_reader_thread("verdicts", self._open_reader, self._is_stopping, self._run_round)
-
-    def _run_round(self, connection: StoreConnection) -> None:
-        self._round(connection)
-        with self._news:
-            self._news.wait_for(self._has_requests, _PAUSE_S)
-            self._news.wait_for(self._has_work)
-
-    def _has_work(self) -> bool:
-        return bool(self._waiting) or self._has_requests()
-
-    def _has_requests(self) -> bool:
-        return bool(self._requests) or self._is_stopping.is_set()
-
-    def _round(self, connection: StoreConnection) -> None:
-        with self._news:
-            requests, waiting = list(self._requests), dict(self._waiting)
-            self._requests.clear()
-            self._waiting.clear()
-        for question, run_key in requests:
-            self._put(self._answer(connection, question, run_key))
-        for run, run_key in waiting.items():
-            if self._is_stopping.is_set():
-                return
-            found = self._judge_run(connection, run, run_key)
-            if found.verdicts or found.fault is not None:
-                self._put(found)
-
-    def _put(self, result: JudgeResult) -> None:
-        self._judge_result.append(result)
-        self._wake_hub()
-
-    def _answer(
-        self, connection: StoreConnection, request: PendingRequest, run_key: int
-    ) -> JudgeResult:
-        run, request_number = request.request.run, request.request.request_id
-        found = self._judge_run(connection, run, run_key, request)
-        if found.fault is not None:
-            retry_ms = _RETRY_MS if isinstance(found.fault, RETRYABLE_ERRORS) else 0
-            text = f"the run could not be judged: {found.fault}"
-            reply = ErrorMessage(
-                code="busy", text=text, retry_ms=retry_ms, request_id=request_number
-            )
-            return JudgeResult(run, pending_request=request, reply=reply, fault=found.fault)
-        answer = VerdictsReply(
-            request_id=request_number, run=run, verdicts=self._judges[run_key].newest_verdicts()
-        )
-        return JudgeResult(run, found.verdicts, request, answer)
-
-    def _judge_run(
-        self,
-        connection: StoreConnection,
-        run: str,
-        run_key: int,
-        request: PendingRequest | None = None,
-    ) -> JudgeResult:
-        try:
-            judge = self._judges.setdefault(run_key, RunJudge())
-            self._judges.move_to_end(run_key)
-            self._read(connection, run_key, judge, request)
-            verdicts = tuple(judge.judge())
-            while len(self._judges) > _MAX_JUDGES:
-                self._judges.popitem(last=False)
-            return JudgeResult(run, verdicts)
-        except Exception as exc:  # noqa: BLE001 - a thread's main: one run must not end all
-            self._judges.pop(run_key, None)
-            return JudgeResult(run, fault=exc)
-
-    def _read(
-        self,
-        connection: StoreConnection,
-        run_key: int,
-        judge: RunJudge,
-        request: PendingRequest | None,
-    ) -> None:
-        head = newest_row(connection, run_key)
-        if not judge.row:
-            read_packed(connection, run_key, judge)
-        while judge.row < head and not self._is_stopping.is_set():
-            n_samples = read_part(connection, run_key, judge, head)
-            self._open.beat += 1
-            if request is not None:
-                request.n_read += n_samples
-
-
-# Judging.
-
-
-class JudgeDispatcher:
-    """Owned by the hub's main thread."""
-
-    def __init__(
-        self,
-        log: HubEventLog,
-        thread: JudgeThread,
-        faults: HubFaults,
-        send: Callable[[bytes, msgspec.Struct], object],
-    ) -> None:
-        self._event_log = log
-        self._judge_thread = thread
-        self._faults = faults
-        self._send = send
-        self._dropped = 0
-
-    def after_commit(self) -> None:
-        """Have the runs looked at whose units have ended and are stored."""
-        runs, self._event_log.unit_ended = self._event_log.unit_ended, set()
-        for run in runs:
-            record = self._event_log.registry.get(run)
-            if record is not None:
-                self._judge_thread.schedule_run(run, record.key)
-        if self._judge_thread.dropped > self._dropped:
-            self._dropped = self._judge_thread.dropped
-            self._faults.record("verdicts: behind", f"{self._dropped} looks dropped")
-
-    def dispatch_results(self) -> None:
-        """Store and answer what was found."""
-        for found in self._judge_thread.pop_results():
-            self._store(found)
-            if found.pending_request is not None and found.reply is not None:
-                self._send(found.pending_request.identity, found.reply)
-
-    def _store(self, result: JudgeResult) -> None:
-        if result.fault is not None:
-            self._faults.record("verdicts", result.fault)
-        record = self._event_log.registry.get(result.run)
-        if record is None:
-            return  # deleted meanwhile
-        for verdict in result.verdicts:
-            self._event_log.append_verdict(record, verdict)

@@ -1,11 +1,10 @@
-"""One run's verdicts: kept from unit to unit, and told when they turn or their figures change."""
+"""Verdicts on one run, from unit to unit; stored when they turn or their numbers change."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-import msgspec
 import numpy as np
 from msgspec.structs import replace
 
@@ -45,7 +44,144 @@ from kmonitor_agent.wire.messages.verdict_events import (
     VerdictState,
 )
 
-# verdict_events: A judgement as the event that is stored, and whether it says anything new.
+GRAPH_FLOOR: Final = Floor(50.0, 0.02)
+"""Operations: the smallest traced step has more."""
+
+_LATER: Final = 8
+"""Epochs that show whether what the first one took is kept, and no more is taken."""
+
+_MOST_FRESH: Final = 60
+"""Of a history that is read at once only so many units are judged one after the other: an alarm
+takes five, and what an earlier hub had found was stored."""
+
+
+class RunJudge:
+    """Owned by the judging thread.
+
+    Attributes:
+        row: Newest row of the run that was read.
+    """
+
+    def __init__(self) -> None:
+        self.row = 0
+        self._units = RunUnits()
+        self._unit_kind = UnitKind.EPOCH
+        self._has_judged = False
+        self._judgements: dict[VerdictMetric, Judgement] = {}
+        self._stored: dict[VerdictMetric, Verdict] = {}
+        self._newest: dict[VerdictMetric, Verdict] = {}
+
+    def read(self, t_s: float, event: Event) -> None:
+        """Take the next event of the run.
+
+        Args:
+            t_s: Its run time, seconds.
+            event: Of a kind in `JUDGED_EVENT_KINDS`.
+        """
+        if not isinstance(event, Verdict):
+            self._units.add(t_s, event)
+        elif not self._has_judged:
+            # Of a hub before this one: an alarm outlives a restart of the hub.
+            self._stored[event.metric] = self._newest[event.metric] = event
+            self._judgements[event.metric] = Judgement(state_of(event.state))
+
+    def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
+        """Take the run's next samples; as of `RunUnits.add_samples`."""
+        self._units.add_samples(t_s, columns)
+
+    def judge(self) -> list[Verdict]:
+        """Judge the units that were completed since; the verdicts that are to be stored."""
+        self._has_judged = True
+        per = unit_of(self._units.fits_ended)
+        if per is not self._unit_kind:
+            self._unit_kind = per
+            self._judgements.clear()
+        n_fresh = min(self._units.pop_n_fresh(per), _MOST_FRESH)
+        if not n_fresh:
+            return []
+        new: list[Verdict] = []
+        units = list(self._units.completed[per])
+        for metric in VERDICT_METRICS:
+            verdict = self._judge(metric, units, n_fresh)
+            if verdict is None:
+                continue
+            self._newest[metric] = verdict
+            before = self._stored.get(metric)
+            if differs(before, verdict):
+                turned = turns(before, verdict)
+                self._stored[metric] = replace(verdict, turned=turned)
+                new.append(self._stored[metric])
+        return new
+
+    def newest_verdicts(self) -> list[Verdict]:
+        """The newest verdict of each metric that was measured."""
+        return [self._newest[metric] for metric in VERDICT_METRICS if metric in self._newest]
+
+    def _judge(self, metric: VerdictMetric, units: list[Unit], n_fresh: int) -> Verdict | None:
+        values = values_of(metric, units, self._unit_kind)
+        is_finite = np.isfinite(values)
+        if not is_finite.any():
+            return None
+        judgement = self._judgements.get(metric, Judgement())
+        counters = counters_of(metric, units)
+        for last in range(len(units) - n_fresh, len(units)):
+            if is_finite[last]:
+                is_used = is_finite[: last + 1]
+                judgement = _next(
+                    metric, judgement, values[: last + 1][is_used], cut(counters, is_used)
+                )
+        self._judgements[metric] = judgement
+        measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
+        growth, before = judgement.growth, self._newest.get(metric)
+        is_older = growth is None or growth.last >= len(measured)
+        if judgement.state in ALARMED and is_older and before is not None:
+            # It outlasts a start or reload: its evidence is that of before.
+            return replace(before, unit=units[-1].number, forecast=None)
+        details = JudgementDetails(metric, self._unit_kind, judgement, measured, units[-1].number)
+        forecast = None
+        if judgement.state in ALARMED:
+            forecast = forecast_nearest_limit(metric, self._units, measured, self._unit_kind)
+        found = self._explanation(metric, judgement, counters, units[-1])
+        return verdict_event(details, found, forecast)
+
+    def _explanation(
+        self, metric: VerdictMetric, judgement: Judgement, counters: list[Counter], newest: Unit
+    ) -> GrowthExplanation | None:
+        growth = judgement.growth
+        if judgement.state not in ALARMED or growth is None:
+            return self._of_first_epoch(metric)
+        is_per_fit = self._unit_kind is UnitKind.FIT
+        if metric == "step_time":
+            # Time leaks nothing, and is never suspected to: what grew with it is found here.
+            grown = (counter_growth(counter, growth) for counter in counters)
+            found = [one for one in grown if one is not None]
+            return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
+        grew_with = list(judgement.grew_with)
+        if metric == "ram":
+            grew_with += allocation_growth(self._units.allocated, growth)
+        return explain_growth(
+            growth,
+            grew_with,
+            changed=newest.changed,
+            is_per_fit=is_per_fit,
+            is_compared=self._units.allocated is not None,
+        )
+
+    def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
+        if metric != "ram":
+            return None
+        epochs = self._units.completed[UnitKind.EPOCH]
+        later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
+        return explain_first_unit(self._units.epoch_samples.found(later))
+
+
+def _next(
+    metric: VerdictMetric, before: Judgement, values: Floats, counters: list[Counter]
+) -> Judgement:
+    if metric == "step_time":
+        return next_slowdown_judgement(before, values)
+    floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
+    return next_judgement(before, values, counters, floor=floor)
 
 
 _STATES: Final[dict[GrowthState, VerdictState]] = {
@@ -55,16 +191,16 @@ _STATES: Final[dict[GrowthState, VerdictState]] = {
     GrowthState.SUSPECTED: "suspected",
     GrowthState.CLEARED: "cleared",
 }
-_ANOTHER: Final = 0.25
-"""Figures that differ by such a part are told again."""
 
-_NOT_BEFORE_UNITS: Final = 5
-_LONGEST_NAME: Final = 1000
+
+def state_of(seed: VerdictState) -> GrowthState:
+    """A stored state as the judgement knows it."""
+    return next(state for state, verdict_state in _STATES.items() if verdict_state == seed)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgementDetails:
-    """A verdict and what it was made of.
+    """A judgement and what it was made of.
 
     Attributes:
         metric: Of which metric.
@@ -81,9 +217,7 @@ class JudgementDetails:
     unit: int
 
 
-def state_of(seed: VerdictState) -> GrowthState:
-    """A stored state as the judgement knows it."""
-    return next(state for state, verdict_state in _STATES.items() if verdict_state == seed)
+_LONGEST_NAME: Final = 1000
 
 
 def verdict_event(
@@ -141,34 +275,6 @@ def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Ve
     )
 
 
-def differs(before: Verdict | None, after: Verdict) -> bool:
-    """Whether a verdict is worth storing after the one that was stored last."""
-    if before is None:
-        return after.state != "learning"
-    if after.state != before.state:
-        # A start or reload begins to learn anew: that it has to, everybody knows.
-        return after.state != "learning" or before.state in ALARMED_STATES
-    if after.state not in ALARMED_STATES:
-        return False
-    if (after.per, after.cause, after.name) != (before.per, before.cause, before.name):
-        return True
-    if after.unit < before.unit + _NOT_BEFORE_UNITS:
-        return False
-    return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
-
-
-def turns(before: Verdict | None, after: Verdict) -> bool:
-    """Whether a verdict is told by other words than the one that was stored last.
-
-    That a graph grows is known and no suspicion: both states of its alarm are told the same.
-    """
-    if before is None:
-        return True
-    if after.metric == "graph" and {before.state, after.state} <= ALARMED_STATES:
-        return False
-    return before.state != after.state
-
-
 def _state(judgement: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
     is_explained = judgement.state is GrowthState.GROWING and any(
         one.kind is CounterKind.PYTHON_BYTES for one in because
@@ -188,6 +294,40 @@ def _correlated_growth(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
     )
 
 
+_ANOTHER: Final = 0.25
+"""Verdicts whose numbers differ by such a part are stored again."""
+
+_NOT_BEFORE_UNITS: Final = 5
+
+
+def differs(before: Verdict | None, after: Verdict) -> bool:
+    """Whether a verdict is worth storing after the one that was stored last."""
+    if before is None:
+        return after.state != "learning"
+    if after.state != before.state:
+        # After a start or reload it always has to learn again: no news.
+        return after.state != "learning" or before.state in ALARMED_STATES
+    if after.state not in ALARMED_STATES:
+        return False
+    if (after.per, after.cause, after.name) != (before.per, before.cause, before.name):
+        return True
+    if after.unit < before.unit + _NOT_BEFORE_UNITS:
+        return False
+    return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
+
+
+def turns(before: Verdict | None, after: Verdict) -> bool:
+    """Whether a verdict reads differently from the one that was stored last.
+
+    That a graph grows is known and no suspicion: both states of its alarm read the same.
+    """
+    if before is None:
+        return True
+    if after.metric == "graph" and {before.state, after.state} <= ALARMED_STATES:
+        return False
+    return before.state != after.state
+
+
 def _is_forecast_another(before: Verdict, after: Verdict) -> bool:
     was, comes = before.forecast, after.forecast
     if was is None or comes is None:
@@ -203,143 +343,3 @@ def _is_another(before: float | None, after: float | None) -> bool:
     if before is None or after is None:
         return before is not after
     return abs(after - before) > _ANOTHER * abs(before)
-
-
-GRAPH_FLOOR: Final = Floor(50.0, 0.02)
-"""Operations: the smallest traced step has more."""
-
-_LATER: Final = 8
-"""So many epochs tell whether what the first one took is kept, and no more is taken."""
-
-_MOST_FRESH: Final = 60
-"""Of a history that is read at once only so many units are judged one after the other: an alarm
-takes five, and what an earlier hub had found was stored."""
-
-
-class RunJudge:
-    """Owned by the judging thread.
-
-    Attributes:
-        row: Newest row of the run that was read.
-    """
-
-    def __init__(self) -> None:
-        self.row = 0
-        self._units = RunUnits()
-        self._per = UnitKind.EPOCH
-        self._has_judged = False
-        self._verdicts: dict[VerdictMetric, Judgement] = {}
-        self._stored: dict[VerdictMetric, Verdict] = {}
-        self._newest: dict[VerdictMetric, Verdict] = {}
-
-    def read(self, t_s: float, event: Event) -> None:
-        """Take the next event of the run.
-
-        Args:
-            t_s: Its run time, seconds.
-            event: Of a kind in `run_units.KINDS`.
-        """
-        if not isinstance(event, Verdict):
-            self._units.add(t_s, event)
-        elif not self._has_judged:
-            # Of a hub before this one: an alarm outlives a restart of the hub.
-            self._stored[event.metric] = self._newest[event.metric] = event
-            self._verdicts[event.metric] = Judgement(state_of(event.state))
-
-    def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
-        """Take the run's next samples; as of `RunUnits.add_samples`."""
-        self._units.add_samples(t_s, columns)
-
-    def judge(self) -> list[Verdict]:
-        """Judge the units that were completed since; the verdicts that are to be stored."""
-        self._has_judged = True
-        per = unit_of(self._units.fits_ended)
-        if per is not self._per:
-            self._per = per
-            self._verdicts.clear()
-        n_fresh = min(self._units.pop_n_fresh(per), _MOST_FRESH)
-        if not n_fresh:
-            return []
-        new: list[Verdict] = []
-        units = list(self._units.completed[per])
-        for metric in VERDICT_METRICS:
-            verdict = self._judge(metric, units, n_fresh)
-            if verdict is None:
-                continue
-            self._newest[metric] = verdict
-            before = self._stored.get(metric)
-            if differs(before, verdict):
-                turned = turns(before, verdict)
-                self._stored[metric] = msgspec.structs.replace(verdict, turned=turned)
-                new.append(self._stored[metric])
-        return new
-
-    def newest_verdicts(self) -> list[Verdict]:
-        """The newest verdict of each metric that was measured."""
-        return [self._newest[metric] for metric in VERDICT_METRICS if metric in self._newest]
-
-    def _judge(self, metric: VerdictMetric, units: list[Unit], n_fresh: int) -> Verdict | None:
-        values = values_of(metric, units, self._per)
-        is_finite = np.isfinite(values)
-        if not is_finite.any():
-            return None
-        verdict = self._verdicts.get(metric, Judgement())
-        counters = counters_of(metric, units)
-        for last in range(len(units) - n_fresh, len(units)):
-            if is_finite[last]:
-                is_used = is_finite[: last + 1]
-                verdict = _next(
-                    metric, verdict, values[: last + 1][is_used], cut(counters, is_used)
-                )
-        self._verdicts[metric] = verdict
-        measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
-        growth, before = verdict.growth, self._newest.get(metric)
-        is_older = growth is None or growth.last >= len(measured)
-        if verdict.state in ALARMED and is_older and before is not None:
-            # It stands over a start or reload: its evidence is that of before.
-            return msgspec.structs.replace(before, unit=units[-1].number, forecast=None)
-        details = JudgementDetails(metric, self._per, verdict, measured, units[-1].number)
-        forecast = None
-        if verdict.state in ALARMED:
-            forecast = forecast_nearest_limit(metric, self._units, measured, self._per)
-        found = self._explanation(metric, verdict, counters, units[-1])
-        return verdict_event(details, found, forecast)
-
-    def _explanation(
-        self, metric: VerdictMetric, judgement: Judgement, counters: list[Counter], newest: Unit
-    ) -> GrowthExplanation | None:
-        growth = judgement.growth
-        if judgement.state not in ALARMED or growth is None:
-            return self._of_first_epoch(metric)
-        is_per_fit = self._per is UnitKind.FIT
-        if metric == "step_time":
-            # Time leaks nothing, and is never suspected to: what grew with it is looked up here.
-            grown = (counter_growth(counter, growth) for counter in counters)
-            found = [one for one in grown if one is not None]
-            return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
-        grew_with = list(judgement.grew_with)
-        if metric == "ram":
-            grew_with += allocation_growth(self._units.allocated, growth)
-        return explain_growth(
-            growth,
-            grew_with,
-            changed=newest.changed,
-            is_per_fit=is_per_fit,
-            is_compared=self._units.allocated is not None,
-        )
-
-    def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
-        if metric != "ram":
-            return None
-        epochs = self._units.completed[UnitKind.EPOCH]
-        later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
-        return explain_first_unit(self._units.epoch_samples.found(later))
-
-
-def _next(
-    metric: VerdictMetric, before: Judgement, values: Floats, counters: list[Counter]
-) -> Judgement:
-    if metric == "step_time":
-        return next_slowdown_judgement(before, values)
-    floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
-    return next_judgement(before, values, counters, floor=floor)

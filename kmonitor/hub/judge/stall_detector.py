@@ -1,11 +1,11 @@
-"""Whether a training makes no step for longer than it ever did at such a place."""
+"""Detector of a training that makes no step for longer than ever before at such a place."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 LEAST_S: Final = 20.0
-"""No silence within an epoch that is shorter is told, seconds."""
+"""No shorter silence within an epoch is a stall, seconds."""
 
 LEAST_ELSEWHERE_S: Final = 60.0
 """Likewise between epochs and at a fit's begin, where data are validated and steps compiled."""
@@ -14,7 +14,7 @@ _TIMES: Final = 3.0
 """So many times the longest pause before. Source: as studies end folds."""
 
 _SETTLED: Final = 2
-"""The first call of the step compiles it; the begin of the next one tells that it is over."""
+"""The first call of the step compiles it; the begin of the next one shows that it is over."""
 
 _LEAST_GAP_S: Final = 5.0
 _GAP: Final = 3.0
@@ -111,7 +111,7 @@ class StallDetector:
     def excuse_until(self, t_s: float) -> None:
         """Until now somebody else held the training: nothing is learned of that.
 
-        The step that follows may be traced anew, and is awaited for as long as it takes.
+        The step that follows may be traced again, and is awaited for as long as it takes.
         """
         self._is_excused, self._n_steps_moved, self._epoch_start_s = True, 0, None
         self._since_s = self._looked_s = t_s

@@ -1,4 +1,4 @@
-"""Runs that make no step for longer than they ever did, told when it begins and ends."""
+"""Monitor of runs that make no step for longer than ever before; notes when it begins and ends."""
 
 from dataclasses import dataclass, field
 from typing import Final
@@ -38,8 +38,8 @@ class _Followed:
 class StallMonitor:
     """Owned by the hub's main thread; hears what the event log takes.
 
-    What it learned of a run is not stored: after a start of the hub it is learned anew, and a
-    silence that was told stands until a step is made.
+    What it learned of a run is not stored: after a start of the hub it is learned again, and a
+    stall that was noted lasts until a step is made.
     """
 
     def __init__(self, log: HubEventLog) -> None:
@@ -84,7 +84,7 @@ class StallMonitor:
     ) -> None:
         followed = self._of(record)
         if isinstance(event, LimitCrossed):
-            # What it asks for is done at the next safe point, and does not tell when it begins.
+            # What it asks for is done at the next safe point, whose beginning is not reported.
             needs_action = event.crossed and event.answered and event.action != "notify"
             followed.is_action_due = followed.is_action_due or needs_action
             return

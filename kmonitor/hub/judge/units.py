@@ -1,4 +1,4 @@
-"""A run's events gathered into what is judged: one value of everything an epoch, and a fit."""
+"""Units of a run, epochs and fits, from its events; and series of their values to be judged."""
 
 import math
 import sys
@@ -15,6 +15,7 @@ from kmonitor.hub.judge.causes import FirstEpochSamples
 from kmonitor.hub.judge.counters import Counter, CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import MAX_UNITS, Growth
+from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     Diagnosis,
@@ -38,24 +39,31 @@ if TYPE_CHECKING:
 
 
 JUDGED_EVENT_KINDS: Final = (
-    *(
-        "session",
-        "session_end",
-        "fit_start",
-        "fit_end",
-        "epoch_start",
-        "epoch_end",
-        "sample",
-        "graph",
-        "model",
-    ),
-    *("action", "limits", "diagnosis", "sources", "verdict"),
+    "session",
+    "session_end",
+    "fit_start",
+    "fit_end",
+    "epoch_start",
+    "epoch_end",
+    "sample",
+    "graph",
+    "model",
+    "action",
+    "limits",
+    "diagnosis",
+    "sources",
+    "verdict",
 )
 """Types of events that are read, `verdict` among them."""
 
 SAMPLED: Final = (
-    *("ram_bytes", "vram_bytes", "allocator_in_use_bytes"),
-    *("ram_children_bytes", "ram_of_bytes", "cgroup_limit_bytes", "vram_of_bytes"),
+    "ram_bytes",
+    "vram_bytes",
+    "allocator_in_use_bytes",
+    "ram_children_bytes",
+    "ram_of_bytes",
+    "cgroup_limit_bytes",
+    "vram_of_bytes",
 )
 """Fields of samples that are read."""
 
@@ -63,8 +71,6 @@ _LEVELS: Final = {"ram": "ram_bytes", "vram": "vram_bytes"}
 
 KEPT_UNITS: Final = 2 * MAX_UNITS
 """Older ones change no judgement."""
-
-Floats = NDArray[np.float64]
 
 _MOST_FUNCTIONS: Final = 16
 _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
@@ -191,7 +197,7 @@ class RunUnits:
 
         Args:
             t_s: Its run time, seconds.
-            event: Of a kind in `KINDS`; others change nothing.
+            event: Of a kind in `JUDGED_EVENT_KINDS`; others change nothing.
         """
         match event:
             case Sample():
@@ -267,7 +273,7 @@ class RunUnits:
         self._open[UnitKind.FIT].graph(event)
         ended = self._ended
         if ended is not None and ended[:2] == (event.fit, event.epoch):
-            # Told just after the epoch's end, of its end.
+            # Counted at the epoch's end, and sent just after it.
             ended[2].graph(event)
             self._complete_epoch()
         else:
@@ -323,9 +329,6 @@ def _finite_values(values: Floats | None) -> Floats:
     return np.empty(0) if values is None else values[np.isfinite(values)]
 
 
-# Unit values.
-
-
 _LATELY: Final = 5
 _SHARE_EXPLAINED: Final = 0.4
 """Of the growth; less of it explains nothing."""
@@ -345,7 +348,7 @@ _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
 
 
 def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
-    """What the trend is looked for in, one value a unit; NaN where not measured, `[n]`.
+    """Series that is judged, one value a unit; NaN where not measured, `[n]`.
 
     Of memory the smallest sample; of the graph its size at the end; of steps their time, in a
     loop of models as if all were of one kind.
@@ -361,14 +364,14 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
 
 
 def highest_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
-    """What meets a limit first, one value a unit: of memory the largest sample, `[n]`."""
+    """Series that meets a limit first, one value a unit: of memory the largest sample, `[n]`."""
     if metric in {"ram", "vram"}:
         return _array(unit.high.get(metric, np.nan) for unit in units)
     return values_of(metric, units, kind)
 
 
 def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
-    """What was counted beside a metric; of functions those that were traced lately."""
+    """Counters beside a metric; of functions those that were traced lately."""
     found = [
         Counter(CounterKind.RETAINED, _array(unit.retained for unit in units)),
         Counter(CounterKind.TRACES, _array(unit.traces for unit in units)),

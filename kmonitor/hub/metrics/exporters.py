@@ -1,4 +1,4 @@
-"""The ways on which figures leave the hub, opened only where they were asked for by name."""
+"""Exporters of the hub's metrics, opened only where they were asked for by name."""
 
 import re
 from ipaddress import ip_address
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from kmonitor.hub.metrics.prometheus import PrometheusPage
 
 PUBLISH_EVERY_S: Final = 1.0
-"""How often the hub's loop lays a snapshot out."""
+"""How often the hub's loop publishes a snapshot."""
 
-_PATH: Final = "/v1/metrics"
+_METRICS_PATH: Final = "/v1/metrics"
 _CONTROL: Final = re.compile(r"[\s\x00-\x1f\x7f]")
 
 
 class MetricsExporters:
-    """Owned by the hub's main thread; each way has threads of its own, which only read."""
+    """Owned by the hub's main thread; each exporter has threads of its own, which only read."""
 
     def __init__(self, faults: HubFaults) -> None:
         """Open none yet. Args: `faults`: where faults are counted."""
@@ -40,7 +40,7 @@ class MetricsExporters:
 
     @property
     def page_url(self) -> str:
-        """Where Prometheus finds the figures; empty: nowhere."""
+        """Where Prometheus finds the metrics; empty: nowhere."""
         return "" if self._page is None else self._page.url
 
     @property
@@ -65,7 +65,7 @@ class MetricsExporters:
         log("figures are served at %s without a login: %s may read them", self._page.url, who)
 
     def send(self, url: str, *, hub: str, host: str) -> None:
-        """Send figures to the OpenTelemetry collector at `url`.
+        """Send metrics to the OpenTelemetry collector at `url`.
 
         Raises:
             ExporterRefused: That is no such address, or the SDK is not installed.
@@ -85,15 +85,15 @@ class MetricsExporters:
             self._metrics_store.on_event(record, event)
 
     def publish(self, hub: HubSnapshot, registry: RunRegistry, now_s: float) -> None:
-        """Lay out what is known now. Args: `now_s`: monotonic time."""
+        """Make a snapshot of what is known now. Args: `now_s`: monotonic time."""
         self._snapshot_holder.lay(self._metrics_store.snapshot(hub, registry.all(), now_s))
 
     def trouble(self) -> str:
-        """What is wrong with a way out, without a full stop; empty: nothing."""
+        """What is wrong with an exporter, without a full stop; empty: nothing."""
         return "" if self._sender is None else self._sender.trouble
 
     def close(self) -> None:
-        """End all ways."""
+        """End all exporters."""
         if self._page is not None:
             self._page.close()
         if self._sender is not None:
@@ -123,7 +123,7 @@ def metrics_endpoint(url: str) -> str:
             ' "Authorization=Basic ...".',
         )
     path = split.path.rstrip("/")
-    return f"{split.scheme}://{split.netloc}{path.removesuffix(_PATH)}{_PATH}"
+    return f"{split.scheme}://{split.netloc}{path.removesuffix(_METRICS_PATH)}{_METRICS_PATH}"
 
 
 def is_loopback(url: str) -> bool:

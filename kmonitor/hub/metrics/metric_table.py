@@ -1,4 +1,4 @@
-"""The one table of figures that leave the hub: name, unit, what it is and where it comes from."""
+"""Table of the metrics that the hub exports: name, unit, what it is and where it comes from."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -9,7 +9,7 @@ RUN: Final = ("run", "name")
 
 @dataclass(frozen=True, slots=True)
 class MetricDefinition:
-    """One figure, which has a value for each set of its labels.
+    """One metric, which has a value for each set of its labels.
 
     Attributes:
         name: As Prometheus has it, its unit last; a counter's without "_total".

@@ -1,4 +1,7 @@
-"""From a snapshot to the values of the table's figures; what is not known has none."""
+"""Values of the metrics from a snapshot, and the newest snapshot for all exporters.
+
+What is not known has no value.
+"""
 
 import time
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,7 +20,7 @@ from kmonitor.hub.metrics.snapshot import (
 )
 
 STALE_S: Final = 60.0
-"""When the hub's loop told nothing for so long, its runs are not known to be as they were."""
+"""An older snapshot says nothing of runs: the hub's loop hangs, and they may have changed."""
 
 _LONGEST_SOURCE: Final = 100
 
@@ -27,7 +30,7 @@ class Point:
     """One value.
 
     Attributes:
-        metric_definition: Of which figure.
+        metric_definition: Of which metric.
         labels: Values of its labels, in their order.
         value: In its unit.
     """
@@ -35,6 +38,34 @@ class Point:
     metric_definition: MetricDefinition
     labels: tuple[str, ...]
     value: float
+
+
+class SnapshotHolder:
+    """One snapshot, replaced as a whole by the hub's loop; read by any thread."""
+
+    def __init__(self) -> None:
+        """There is none yet."""
+        self._newest: Snapshot | None = None
+        self._exports: Mapping[str, int] = {}
+
+    def lay(self, snapshot: Snapshot) -> None:
+        """Replace it."""
+        self._newest = snapshot
+
+    def lay_exports(self, counts: Mapping[str, int]) -> None:
+        """Replace how often metrics were sent, by result; exported beside each snapshot.
+
+        By every exporter: a collector that gets nothing cannot know it otherwise.
+        """
+        self._exports = dict(counts)
+
+    def points(self) -> list[Point]:
+        """The values of the newest one; none before the first."""
+        newest = self._newest
+        if newest is None:
+            return []
+        sent = [Point(SENT, (result,), count) for result, count in self._exports.items()]
+        return [*points(newest, time.monotonic()), *sent]
 
 
 def points(snapshot: Snapshot, now_s: float) -> Iterator[Point]:
@@ -97,7 +128,7 @@ def _of_run(run: RunSnapshot) -> Iterator[Point]:
 
 def _measured(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
     source = (*labels, run.vram_source[:_LONGEST_SOURCE])
-    for name, figure, its_labels in (
+    for name, definition, its_labels in (
         ("ram_bytes", metric_table.RAM, labels),
         ("ram_of_bytes", metric_table.RAM_LIMIT, labels),
         ("vram_bytes", metric_table.VRAM, source),
@@ -107,11 +138,11 @@ def _measured(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
     ):
         value = run.metrics.get(name)
         if value is not None:
-            yield Point(figure, its_labels, value)
-    for name, figure in metric_table.OF_SAMPLE.items():
+            yield Point(definition, its_labels, value)
+    for name, definition in metric_table.OF_SAMPLE.items():
         value = getattr(run.sample, name, None)
         if value is not None:
-            yield Point(figure, labels, value)
+            yield Point(definition, labels, value)
 
 
 def _logs(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
@@ -129,44 +160,13 @@ def _reclaims(totals: ReclaimTotals, labels: tuple[str, str]) -> Iterator[Point]
         yield Point(metric_table.RECLAIMING, labels, totals.seconds)
 
 
-# Shelf.
-
-
-class ExporterRefused(UserError):
-    """Figures cannot leave the hub on a way that was asked for; says why and what to do."""
-
-
-class SnapshotHolder:
-    """One snapshot, replaced as a whole: laid by the hub's loop, taken by any thread."""
-
-    def __init__(self) -> None:
-        """There is none yet."""
-        self._newest: Snapshot | None = None
-        self._exports: Mapping[str, int] = {}
-
-    def lay(self, snapshot: Snapshot) -> None:
-        """Replace it."""
-        self._newest = snapshot
-
-    def lay_exports(self, counts: Mapping[str, int]) -> None:
-        """Replace how often figures were sent, by result; it is told beside each snapshot.
-
-        On every way: a collector that gets nothing is not told so by itself.
-        """
-        self._exports = dict(counts)
-
-    def points(self) -> list[Point]:
-        """The values of the newest one; none before the first."""
-        newest = self._newest
-        if newest is None:
-            return []
-        sent = [Point(SENT, (result,), count) for result, count in self._exports.items()]
-        return [*points(newest, time.monotonic()), *sent]
-
-
 def points_by_metric(found: Iterable[Point]) -> dict[MetricDefinition, list[Point]]:
-    """Values by their figure, in the table's order as far as they came in it."""
+    """Values by their metric, in the table's order as far as they came in it."""
     families: dict[MetricDefinition, list[Point]] = {}
     for point in found:
         families.setdefault(point.metric_definition, []).append(point)
     return families
+
+
+class ExporterRefused(UserError):
+    """An exporter that was asked for cannot be opened; says why and what to do."""

@@ -1,4 +1,4 @@
-"""Sends figures to an OpenTelemetry collector by OTLP over HTTP; the one user of its SDK."""
+"""Sender of metrics to an OpenTelemetry collector by OTLP over HTTP; alone imports its SDK."""
 
 import logging
 import re
@@ -48,7 +48,7 @@ class OtlpSender:
     """Owns the thread `kmonitor-hub-otlp`, which alone waits for the collector.
 
     Attributes:
-        trouble: Why the collector has none of the newest figures; empty: it has. Any thread.
+        trouble: Why the collector has none of the newest metrics; empty: it has. Any thread.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class _SdkLog(logging.Handler):
 
 
 def _plain(message: str) -> str:
-    """The cause alone, where it stands within what the libraries below made of it."""
+    """The cause alone, taken out of what the libraries below made of it."""
     for cause in _CAUSES:
         if found := cause.search(message):
             return found[1]

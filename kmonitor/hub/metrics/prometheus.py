@@ -1,4 +1,4 @@
-"""A page of figures for Prometheus, served by threads of its own; the one user of its library."""
+"""A page of metrics for Prometheus, served by threads of its own; alone imports its library."""
 
 import math
 import threading
@@ -187,11 +187,11 @@ class _Families:
         self._found = found
 
     def collect(self) -> Iterable[GaugeMetricFamily | CounterMetricFamily]:
-        """Figures with their values."""
-        for figure, some in points_by_metric(self._found).items():
-            kind = CounterMetricFamily if figure.kind == "counter" else GaugeMetricFamily
-            unit = _UNITS.get(figure.unit, "")
-            family = kind(figure.name, figure.about, labels=figure.labels, unit=unit)
+        """Metrics with their values."""
+        for definition, some in points_by_metric(self._found).items():
+            kind = CounterMetricFamily if definition.kind == "counter" else GaugeMetricFamily
+            unit = _UNITS.get(definition.unit, "")
+            family = kind(definition.name, definition.about, labels=definition.labels, unit=unit)
             for point in some:
                 family.add_metric(point.labels, point.value)
             yield family

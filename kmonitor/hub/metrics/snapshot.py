@@ -1,4 +1,7 @@
-"""What the hub knew at one moment, as other threads may read it: frozen, and bounded."""
+"""State of the hub and its runs at one moment, for exporters, and what is kept of runs for it.
+
+A `Snapshot` is frozen and bounded: any thread may read it.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -10,10 +13,10 @@ from kmonitor_agent.wire.messages.events import ActionRecord, AnyEvent, EpochEnd
 from kmonitor_agent.wire.messages.unions import RunState
 
 MOST_RUNS: Final = 200
-"""Living runs that are shown, those that started last; how many are left out is told."""
+"""Living runs that are exported, those that started last; how many are left out is, too."""
 
 MOST_LOGS: Final = 20
-"""Logs of Keras that are shown of each run, likewise."""
+"""Logs of Keras that are exported of each run, likewise."""
 
 RECLAIMS: Final = ("collect", "reload", "restart")
 """Actions that give memory back."""
@@ -120,11 +123,8 @@ class Snapshot:
     reclaims: ReclaimTotals
 
 
-# book: Keeps of each living run what its record does not: the newest sample, logs, reclaims.
-
-
 @dataclass(slots=True)
-class _Tallied:
+class _ReclaimCounts:
     times: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
     freed_bytes: float = 0.0
     seconds: float = 0.0
@@ -149,16 +149,19 @@ class _Tallied:
 class _RunMetrics:
     sample: Sample | None = None
     logs: dict[str, float] = field(default_factory=dict[str, float])
-    reclaims: _Tallied = field(default_factory=_Tallied)
+    reclaims: _ReclaimCounts = field(default_factory=_ReclaimCounts)
 
 
 class RunMetricsStore:
-    """Owned by the hub's main thread; what it makes is for any."""
+    """Samples, logs and reclaims of living runs, which their records do not have.
+
+    Owned by the hub's main thread; its snapshots are for any.
+    """
 
     def __init__(self) -> None:
         """Nothing was heard yet."""
         self._by_run: dict[str, _RunMetrics] = {}
-        self._reclaims = _Tallied()
+        self._reclaims = _ReclaimCounts()
         self._events = 0
 
     def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
@@ -169,7 +172,7 @@ class RunMetricsStore:
                 self._of(record).sample = event
             case EpochEnded():
                 self._of(record).logs = event.logs
-            case ActionRecord(action="collect" | "reload" | "restart"):
+            case ActionRecord() if event.action in RECLAIMS:
                 self._of(record).reclaims.add(event)
                 self._reclaims.add(event)
             case _:

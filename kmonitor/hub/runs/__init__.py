@@ -1,1 +1,1 @@
-"""What the hub knows of its runs: event log, run records, commands, retention, verification."""
+"""The hub's runs: event log, run records, commands, retention, verification."""

@@ -1,4 +1,4 @@
-"""From events to what is known of a run: pure, so that it can be repeated from the database."""
+"""Application of events to run records: pure, so that it can be repeated from the database."""
 
 from collections.abc import Callable
 from typing import Any
@@ -71,7 +71,7 @@ def apply_event(record: RunRecord, event: AnyEvent) -> float:
 def _session_started(record: RunRecord, event: SessionStarted) -> None:
     is_again = record.is_known and event.session == record.session and not record.supervisor
     if is_again and record.has_first_event:
-        return  # told again, for a hub that had forgotten
+        return  # sent again, for a hub that had forgotten
     if not record.is_known:
         record.started_wall_s = event.started_wall_s
     elif event.session != record.session:
@@ -133,7 +133,7 @@ def _session_died(record: RunRecord, event: SessionDied) -> None:
         record.phase_why = f"{event.why}; starting again in a new process"
         return
     if record.phase == "failed" and event.how == "status":
-        return  # the exception that the process told of says more
+        return  # the exception that the process reported says more
     is_users = event.is_requested or event.signal == "SIGINT"
     record.phase = "interrupted" if is_users and event.how == "signal" else "failed"
     if event.how == "status" and not event.status:

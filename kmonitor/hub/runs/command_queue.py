@@ -1,4 +1,4 @@
-"""Commands from the moment they are asked to their end; states only move forward."""
+"""Queue of commands, from their request to their end; states only move forward."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -57,7 +57,7 @@ class CommandEntry(msgspec.Struct, omit_defaults=True):
         return self.state in FINAL_STATES
 
     def status(self) -> CommandStatus:
-        """As a desktop is told."""
+        """As desktops get it."""
         return CommandStatus(
             id=self.id, run=self.run, name=self.name, state=self.state, why=self.why, row=self.row
         )
@@ -75,7 +75,7 @@ class CommandQueue:
         open_entries: Iterable[bytes] = (),
         on_damaged: Callable[[Exception], object] | None = None,
     ) -> None:
-        """Args: `on_damaged`: told why one of them cannot be read; it is left out."""
+        """Args: `on_damaged`: called with why one of them cannot be read; it is left out."""
         self._open: dict[str, CommandEntry] = {}
         self._final: OrderedDict[str, CommandEntry] = OrderedDict()
         self._dirty: dict[str, CommandEntry] = {}

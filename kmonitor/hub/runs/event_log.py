@@ -1,4 +1,8 @@
-"""What the hub knows, made durable in group commits: nothing is acknowledged before."""
+"""The hub's event log: registry, commands and database behind one group commit.
+
+What is appended waits in memory for the next commit. Nothing is acknowledged to an agent, and no
+reply leaves, before what it rests on is committed.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -45,85 +49,10 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.fields import clamp_count, clamp_seconds, is_id
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
-# event_body: An event's bytes as the hub takes them: known, of a newer agent, or none.
-
-
 TakenEvent = tuple[int, str, AnyEvent | None, bytes]
 """seq, kind, event (None: a type of a newer agent, kept as it is), body."""
 
-
-def read_event_body(seq: int, body: bytes) -> TakenEvent:
-    """One event ready to be taken. Raises: `ProtocolError` when it is none of a training's."""
-    try:
-        event = decode_event(body)
-    except UnsupportedType as exc:
-        check_unknown_event(body)
-        return seq, exc.type_name, None, body
-    if isinstance(event, Verdict):
-        raise MalformedMessage("only the hub judges")
-    return seq, str(event.__struct_config__.tag), event, body
-
-
-def spooled_events(
-    run: str, events: Iterable[SpooledEvent], faults: HubFaults
-) -> list[TakenEvent]:
-    """Events of a run's spool ready to be taken; a `Lost` stands for each that is none."""
-    return [_decode_spooled(run, event, faults) for event in events]
-
-
-def _decode_spooled(run: str, event: SpooledEvent, faults: HubFaults) -> TakenEvent:
-    try:
-        return read_event_body(event.seq, event.body)
-    except ProtocolError as exc:
-        faults.record("spools: event", exc, of=run)
-        return read_event_body(event.seq, encode_lost_event(event.seq, 0.0, str(exc)))
-
-
-# Stored runs.
-
-
-_PAGE_ROWS: Final = 1_000
-_ALL_BUT_SAMPLES: Final = tuple(
-    str(kind.__struct_config__.tag)
-    for kind in get_args(AnyEvent)
-    if kind.__struct_config__.tag not in {"sample", "verdict"}
-)
-
-
-def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
-    """Every run of this hub; who cannot be read as it was stored is named."""
-    for key, named, body, stored in list(database.runs()):
-        record = read_record(body)
-        run = named if record is None else record.run
-        if not isinstance(run, str) or not is_id(run):
-            faults.record("store: run", "its id is none: it is left out", of=f"run number {key}")
-            continue
-        if record is None:
-            faults.record("store: run", "cannot be read: made again from its events", of=run)
-            record = rebuilt(database, key, run)
-        record.key = key
-        record.run = run
-        # The rows are the truth: a number that is stored is never taken again.
-        record.accepted = max(record.accepted, count_of(stored))
-        yield record
-
-
-def rebuilt(database: Database, key: int, run: str) -> RunRecord:
-    """A run as its events say, without samples, which only hold its last readings."""
-    record = RunRecord(key=key, run=run)
-    cursor, more = 0, True
-    while more:
-        page = database.page(PageRequest(cursor, _PAGE_ROWS, (key,), _ALL_BUT_SAMPLES))
-        for stored in page.rows:
-            record.rows += 1
-            try:
-                apply_event(record, decode_event(stored[-1]))
-            except ProtocolError:
-                continue
-        cursor, more = page.cursor, page.more
-    record.last_wall_s = record.last_event_wall_s
-    return record
-
+NoticeLevel = Literal["info", "warning", "error"]
 
 COMMIT_INTERVAL_S = 0.06
 """At least so long from one commit to the next; one that comes alone is committed at once."""
@@ -135,19 +64,15 @@ _STORED_OVERHEAD_BYTES = 70
 """What a row takes in the database besides its body: columns, and its place in two indexes.
 Source: measured by filling a database with 100 000 samples."""
 
-
 _ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
 """With one of these an epoch or a fit is over and has all that belongs to it."""
-
-
-NoticeLevel = Literal["info", "warning", "error"]
 
 _Row = TypeVar("_Row", bound=tuple[Any, ...])
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Whose events these are, where the event that would tell is lost.
+    """Process that sent events whose `SessionStarted` is lost.
 
     Attributes: as in `RunRecord`.
     """
@@ -160,19 +85,12 @@ class Origin:
 
     @classmethod
     def of(cls, facts: SessionFacts) -> "Origin":
-        """That of a spool's segment."""
+        """Origin of the events in a spool's segment."""
         return cls(facts.session, facts.host, facts.pid, facts.pid_namespace, facts.started_wall_s)
 
 
-def _ends_run(event: AnyEvent | None) -> bool:
-    """Whether no other process follows the one that this event ends."""
-    if isinstance(event, SessionDied):
-        return not event.supervisor
-    return isinstance(event, SessionEnded) and event.why != "restart"
-
-
 class HubEventLog:
-    """Registry, command book and database as one. Owned by the hub's main thread.
+    """Run registry, command queue and database, written together. Owned by the hub's main thread.
 
     Attributes:
         registry: All runs.
@@ -180,6 +98,7 @@ class HubEventLog:
         database: Where they are kept.
         head: Newest row id that is committed: what desktops may see.
         unit_ended: Runs of which an epoch or a fit has ended; who judges them takes them out.
+        listeners: Called with each event that is appended.
     """
 
     def __init__(
@@ -191,8 +110,8 @@ class HubEventLog:
             database: Where runs and commands are kept.
             faults: Where faults are counted, and whose rows are wrong is named.
             clock: Time.
-            is_lenient: What the database does not take since it has another row in its place is
-                left out and named; else the hub has to read all anew.
+            is_lenient: A row in whose place the database has another one is left out and named;
+                else the hub has to read everything again.
         """
         self.database = database
         self.registry = RunRegistry(database.next_key)
@@ -214,7 +133,6 @@ class HubEventLog:
         """By run key its newest event's row, where that is a gap."""
         self.unit_ended: set[str] = set()
         self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
-        """Told of each event that is taken."""
 
     @property
     def head(self) -> int:
@@ -267,7 +185,7 @@ class HubEventLog:
         self.registry.mark_changed(record)
 
     def _gap(self, record: RunRecord, row: int, event: AnyEvent | None) -> LostEvents | None:
-        """A gap is one row, however many events tell of it: the newest stands for all."""
+        """One row for a gap, however many events report parts of it."""
         before = self._gaps.pop(record.key, None)
         if not isinstance(event, LostEvents):
             return None
@@ -297,7 +215,7 @@ class HubEventLog:
             record.pid_namespace = origin.pid_namespace
             record.started_wall_s = record.session_started_wall_s = origin.started_wall_s
         gap = LostEvents(
-            # Its own time is not known: it stands where the run had got to.
+            # Its own time is not known: that of the run's newest event is used.
             t_s=max(0.0, record.last_t_s - record.session_offset_s),
             first=record.accepted + 1,
             last=last,
@@ -324,7 +242,7 @@ class HubEventLog:
     def notify(
         self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str
     ) -> None:
-        """Write down what the hub itself has to tell of a run.
+        """Store a notice of the hub itself about a run.
 
         Args:
             record: The run.
@@ -401,7 +319,7 @@ class HubEventLog:
             self._pending = WriteBatch()
             self._pending_bytes = 0
         if not self._pending.audit:
-            # One of them stands for all until there is room again.
+            # One row for all refusals until there is room again.
             who, what, run, subject, _ = audit[0]
             self.audit(who, what, run, subject, f"refused: {self._trouble}")
         return False
@@ -430,8 +348,8 @@ class HubEventLog:
         """Write what waits; False if it could not be written (it will be tried again).
 
         Raises:
-            READ_ANEW, sqlite3.DatabaseError: Trying again is no use: the database holds rows that
-                this hub does not know of, or is damaged.
+            OUT_OF_SYNC_ERRORS, sqlite3.DatabaseError: Trying again is no use: the database holds
+                rows that this hub does not know of, or is damaged.
         """
         if self._has_changes() and not self._write():
             return False
@@ -505,7 +423,7 @@ class HubEventLog:
         self._faults.record("store: refused", exc, of=f"event {seq} of {run}")
         if kind == "lost":
             return []
-        # Its number is acknowledged: what stands there says that it is lost.
+        # Its number is acknowledged: a row in its place says that it is lost.
         lost = encode_lost_event(clamp_count(seq), clamp_seconds(t_s), f"not stored: {exc}")
         return [WriteBatch(events=[(row, key, seq, t_s, wall_s, "lost", lost)])]
 
@@ -543,6 +461,13 @@ class HubEventLog:
         self.audit(entry.requested_by, f"command {entry.name}", entry.run, entry.id, result)
 
 
+def _ends_run(event: AnyEvent | None) -> bool:
+    """Whether no other process follows the one that this event ends."""
+    if isinstance(event, SessionDied):
+        return not event.supervisor
+    return isinstance(event, SessionEnded) and event.why != "restart"
+
+
 def _named(batch: WriteBatch) -> str:
     """Whose the one row is that is not an event."""
     if batch.runs:
@@ -555,8 +480,78 @@ def _named(batch: WriteBatch) -> str:
 
 
 def _newest(rows: Iterable[_Row]) -> list[_Row]:
-    """Of rows that replace each other, which their first value tells, the last ones."""
+    """The last of the rows with the same first value, which replace each other."""
     return list({row[0]: row for row in rows}.values())
 
 
 def _do_nothing() -> None: ...
+
+
+def read_event_body(seq: int, body: bytes) -> TakenEvent:
+    """One event ready to be appended. Raises: `ProtocolError`: no training sends it."""
+    try:
+        event = decode_event(body)
+    except UnsupportedType as exc:
+        check_unknown_event(body)
+        return seq, exc.type_name, None, body
+    if isinstance(event, Verdict):
+        raise MalformedMessage("only the hub judges")
+    return seq, str(event.__struct_config__.tag), event, body
+
+
+def spooled_events(
+    run: str, events: Iterable[SpooledEvent], faults: HubFaults
+) -> list[TakenEvent]:
+    """Events of a run's spool ready to be appended; `LostEvents` in place of each that is none."""
+    return [_decode_spooled(run, event, faults) for event in events]
+
+
+def _decode_spooled(run: str, event: SpooledEvent, faults: HubFaults) -> TakenEvent:
+    try:
+        return read_event_body(event.seq, event.body)
+    except ProtocolError as exc:
+        faults.record("spools: event", exc, of=run)
+        return read_event_body(event.seq, encode_lost_event(event.seq, 0.0, str(exc)))
+
+
+_PAGE_ROWS: Final = 1_000
+_ALL_BUT_SAMPLES: Final = tuple(
+    str(kind.__struct_config__.tag)
+    for kind in get_args(AnyEvent)
+    if kind.__struct_config__.tag not in {"sample", "verdict"}
+)
+
+
+def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
+    """Every run of this hub; who cannot be read as it was stored is named."""
+    for key, named, body, stored in list(database.runs()):
+        record = read_record(body)
+        run = named if record is None else record.run
+        if not isinstance(run, str) or not is_id(run):
+            faults.record("store: run", "its id is none: it is left out", of=f"run number {key}")
+            continue
+        if record is None:
+            faults.record("store: run", "cannot be read: made again from its events", of=run)
+            record = _rebuild_record(database, key, run)
+        record.key = key
+        record.run = run
+        # The rows are the truth: a number that is stored is never taken again.
+        record.accepted = max(record.accepted, count_of(stored))
+        yield record
+
+
+def _rebuild_record(database: Database, key: int, run: str) -> RunRecord:
+    """A run by its stored events; without samples, which only hold its last readings."""
+    record = RunRecord(key=key, run=run)
+    cursor, more = 0, True
+    while more:
+        page = database.page(PageRequest(cursor, _PAGE_ROWS, (key,), _ALL_BUT_SAMPLES))
+        for stored in page.rows:
+            record.rows += 1
+            try:
+                apply_event(record, decode_event(stored[-1]))
+            except ProtocolError:
+                continue
+        cursor, more = page.cursor, page.more
+    record.last_wall_s = record.last_event_wall_s
+    return record

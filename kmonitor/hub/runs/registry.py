@@ -1,4 +1,4 @@
-"""All runs the hub knows, and what changed since when."""
+"""Registry of all runs that the hub knows, and of what changed since when."""
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
@@ -7,12 +7,12 @@ from kmonitor.hub.runs.run_record import RunRecord, record_body
 from kmonitor_agent.wire.messages.fields import MAX_COUNT, MAX_DELETED
 
 _RESTART_STEP = 1_000_000
-"""Told changes that were not yet committed when a hub died are passed over by this much."""
+"""Numbers of changes that were sent but not yet committed when a hub died are skipped by this."""
 
 _PAGE_RUNS = 200
 
 _MOST_CHANGES = MAX_COUNT // 2
-"""More were never told: a stored number above it is damaged, and would leave no room."""
+"""More were never sent: a stored number above it is damaged, and would leave no room."""
 
 
 def _safe_change(change: int) -> int:
@@ -49,7 +49,7 @@ class RunRegistry:
             self.change = max(self.change, change)
         self.change += _RESTART_STEP
         for record in self.live():
-            # A desktop may have been told of changes that the last hub could not commit.
+            # A desktop may have changes that the last hub could not commit.
             self.mark_changed(record)
 
     def get(self, run: str) -> RunRecord | None:
@@ -62,7 +62,7 @@ class RunRegistry:
         if found is not None:
             return found
         other = self._others.pop(run, None)
-        if other is not None:  # it goes on here, and each hub keeps what it was told
+        if other is not None:  # it goes on here, and each hub keeps what it was sent
             self._by_key.pop(other.key, None)
         record = RunRecord(key=self._next_key, run=run)
         self._next_key += 1
@@ -83,7 +83,7 @@ class RunRegistry:
         return list(self._others.values())
 
     def show_other(self, record: RunRecord) -> None:
-        """Tell desktops of a run of another hub; one that this hub has too is told as its own."""
+        """Show desktops a run of another hub; one that this hub has too is shown as its own."""
         if record.run in self._runs:
             return
         before = self._others.pop(record.run, None)
@@ -118,7 +118,7 @@ class RunRegistry:
         return iter(self._runs.values())
 
     def mark_changed(self, record: RunRecord) -> None:
-        """Note that a run changed: desktops are told, the database is written."""
+        """Note that a run changed: for desktops and for the next commit."""
         self.change += 1
         record.change = self.change
         self._runs.move_to_end(record.run)
@@ -163,7 +163,7 @@ class RunRegistry:
         return found[:_PAGE_RUNS], len(found) > _PAGE_RUNS
 
     def deleted_since(self, change: int) -> list[str]:
-        """Runs deleted after `change`; none when everything is asked anew."""
+        """Runs deleted after `change`; none when everything is requested."""
         if change == 0:
             return []
         found = {

@@ -1,4 +1,4 @@
-"""Removes runs that ended long ago, or the oldest when they take too much: one at a time."""
+"""Removal of runs that ended long ago, or the oldest when they take too much: one at a time."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""What the hub knows of one run: the fold of its events, and its summary for desktops."""
+"""Record of one run, kept up by applying its events, and its summary for desktops."""
 
 import zlib
 from typing import Annotated, Final, Literal, TypedDict
@@ -41,14 +41,14 @@ _AT_LIMIT_S = 60.0
 Source: `KillWait` and `slurmctld`'s time-limit thread in slurm.conf(5)."""
 
 _SUM_BYTES: Final = 4
-_MENDED_BYTES: Final = 8192
+_MAX_REPAIRED_BYTES: Final = 8192
 """A flipped bit of a longer record is not looked for: it is made again from its events."""
 
 _encode: Final = msgspec.msgpack.Encoder().encode
 _check: Final = msgspec.msgpack.Decoder(RunSummary).decode
 
 
-class _Place(TypedDict):
+class _StudyFields(TypedDict):
     rank: int | None
     world_size: int
     group: str
@@ -60,7 +60,7 @@ class _Place(TypedDict):
 
 
 class RunRecord(msgspec.Struct, omit_defaults=True):
-    """One run; owned by the hub's main thread, which folds events into it and looks after it.
+    """One run; owned by the hub's main thread, which applies events to it.
 
     Attributes:
         key: The run's number in the database.
@@ -76,7 +76,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         last_wall_s: When the hub took the newest event.
         accepted: Sequence number of the newest event taken.
         rows: Events stored.
-        phase: State as the events tell it.
+        phase: State by its events.
         phase_why: In words, when there is more to say.
         before_reclaim: Phase to go back to when an action is over.
         seen: "silent" or "lost" when the process is seen to be so, else empty.
@@ -90,7 +90,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         supervisor: Process id of the `kmonitor run` that starts the next process, between two of
             them; else 0.
         job_ends_wall_s: When its job's time limit ends it, UTC; None: not known.
-        owner: The key whose holder told of it first, and alone may go on; empty: this user, on
+        owner: The key whose holder sent it first, and alone may go on; empty: this user, on
             this host.
         is_elsewhere: It is of another hub that stores in the same database; never stored as such.
         change: See `RunSummary`.
@@ -179,7 +179,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     @property
     def state(self) -> RunState:
-        """What a desktop is told; an ending that was told wins over what was seen."""
+        """State for desktops; an ending among its events wins over what was seen."""
         if self.phase in ENDED_STATES:
             return self.phase
         if self.seen == "lost":
@@ -198,13 +198,13 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
 
     @property
     def ends_at_limit(self) -> bool:
-        """Whether what it told ends where the time limit of its job was."""
+        """Whether its events end where the time limit of its job was."""
         ends_s = self.job_ends_wall_s
         return ends_s is not None and abs(self.last_event_wall_s - ends_s) <= _AT_LIMIT_S
 
     @property
     def is_known(self) -> bool:
-        """Whether it ever told who it is."""
+        """Whether its process ever said who it is."""
         return bool(self.session)
 
     @property
@@ -281,7 +281,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             stored_bytes=self.stored_bytes,
             verdicts=self.verdicts,
             stalled_wall_s=self._stalled_wall_s,
-            **self._progress(),
+            **self._study_fields(),
         )
 
     @property
@@ -298,10 +298,10 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     def _stalled_wall_s(self) -> float | None:
         if self.stalled_since_s is None or self.state != "training":
             return None
-        # By the hub's clock, as all that people are told the age of: hosts' clocks differ.
+        # By the hub's clock, as all whose age is shown: hosts' clocks differ.
         return clamp_wall(self.last_wall_s - (self.last_t_s - self.stalled_since_s))
 
-    def _progress(self) -> _Place:
+    def _study_fields(self) -> _StudyFields:
         return {
             "rank": self.rank,
             "world_size": self.world_size,
@@ -343,7 +343,7 @@ def read_record(body: object) -> RunRecord | None:
         return None
     body, stored = body[:-_SUM_BYTES], int.from_bytes(body[-_SUM_BYTES:])
     if zlib.crc32(body) != stored:
-        body = repaired_bytes(body, stored) if len(body) <= _MENDED_BYTES else None
+        body = repaired_bytes(body, stored) if len(body) <= _MAX_REPAIRED_BYTES else None
     if body is None:
         return None
     try:

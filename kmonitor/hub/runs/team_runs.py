@@ -1,4 +1,4 @@
-"""Runs that other hubs keep in the same database, looked for on a thread of its own."""
+"""Runs that other hubs store in the same database, read on a thread of its own."""
 
 import threading
 from collections import deque
@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.hub.faults import run_reader_thread
 from kmonitor.hub.log import LOG
+from kmonitor.hub.reader_threads import run_reader_thread
 from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord, read_record
 from kmonitor.hub.store.connection import READ_ERRORS, HubIdRange, StoreConnection
@@ -64,7 +64,7 @@ class TeamRuns:
             self._thread.join(_JOIN_S)
 
     def apply_found(self) -> None:
-        """Show what was found since, and mark what is told of no more."""
+        """Show what was found since, and mark runs that are silent."""
         registry = self._event_log.registry
         while self._found:
             found = self._found.popleft()

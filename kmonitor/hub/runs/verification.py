@@ -1,6 +1,6 @@
-"""Stored events are verified bit by bit while little else is to do, and mended if possible.
+"""Verification of stored events, bit by bit while little else is to do, and their repair.
 
-A damaged row is mended if it was one bit (`row_sums`), else filled again from the run's spool,
+A damaged row is repaired if it was one bit (`row_checks`), else filled again from the run's spool,
 else marked as lost; charts go on with its packed copy. A row that is not there any more is filled
 or marked likewise. Where pages or indexes are damaged nothing is written: that is for
 `store.salvage`, and `is_broken` says so.
@@ -59,7 +59,7 @@ class EventVerifier:
     def _begin(self) -> None:
         self._row = self._database.id_range.first
         self._head = self._database.head
-        # The newest row of each run so far: what a missing or damaged one stands behind.
+        # The newest row of each run so far: what a missing or damaged one follows.
         self._before: dict[int, NewEvent] = {}
         self._rewritten: list[NewEvent] = []
         self._added: list[NewEvent] = []
@@ -201,7 +201,7 @@ class EventVerifier:
 
 
 def _first_of(event: NewEvent) -> int:
-    """The first number that a row stands for."""
+    """The first event number that a row covers."""
     try:
         lost = decode_event(event[6]) if event[5] == "lost" else None
     except ProtocolError:

@@ -1,1 +1,1 @@
-"""Where the hub stores history: one SQLite database, one writer, readers that never block it."""
+"""Storage of the history: one SQLite database, one writer, readers that never block it."""

@@ -1,4 +1,7 @@
-"""What the hub's statements need of a database, and how it fails; SQLite and others have it."""
+"""Database protocol for SQLite and PostgreSQL, its failures, and each hub's range of row numbers.
+
+Several hubs may store in one database; the upper bits of a row's or run's number name its hub.
+"""
 
 import sqlite3
 import struct
@@ -8,8 +11,88 @@ from typing import Any, Final, Protocol
 
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
 
-# Numbering.
 
+class QueryResult(Protocol):
+    """What a statement found."""
+
+    @property
+    def rowcount(self) -> int:
+        """Rows that were changed."""
+        ...
+
+    def fetchone(self) -> Any:
+        """The next row, None behind the last."""
+        ...
+
+    def fetchmany(self, size: int, /) -> list[Any]:
+        """At most so many of the next rows."""
+        ...
+
+    def fetchall(self) -> list[Any]:
+        """All rows that are left."""
+        ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class StoreConnection(Protocol):
+    """One connection, used by one thread; outside of a transaction each statement is its own.
+
+    Statements have `?` for values. They fail with one of `READ_ERRORS`.
+    """
+
+    def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult:
+        """Carry out one statement."""
+        ...
+
+    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object:
+        """Carry out a statement for each row of values."""
+        ...
+
+    def close(self) -> None:
+        """Let the connection go."""
+        ...
+
+
+class StoreUnavailable(Exception):
+    """The database cannot be used now; later it may. The text says why, without a full stop."""
+
+
+class StoreOutOfSync(Exception):
+    """The database holds something else than this hub knows of: it has to be read again."""
+
+
+class RowConflicts(StoreOutOfSync):
+    """Another row has the number or key of one that is to be stored."""
+
+
+class RowRefused(Exception):
+    """The database takes no row with such a value, now or later."""
+
+
+RETRYABLE_ERRORS: Final = (sqlite3.OperationalError, StoreUnavailable)
+"""Trying again later may do: a full disk, a lock, a server that is away."""
+
+OUT_OF_SYNC_ERRORS: Final = (sqlite3.IntegrityError, StoreOutOfSync)
+"""What the hub knows and what is stored differ."""
+
+CONFLICT_ERRORS: Final = (sqlite3.IntegrityError, RowConflicts)
+"""Those of them that are about one row."""
+
+REJECTED_ROW_ERRORS: Final = (
+    RowRefused,
+    sqlite3.DataError,
+    struct.error,
+    sqlite3.InterfaceError,
+    sqlite3.ProgrammingError,
+    OverflowError,
+    ValueError,
+    TypeError,
+)
+"""A value of one row cannot be stored: all other rows can."""
+
+READ_ERRORS: Final = (sqlite3.Error, StoreUnavailable, StoreOutOfSync, RowRefused)
+"""Any way in which a question to the database fails."""
 
 _HUB_BITS: Final = 40
 """A hub may store 10^12 rows."""
@@ -42,98 +125,15 @@ class HubIdRange:
 
     @property
     def middle(self) -> int:
-        """Below it lies what was moved here from elsewhere, which is older than what came here."""
+        """Lower numbers are of history that was moved here: older than what came here."""
         return self.first + (1 << _HUB_BITS - 1)
 
     def __contains__(self, number: int) -> bool:
         return self.first <= number <= self.last
 
 
-class StoreUnavailable(Exception):
-    """The database cannot be used now; later it may. The text says why, without a full stop."""
-
-
-class StoreOutOfSync(Exception):
-    """The database holds something else than this hub knows of: it has to be read anew."""
-
-
-class RowConflicts(StoreOutOfSync):
-    """Another row stands where one is to be stored."""
-
-
-class RowRefused(Exception):
-    """The database takes no row with such a value, now or later."""
-
-
-RETRYABLE_ERRORS: Final = (sqlite3.OperationalError, StoreUnavailable)
-"""Trying again later may do: a full disk, a lock, a server that is away."""
-
-OUT_OF_SYNC_ERRORS: Final = (sqlite3.IntegrityError, StoreOutOfSync)
-"""What the hub knows and what is stored differ."""
-
-CONFLICT_ERRORS: Final = (sqlite3.IntegrityError, RowConflicts)
-"""Those of them that are about one row."""
-
-REJECTED_ROW_ERRORS: Final = (
-    RowRefused,
-    sqlite3.DataError,
-    struct.error,
-    sqlite3.InterfaceError,
-    sqlite3.ProgrammingError,
-    OverflowError,
-    ValueError,
-    TypeError,
-)
-"""A value of one row cannot be stored: all other rows can."""
-
-READ_ERRORS: Final = (sqlite3.Error, StoreUnavailable, StoreOutOfSync, RowRefused)
-"""Any way in which a question to the database fails."""
-
-
-class QueryResult(Protocol):
-    """What a statement found."""
-
-    @property
-    def rowcount(self) -> int:
-        """Rows that were changed."""
-        ...
-
-    def fetchone(self) -> Any:
-        """The next row, None behind the last."""
-        ...
-
-    def fetchmany(self, size: int, /) -> list[Any]:
-        """At most so many of the next rows."""
-        ...
-
-    def fetchall(self) -> list[Any]:
-        """All rows that are left."""
-        ...
-
-    def __iter__(self) -> Iterator[Any]: ...
-
-
-class StoreConnection(Protocol):
-    """One connection, used by one thread; outside of a transaction each statement is its own.
-
-    Statements have `?` for values. They fail with one of `CANNOT_READ`.
-    """
-
-    def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult:
-        """Carry out one statement."""
-        ...
-
-    def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object:
-        """Carry out a statement for each row of values."""
-        ...
-
-    def close(self) -> None:
-        """Let the connection go."""
-        ...
-
-
 def newest_row(connection: StoreConnection, number: int) -> int:
-    """Newest row stored by the hub in whose span `number` lies; the span's first if none is.
+    """Newest row stored by the hub in whose range `number` lies; the range's first if none is.
 
     Args:
         connection: Any connection on the hub's database.

@@ -1,6 +1,6 @@
-"""The database as its one writer sees it: facts, runs, events and commands in one transaction.
+"""The database as its one writer uses it: runs, events, commands, audit, in one transaction.
 
-The statements are those of every database; what each does in its own way is a method that it has.
+The statements are shared; what SQLite and PostgreSQL do differently is an abstract method.
 """
 
 from abc import ABC, abstractmethod
@@ -16,69 +16,8 @@ from kmonitor.hub.store.sample_blocks import SampleBlock, remove_blocks, write_b
 from kmonitor_agent.wire.messages.fields import MAX_ANSWER_ROWS_BYTES, MAX_COUNT, MAX_TEXT, is_id
 from kmonitor_agent.wire.messages.unions import AuditRow
 
-# audit: Reading and bounding the table of what was done through the hub.
-
-
 MAX_AUDIT_ROWS: Final = 200_000
 """So many are kept, the newest."""
-
-
-def read_audit(
-    connection: StoreConnection, id_range: HubIdRange, before: int, limit: int
-) -> tuple[list[AuditRow], bool]:
-    """Rows of a hub older than row `before` (0: from the newest), newest first.
-
-    Returns:
-        At most `limit` rows, as many as fit into an answer, and whether there are more.
-    """
-    found = connection.execute(
-        "SELECT id, wall_s, who, what, run, subject, result FROM audit"
-        " WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
-        (id_range.first, before - 1 if before else id_range.last, limit + 1),
-    )
-    rows: list[AuditRow] = []
-    n_bytes = 0
-    for row, wall_s, *cells in found:
-        texts = [text(cell, MAX_TEXT) for cell in cells]
-        n_bytes += sum(len(each.encode()) for each in texts)
-        if len(rows) == limit or (rows and n_bytes > MAX_ANSWER_ROWS_BYTES):
-            return rows, True
-        rows.append(AuditRow(row, wall(wall_s), *texts))
-    return rows, False
-
-
-def bound_audit(connection: StoreConnection, id_range: HubIdRange) -> None:
-    """Forget a hub's oldest rows beyond the bound."""
-    newest = newest_audit(connection, id_range)
-    connection.execute(
-        "DELETE FROM audit WHERE id BETWEEN ? AND ?", (id_range.first, newest - MAX_AUDIT_ROWS)
-    )
-
-
-def newest_audit(connection: StoreConnection, id_range: HubIdRange) -> int:
-    """Number of a hub's newest row; the span's first if there is none."""
-    found = connection.execute(
-        "SELECT max(id) FROM audit WHERE id BETWEEN ? AND ?", (id_range.first, id_range.last)
-    ).fetchone()
-    return int(found[0] or id_range.first)
-
-
-_PUT_EVENT = f"INSERT INTO events ({SUMMED}) VALUES (?,?,?,?,?,?,?,?)"  # noqa: S608 - constant
-_PUT_RUN = (
-    "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?) ON CONFLICT (key) DO UPDATE"
-    " SET run = excluded.run, change = excluded.change, record = excluded.record"
-)
-_PUT_DELETED = (
-    "INSERT INTO deleted (run_key, run, change, swept) VALUES (?,?,?,FALSE)"
-    " ON CONFLICT (run_key) DO UPDATE"
-    " SET run = excluded.run, change = excluded.change, swept = FALSE"
-)
-_PUT_AUDIT = (
-    "INSERT INTO audit (id, wall_s, who, what, run, subject, result) VALUES (?,?,?,?,?,?,?)"
-)
-
-_SWEEP_ROWS = 2_000
-_SWEEP_BLOCKS = 200
 
 
 @dataclass(slots=True)
@@ -92,7 +31,7 @@ class WriteBatch:
         audit: (wall_s, who, what, run, subject, result).
         deleted: (key, run, change) of runs to remove.
         blocks: Samples that were packed.
-        joined: (row,) of each event that a later one of these stands for too.
+        joined: (row,) of each event that a later one of these replaces.
     """
 
     events: list[NewEvent] = field(default_factory=list[NewEvent])
@@ -129,6 +68,25 @@ class WriteBatch:
 
 
 _PARTS: Final = tuple(each.name for each in fields(WriteBatch))
+_PUT_EVENT = f"INSERT INTO events ({SUMMED}) VALUES (?,?,?,?,?,?,?,?)"  # noqa: S608 - constant
+_PUT_RUN = (
+    "INSERT INTO runs (key, run, change, record) VALUES (?,?,?,?) ON CONFLICT (key) DO UPDATE"
+    " SET run = excluded.run, change = excluded.change, record = excluded.record"
+)
+
+_PUT_DELETED = (
+    "INSERT INTO deleted (run_key, run, change, swept) VALUES (?,?,?,FALSE)"
+    " ON CONFLICT (run_key) DO UPDATE"
+    " SET run = excluded.run, change = excluded.change, swept = FALSE"
+)
+
+_PUT_AUDIT = (
+    "INSERT INTO audit (id, wall_s, who, what, run, subject, result) VALUES (?,?,?,?,?,?,?)"
+)
+
+_NEWEST_AUDIT = "SELECT max(id) FROM audit WHERE id BETWEEN ? AND ?"
+_SWEEP_ROWS = 2_000
+_SWEEP_BLOCKS = 200
 
 
 class Database(ABC):
@@ -169,7 +127,7 @@ class Database(ABC):
 
     @abstractmethod
     def lasting_trouble(self) -> str:
-        """What is wrong with the database for as long as nobody mends it; empty: nothing."""
+        """What is wrong with the database until somebody repairs it; empty: nothing."""
 
     @abstractmethod
     def size_bytes(self) -> int:
@@ -213,15 +171,15 @@ class Database(ABC):
             self._newest("SELECT max(key) FROM runs WHERE key BETWEEN ? AND ?"),
             self._newest("SELECT max(run_key) FROM deleted WHERE run_key BETWEEN ? AND ?"),
         )
-        self._audit = newest_audit(self._connection, span)
+        self._audit = self._newest(_NEWEST_AUDIT)
 
     def write(self, batch: WriteBatch) -> None:
         """Commit all of it or nothing.
 
         Raises:
-            CANNOT_NOW: Nothing was written: the disk is full, or the server is away.
-            READ_ANEW: Nothing was written: rows are there of which this hub knows nothing.
-            NEVER_TAKEN: Nothing was written: a value of one row is none of its column's.
+            RETRYABLE_ERRORS: Nothing was written: the disk is full, or the server is away.
+            OUT_OF_SYNC_ERRORS: Nothing was written: it holds rows that this hub does not know.
+            REJECTED_ROW_ERRORS: Nothing was written: a value does not fit its column.
         """
         self._prepare(batch)
         audit = [(self._audit + n, *row) for n, row in enumerate(batch.audit, 1)]
@@ -282,12 +240,32 @@ class Database(ABC):
         return Page([], request.cursor, more=False)
 
     def audit_rows(self, before: int, limit: int) -> tuple[list[AuditRow], bool]:
-        """What was done, newest first, and whether there is more; as `read_audit`."""
-        return read_audit(self._connection, self.id_range, before, limit)
+        """Rows of the audit older than row `before` (0: from the newest), newest first.
+
+        Returns:
+            At most `limit` rows, as many as fit into an answer, and whether there are more.
+        """
+        found = self._connection.execute(
+            "SELECT id, wall_s, who, what, run, subject, result FROM audit"
+            " WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT ?",
+            (self.id_range.first, before - 1 if before else self.id_range.last, limit + 1),
+        )
+        rows: list[AuditRow] = []
+        n_bytes = 0
+        for row, wall_s, *cells in found:
+            texts = [text(cell, MAX_TEXT) for cell in cells]
+            n_bytes += sum(len(each.encode()) for each in texts)
+            if len(rows) == limit or (rows and n_bytes > MAX_ANSWER_ROWS_BYTES):
+                return rows, True
+            rows.append(AuditRow(row, wall(wall_s), *texts))
+        return rows, False
 
     def bound_audit(self) -> None:
-        """Forget the oldest of what was done, beyond a bound."""
-        bound_audit(self._connection, self.id_range)
+        """Remove the oldest rows of the audit beyond `MAX_AUDIT_ROWS`."""
+        oldest = self._newest(_NEWEST_AUDIT) - MAX_AUDIT_ROWS
+        self._connection.execute(
+            "DELETE FROM audit WHERE id BETWEEN ? AND ?", (self.id_range.first, oldest)
+        )
 
     def bodies(self, run_key: int, first: int, last: int) -> dict[int, bytes]:
         """Stored bodies by seq, `first` to `last` included."""

@@ -1,7 +1,7 @@
-"""Checksums of stored events: whether a row still says what was stored, and which bit does not.
+"""Checks of stored rows: checksums, repair of one flipped bit, cells held to type and bounds.
 
-A sum covers every cell of a row. A row and its run are counted from the beginning of their hub's
-stretch, so that a history that is moved keeps its sums.
+A checksum covers every cell of a row. A row and its run are counted from the beginning of their
+hub's range, so that a history that is moved keeps its checksums.
 """
 
 import struct
@@ -18,23 +18,6 @@ from kmonitor_agent.wire.messages.fields import (
     clamp_wall,
 )
 
-# Flipped bits.
-
-
-def repaired_bytes(covered: bytes, stored: int) -> bytes | None:
-    """Bytes as they were before one bit of them or of their sum was flipped; None: it was more."""
-    data = bytearray(covered)
-    if (crc32(data) ^ stored).bit_count() <= 1:
-        return covered
-    for offset in range(len(data)):
-        for bit in range(8):
-            data[offset] ^= 1 << bit
-            if crc32(data) == stored:
-                return bytes(data)
-            data[offset] ^= 1 << bit
-    return None
-
-
 NewEvent = tuple[int, int, int, float, float, str, bytes]
 """row, run key, seq, run time in seconds, wall time in seconds, kind, body."""
 
@@ -49,7 +32,7 @@ _WITHIN_HUB: Final = HubIdRange.of_hub(0).last
 _NO_CELLS: Final = (TypeError, AttributeError, UnicodeEncodeError, OverflowError, struct.error)
 """How cells that are not of an event's types fail to be summed."""
 
-_MENDED_BYTES: Final = 2048
+_MAX_REPAIRED_BYTES: Final = 2048
 """A flipped bit of a longer body is not looked for: that would take longer than a commit."""
 
 
@@ -94,9 +77,9 @@ def sound_bodies(
 
 
 def repaired_body(row: tuple[Any, ...]) -> NewEvent | None:
-    """What a row of `SUMMED` said before one bit of it was flipped; None: more than one was."""
+    """A row of `SUMMED` as it was before one bit of it flipped; None: more than one did."""
     event, stored = row[:7], row[7]
-    if not _is_event(event) or not isinstance(stored, int) or len(event[6]) > _MENDED_BYTES:
+    if not _is_event(event) or not isinstance(stored, int) or len(event[6]) > _MAX_REPAIRED_BYTES:
         return None
     data = repaired_bytes(_covered(event), stored)
     return None if data is None else _uncovered(data, event)
@@ -131,7 +114,18 @@ def _uncovered(data: bytes, damaged: NewEvent) -> NewEvent | None:
     return first + row, first + run_key, seq, t_s, wall_s, kind, data[end:]
 
 
-# checked: Cells of a row as they are read back, held to their bounds.
+def repaired_bytes(covered: bytes, stored: int) -> bytes | None:
+    """Bytes as they were before one bit of them or of their sum was flipped; None: it was more."""
+    data = bytearray(covered)
+    if (crc32(data) ^ stored).bit_count() <= 1:
+        return covered
+    for offset in range(len(data)):
+        for bit in range(8):
+            data[offset] ^= 1 << bit
+            if crc32(data) == stored:
+                return bytes(data)
+            data[offset] ^= 1 << bit
+    return None
 
 
 DAMAGED = "damaged in the hub's database"

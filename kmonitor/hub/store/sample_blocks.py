@@ -1,4 +1,4 @@
-"""Samples once more as packed columns, so that a chart of a million of them need not decode each.
+"""Samples packed as columns, so that a chart of a million of them need not decode each.
 
 The events stay the truth: a block repeats what they say, and a run whose blocks cannot be read is
 read from its events.
@@ -328,7 +328,7 @@ def _packed(values: Floats) -> bytes:
 
 def _unpacked(body: bytes, n_samples: int) -> Floats:
     try:
-        # One byte more than there can be tells a body that unpacks to more than it should.
+        # One byte more than there can be shows a body that unpacks to more than it should.
         plain = zlib.decompressobj().decompress(body, 8 * n_samples + 1)
         as_bytes = np.frombuffer(plain, np.uint8).reshape(8, n_samples)
     except (zlib.error, ValueError, TypeError, OverflowError, MemoryError) as exc:

@@ -18,7 +18,7 @@ _TABLES = (
         "CREATE TABLE runs (key INTEGER PRIMARY KEY, run TEXT NOT NULL UNIQUE,"
         " change INTEGER NOT NULL, record BLOB NOT NULL)"
     ),
-    # `t_s` is run time; `wall_s` is when the hub took the event; `crc` is `row_sums.checksum`.
+    # `t_s` is run time; `wall_s` is when the hub took the event; `crc` is `row_checks.checksum`.
     (
         "CREATE TABLE events (row INTEGER PRIMARY KEY, run_key INTEGER NOT NULL,"
         " seq INTEGER NOT NULL, t_s REAL NOT NULL, wall_s REAL NOT NULL,"

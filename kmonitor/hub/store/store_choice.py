@@ -1,4 +1,4 @@
-"""Which database a hub stores in: its own file, or a team's on a server."""
+"""Choice of the database that a hub stores in: its own file, or a team's on a server."""
 
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -44,7 +44,7 @@ def open_database(folders: Folders, store: str) -> Database:
 
     Raises:
         StoreRefused: The URL names none, or the library for it is not installed.
-        Expected: It cannot be used; says why and what to do.
+        UserError: It cannot be used; says why and what to do.
         sqlite3.Error: The hub's own cannot be opened even when new.
     """
     if not store:
@@ -75,7 +75,7 @@ def try_store(store: str) -> None:
     """See whether a team's database can be reached, and has no tables of a newer program.
 
     Raises:
-        Expected: It cannot be used; says why and what to do.
+        UserError: It cannot be used; says why and what to do.
     """
     check_store(store)
     from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
@@ -90,7 +90,7 @@ def open_stored(folders: Folders, store: str) -> StoreConnection:
     """A connection that only reads what hubs have stored.
 
     Raises:
-        Expected: The URL names no team's database, or the library for it is not installed.
+        UserError: The URL names no team's database, or the library for it is not installed.
         sqlite3.Error: The hub's own file cannot be opened.
     """
     if not store:

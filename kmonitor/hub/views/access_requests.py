@@ -1,4 +1,4 @@
-"""Operators' questions: who may connect, let this one in, that one no more, what was done."""
+"""Operators' requests: list, authorize and revoke keys, and read the audit."""
 
 from collections.abc import Callable
 from typing import Literal, assert_never
@@ -48,7 +48,7 @@ class AccessService:
                 assert_never(request)
 
     def _change(self, peer: Peer, request: KeysRequest) -> KeysReply | ErrorMessage:
-        self._hub_endpoints.refresh_keys()  # who asks may just have mended the file by hand
+        self._hub_endpoints.refresh_keys()  # the file may just have been corrected by hand
         try:
             if request.authorize is not None:
                 self._authorize(peer, request.authorize)

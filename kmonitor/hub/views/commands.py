@@ -1,4 +1,4 @@
-"""Where a desktop's command is judged, before it is queued: refused at once, with a reason."""
+"""Desktops' commands, checked before they are queued: refused at once, with a reason."""
 
 from collections.abc import Callable
 from typing import Literal
@@ -24,7 +24,7 @@ class CommandService:
         self._clock = clock
 
     def submit(self, request: CommandRequest) -> Callable[[], CommandReply | ErrorMessage]:
-        """Take a command, or one asked again; returns what tells where it then stands."""
+        """Take a command, or one asked again; returns its status."""
         entry = self._known(request.id)
         if entry is None:
             record = self._event_log.registry.get(request.run)
@@ -42,7 +42,7 @@ class CommandService:
         return lambda: CommandReply(request_id=request.request_id, status=entry.status())
 
     def _add(self, request: CommandRequest) -> CommandEntry | None:
-        """The command in the book; None if it cannot be written: it is not done later either."""
+        """The command in the queue; None if it cannot be written: it is not done later either."""
         queue, refusal = self._event_log.command_queue, self._refusal(request)
         result = f"refused: {refusal}" if refusal else "queued"
         is_added = self._event_log.attempt(

@@ -1,4 +1,4 @@
-"""Where a desktop's edits of runs are judged and done: names, notes, pins, deletions."""
+"""Desktops' edits of runs, checked and carried out: names, notes, pins, deletions."""
 
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -27,7 +27,7 @@ class EditService:
         self._event_log = log
 
     def apply_edit(self, who: str, request: EditRequest) -> EditReply | ErrorMessage:
-        """Change a run, or say why not; what is told as done is written down.
+        """Change a run, or say why not; what is confirmed is in the database.
 
         Args:
             who: Whose wish it is, for the audit.

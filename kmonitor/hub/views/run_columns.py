@@ -234,7 +234,7 @@ class RunColumns:
     def breaks_t_s(self, column: str) -> Floats:
         """Run times, rising, at which the line of a column breaks.
 
-        Where events are lost or a later process began; and where an epoch told no number (NaN).
+        Where events are lost or a later process began; and where an epoch has no number (NaN).
         """
         pairs = _as_pairs(self.epochs.values.get(column, []))
         return np.sort(np.concatenate((self.gaps_t_s, pairs[np.isnan(pairs[:, 1]), 0])))

@@ -1,4 +1,4 @@
-"""Questions for series go to a thread of their own, which only reads; it packs samples too."""
+"""The series thread: answers to charts' requests, and the packing of samples that it also does."""
 
 import math
 import queue
@@ -12,9 +12,8 @@ import msgspec
 import numpy as np
 
 from kmonitor.base.thinning import Floats, thin_series, with_gaps
-from kmonitor.hub.faults import run_reader_thread
 from kmonitor.hub.log import LOG
-from kmonitor.hub.pending_requests import PendingRequest, PendingRequests
+from kmonitor.hub.reader_threads import PendingRequest, PendingRequests, run_reader_thread
 from kmonitor.hub.runs.event_log import HubEventLog
 from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection, newest_row
 from kmonitor.hub.store.sample_blocks import (
@@ -55,8 +54,8 @@ class _Job:
     """A question, and how far the thread is with it.
 
     Attributes:
-        pending_request: It, as the main thread knows it.
-        series_request: Its words.
+        pending_request: The question, as the main thread knows it.
+        series_request: Its contents.
         run_key: Of this run.
         sources: Of the columns that it asks for.
         head: Row up to which it is answered; None: not begun.
@@ -98,7 +97,7 @@ class SeriesThread:
 
         Args:
             open_reader: Gives a connection for the thread.
-            wake_hub: Makes the hub's loop take answers; called from this desk's thread.
+            wake_hub: Makes the hub's loop take answers; called from this thread.
             block_samples: Samples of a block.
             outline_over: With more events than these to read, an outline comes first if wanted.
         """
@@ -141,16 +140,15 @@ class SeriesThread:
         n_events: int = 0,
     ) -> bool:
         """Take a question, once; False when too many wait."""
-        if self._open.has(identity, request):
-            return True
-        if self._open.is_full:
-            return False
-        question = self._open.add(identity, request, n_events)
-        self._jobs.put(_Job(question, request, run_key, sources))
-        return True
+        return self._open.take(
+            identity,
+            request,
+            n_events,
+            lambda pending: self._jobs.put(_Job(pending, request, run_key, sources)),
+        )
 
     def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
-        """What those are told who wait since the last call; as `PendingRequests.late_replies`."""
+        """As `PendingRequests.late_replies`."""
         return self._open.late_replies()
 
     def pop_answers(self) -> list[tuple[bytes, msgspec.Struct]]:
@@ -352,9 +350,6 @@ def _floats(values: Floats) -> bytes:
     return values.astype("<f8", copy=False).tobytes()
 
 
-# Sample packing.
-
-
 PACK_EVERY_S: Final = 0.25
 """Where there was nothing to pack; while there is, one block follows the other."""
 
@@ -364,7 +359,7 @@ interpreter has to give two thirds."""
 
 
 class SamplePacker:
-    """Owned by the hub's main thread; the work is done by the thread of the series.
+    """Keeps samples packed. Owned by the hub's main thread; the series thread does the work.
 
     One block is under way at a time, so that none is packed twice.
     """
@@ -374,13 +369,13 @@ class SamplePacker:
         self._series = series
         self._clock = clock
         self._is_packing = False
-        self._looked_at: dict[int, int] = {}
+        self._rows_tried: dict[int, int] = {}
         self._rows_then: dict[int, int] = {}
         self._rows = 0
         self._not_before_s = 0.0
 
     def step(self) -> None:
-        """Have the next block packed when it is time; called each `LOOK_EVERY_S`."""
+        """Have the next block packed when it is time; called each `PACK_EVERY_S`."""
         if self._is_packing:
             return
         now_s, rows = self._clock.monotonic_s(), self._event_log.registry.rows
@@ -402,7 +397,7 @@ class SamplePacker:
             return
         block, too_few = packed
         for run_key in too_few:
-            self._looked_at[run_key] = self._rows_then.get(run_key, 0)
+            self._rows_tried[run_key] = self._rows_then.get(run_key, 0)
         if block is not None:
             self._event_log.add_block(block)
             # The next look must find it committed; while nothing arrives it follows at once.
@@ -418,6 +413,6 @@ class SamplePacker:
         self._rows_then = {
             record.key: record.rows
             for record in self._event_log.registry.all()
-            if record.rows - self._looked_at.get(record.key, 0) >= BLOCK_SAMPLES
+            if record.rows - self._rows_tried.get(record.key, 0) >= BLOCK_SAMPLES
         }
         return list(self._rows_then)

@@ -1,4 +1,4 @@
-"""The desktops' side of the hub: runs, rows, series, commands, edits; one answer a question."""
+"""The desktops' side of the hub: runs, rows, series, commands, edits; one reply per request."""
 
 from typing import TYPE_CHECKING, Literal, Protocol, assert_never
 
@@ -85,8 +85,8 @@ class ViewerService:
         host: Name of this host.
         on_hub_request: Answers `HubRequest`.
         on_access_request: Answers `KeysRequest` and `AuditRequest`.
-        troubles: Tells what is wrong with the hub.
-        who: Tells who is behind an identity.
+        troubles: Returns what is wrong with the hub.
+        who: Returns who is behind an identity.
         commands: Judges commands.
         judges: Who judges runs; None: nobody does.
         edits: Judges and does edits.
@@ -152,7 +152,7 @@ class ViewerService:
             )
 
     def hint(self) -> None:
-        """Tell every desktop that there is something new, at most five times a second."""
+        """Notify every desktop that there is something new, at most five times a second."""
         now_s = self._clock.monotonic_s()
         hint = self._news()
         if hint == self._hinted or now_s < self._hint_after_s:

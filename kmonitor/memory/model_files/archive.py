@@ -1,4 +1,4 @@
-"""The texts in a `.keras` or `.json` file, read with bounded memory and without HDF5."""
+"""Texts of `.keras` and `.json` files, read in bounded memory, and whether they would run code."""
 
 import json
 import re
@@ -16,20 +16,21 @@ CONFIG: Final = "config.json"
 METADATA: Final = "metadata.json"
 WEIGHTS: Final = "model.weights.h5"
 
+_MIB: Final = 1024**2
+
 _LARGEST_TEXT_MIB: Final = 32
 """A configuration of a thousand layers takes about 2 MiB; more than this is no model."""
+
+_MOST_MEMBERS: Final = 10_000
 
 MOST_LAYERS: Final = 10_000
 """The largest models of Keras have about a thousand; a framework takes minutes for ten times as
 many."""
 
-_MIB: Final = 1024**2
-_MOST_MEMBERS: Final = 10_000
-
 
 @dataclass(frozen=True, slots=True)
 class KerasArchive:
-    """What a `.keras` file says in text.
+    """Texts of a `.keras` file.
 
     Attributes:
         config: The model's, as it was written.
@@ -42,34 +43,11 @@ class KerasArchive:
     members: dict[str, int]
 
 
-def damaged(path: Path, why: str) -> UserError:
-    """The error for a file that is not whole, or not what it should be."""
-    return UserError(f"{path} cannot be read as a model: {why}.")
-
-
-def size_of(path: Path) -> int:
-    """The size of a model file, bytes.
-
-    Raises:
-        Expected: It is not there, or no regular file: reading a pipe or a device may never end.
-    """
-    try:
-        status = path.stat()
-    except (OSError, ValueError) as exc:
-        why = exc.strerror if isinstance(exc, OSError) else None
-        raise damaged(path, why or str(exc)) from exc
-    if stat.S_ISDIR(status.st_mode):
-        raise UserError(f"{path} is a folder.", "Give a .keras or .h5 file.")
-    if not stat.S_ISREG(status.st_mode):
-        raise UserError(f"{path} is a pipe, a socket or a device, no regular file.")
-    return status.st_size
-
-
 def read_archive(path: Path) -> KerasArchive:
     """The texts of a `.keras` file.
 
     Raises:
-        Expected: It is damaged, no zip file, or no model.
+        UserError: It is damaged, no zip file, or no model.
     """
     size_of(path)
     try:
@@ -93,7 +71,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """The object in a JSON file, such as `model.to_json()` gives.
 
     Raises:
-        Expected: It is damaged, too large, or no such object.
+        UserError: It is damaged, too large, or no such object.
     """
     size_of(path)
     try:
@@ -109,15 +87,38 @@ def read_json(path: Path) -> dict[str, Any]:
     return found
 
 
+def size_of(path: Path) -> int:
+    """The size of a model file, bytes.
+
+    Raises:
+        UserError: It is not there, or no regular file: reading a pipe or a device may never end.
+    """
+    try:
+        status = path.stat()
+    except (OSError, ValueError) as exc:
+        why = exc.strerror if isinstance(exc, OSError) else None
+        raise damaged(path, why or str(exc)) from exc
+    if stat.S_ISDIR(status.st_mode):
+        raise UserError(f"{path} is a folder.", "Give a .keras or .h5 file.")
+    if not stat.S_ISREG(status.st_mode):
+        raise UserError(f"{path} is a pipe, a socket or a device, no regular file.")
+    return status.st_size
+
+
+def damaged(path: Path, why: str) -> UserError:
+    """The error for a file that is not whole, or not what it should be."""
+    return UserError(f"{path} cannot be read as a model: {why}.")
+
+
 def check_layer_count(path: Path, config: Any) -> None:
-    """See that a model has no more layers than anything here could work through in time.
+    """Refuse a model with more layers than anything here could work through in time.
 
     Args:
         path: The file, for the error.
         config: The model's, as JSON gave it.
 
     Raises:
-        Expected: It has more, those of nested models counted.
+        UserError: It has more, those of nested models counted.
     """
     count = 0
     waiting: list[Any] = [config]
@@ -159,7 +160,7 @@ def _json_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
 
 
 def _bounded(path: Path, file: IO[bytes], what: str) -> bytes:
-    """All of a text; what a directory or a status says of its size may be a lie."""
+    """All of a text; the size in the zip directory or the status may be wrong."""
     text = file.read(_LARGEST_TEXT_MIB * _MIB + 1)
     if len(text) > _LARGEST_TEXT_MIB * _MIB:
         raise damaged(path, f"{what} is larger than any model's ({_LARGEST_TEXT_MIB} MiB)")
@@ -170,8 +171,14 @@ def _value(node: Any, name: str) -> Any:
     return cast("dict[str, Any]", node).get(name) if isinstance(node, dict) else None
 
 
-# Trust.
+HOLDS_CODE: Final = ", which holds or loads code"
+"""Ending of the text of a part with code in it; other parts are classes to be found elsewhere."""
 
+_RUNS_CODE: Final = frozenset({
+    "Lambda", "__lambda__", "TFSMLayer", "JaxLayer", "FlaxLayer", "TorchModuleWrapper",
+    "__typespec__", "get_file", "load_model",
+})  # fmt: skip
+"""Classes that hold code, or load it from elsewhere."""
 
 _HARMLESS_MODULES: Final = re.compile(
     r"keras(\.src)?(\.(layers|initializers|regularizers|constraints|optimizers|losses|metrics"
@@ -184,21 +191,13 @@ _KERAS_CLASSES: Final = frozenset({
     "__keras_tensor__", "__tensor__", "__numpy__", "__tuple__", "__list__", "__dict__",
     "__slice__", "__ellipsis__", "__bytes__", "slice", "function", "builtin",
 })  # fmt: skip
-_RUNS_CODE: Final = frozenset({
-    "Lambda", "__lambda__", "TFSMLayer", "JaxLayer", "FlaxLayer", "TorchModuleWrapper",
-    "__typespec__", "get_file", "load_model",
-})  # fmt: skip
-"""Classes that hold code, or load it from elsewhere."""
-
-HOLDS_CODE: Final = ", which holds or loads code"
-"""How a part's words end that code is in; other parts are classes to be found elsewhere."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*")
 _DEEPEST: Final = 200
 
 
 def untrusted_items(config: Any) -> list[str]:
-    """What in a configuration is not Keras' own or could run code, in words, each once.
+    """Parts of a configuration that are not Keras' own or could run code, as text, each once.
 
     Args:
         config: As JSON gave it.

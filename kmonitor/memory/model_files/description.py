@@ -1,4 +1,8 @@
-"""A model's description from a process of its own, which may run the user's code."""
+"""Models described or traced by child processes, and the model that a command line names.
+
+`model_source_of` reads a configuration and checks it before anything is made; `describe` and
+`trace_model` let a process of its own make the model, which may run the user's code.
+"""
 
 import importlib.util
 import json
@@ -31,22 +35,6 @@ from kmonitor.memory.model_files.hdf5 import read_hdf5
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 
-_LAYOUT_CHILD: Final = "from kmonitor_agent.describing.layout_child import main; main()"
-_PATIENCE_S: Final = 600.0
-_POLL_S: Final = 0.2
-"""How often is looked whether an answer is still wanted."""
-
-_LONGEST_DETAIL: Final = 400
-_KILLED: Final = 9
-_NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not define ")
-"""That a class was not found. Source: Keras 3.15's words, and ours."""
-
-_NOTE: Final = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d \S+ [IW] |WARNING: All log messages before")
-"""How a line of TensorFlow's log begins that tells of no failure.
-
-Source: absl's and TensorFlow's own prefixes, read off TensorFlow 2.21.
-"""
-
 
 @dataclass(frozen=True, slots=True)
 class ModelSource:
@@ -69,256 +57,6 @@ class ModelSource:
     is_trusted: bool = False
 
 
-class DescriptionCancelled(Exception):
-    """Who asked wants no answer any more."""
-
-
-def never_cancelled() -> bool:
-    """For who waits to the end."""
-    return False
-
-
-_Answer = TypeVar("_Answer")
-
-
-class _LayoutReply(msgspec.Struct, frozen=True):
-    layouts: list[ModelLayout] = []
-    scaled: list[tuple[float, ModelLayout]] = []
-    error: str = ""
-
-
-def describe(
-    source: ModelSource,
-    shapes: Sequence[Sequence[Sequence[int]]] = ((),),
-    *,
-    sequence: int = 0,
-) -> list[ModelLayout]:
-    """Make the model in a process of its own and have it described.
-
-    Args:
-        source: Of the model.
-        shapes: For each description a shape for every input, without the batch; empty: the
-            model's own.
-        sequence: Length for open axes; 0: they stay open.
-
-    Raises:
-        Expected: It cannot be made there, or does not take such inputs.
-    """
-    request = {
-        "source": source,
-        "shapes": shapes,
-        "sequence": sequence,
-    }
-    return _layout_reply(request).layouts
-
-
-def describe_scaled(
-    source: ModelSource,
-    scales: Sequence[float],
-    is_cancelled: Callable[[], bool] = never_cancelled,
-) -> list[tuple[float, ModelLayout]]:
-    """The model as it is, at scale 1, and with larger and smaller inputs.
-
-    Args:
-        source: Of the model.
-        scales: Factors of lengths: sides of pictures, steps of sequences. Of a length that the
-            model leaves open, multiples of a usual one.
-        is_cancelled: Asked now and then.
-
-    Returns:
-        Scale 1 first, then those that the model takes.
-
-    Raises:
-        Expected: It cannot be made there.
-        GivenUp: By who asked.
-    """
-    own: list[Sequence[int]] = []
-    request = {"source": source, "shapes": [own], "scales": scales}
-    reply = _layout_reply(request, is_cancelled)
-    return [(1.0, reply.layouts[0]), *reply.scaled]
-
-
-def _layout_reply(
-    request: object, is_cancelled: Callable[[], bool] = never_cancelled
-) -> _LayoutReply:
-    reply = answer_of(_LAYOUT_CHILD, request, _LayoutReply, "makes the model", is_cancelled)
-    if reply.error:
-        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
-    return reply
-
-
-def child_environment() -> dict[str, str]:
-    """That of a process that makes models: no device is wanted, which a training may fill."""
-    overrides = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    paths = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
-    return {**os.environ, **overrides, "PYTHONPATH": paths}
-
-
-def answer_of(
-    code: str,
-    request: object,
-    kind: type[_Answer],
-    doing: str,
-    is_cancelled: Callable[[], bool] = never_cancelled,
-) -> _Answer:
-    """What a process of its own answers, which may run the user's code.
-
-    Args:
-        code: Python that it runs; it reads JSON from its standard input and writes JSON.
-        request: What it is asked, encoded for it.
-        kind: Of the answer.
-        doing: What it does, for the error: "makes the model".
-        is_cancelled: Asked several times a second; once it is, the process is ended.
-
-    Raises:
-        Expected: It ended without an answer, or took too long.
-        GivenUp: By who asked.
-    """
-    with (
-        # A pipe could not be filled in parts: what waits for the answer is called again and again.
-        tempfile.TemporaryFile() as question,
-        _started(code, question, msgspec.json.encode(request)) as child,
-    ):
-        try:
-            answer, stderr_output = _wait_for_output(child, is_cancelled)
-        except BaseException:
-            child.kill()
-            raise
-        if answer is None:
-            child.kill()
-            raise UserError(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.")
-    try:
-        return msgspec.json.decode(answer, type=kind)
-    except msgspec.DecodeError as exc:
-        raise UserError(
-            f"The process that {doing} ended {_end(child.returncode, stderr_output)}"
-        ) from exc
-
-
-def _end(status: int, stderr_output: bytes) -> str:
-    """How a process ended, and the last that it said which is no mere note of a framework."""
-    how = f"with exit status {status}"
-    if status < 0:
-        try:
-            how = f"by {signal.Signals(-status).name}"
-        except ValueError:
-            how = f"by signal {-status}"
-    if status == -_KILLED:
-        how += ", as a system does that runs out of memory"
-    lines = [each for each in stderr_output.decode(errors="replace").splitlines() if each.strip()]
-    informative = [each for each in lines if not _NOTE.match(each)]
-    detail = f": {informative[-1].strip()[:_LONGEST_DETAIL]}" if informative else ""
-    return f"{how}{detail}"
-
-
-def _started(code: str, question: IO[bytes], request: bytes) -> "subprocess.Popen[bytes]":
-    question.write(request)
-    question.seek(0)
-    return subprocess.Popen(  # noqa: S603 - our own code
-        [sys.executable, "-P", "-c", code],
-        stdin=question,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=child_environment(),
-    )
-
-
-def _wait_for_output(
-    child: "subprocess.Popen[bytes]", is_cancelled: Callable[[], bool]
-) -> tuple[bytes | None, bytes]:
-    """What a process writes and says until it ends; None for the first if it does not."""
-    ends_s = time.monotonic() + _PATIENCE_S
-    while time.monotonic() < ends_s:
-        try:
-            return child.communicate(timeout=_POLL_S)
-        except subprocess.TimeoutExpired:
-            if is_cancelled():
-                raise DescriptionCancelled from None
-    return None, b""
-
-
-def remedy(error: str) -> str:
-    """What to do about a process' error; empty if nothing is known."""
-    if "No module named 'keras'" in error:
-        return "Run this in the environment of the training, where Keras is."
-    if _NO_CLASS.search(error):
-        return "Custom classes: --custom classes.py runs that file."
-    return ""
-
-
-# Tracing.
-
-
-_TRACE_CHILD: Final = "from kmonitor_agent.describing.trace_child import main; main()"
-
-
-@dataclass(frozen=True, slots=True)
-class TracedModel:
-    """A model and its step.
-
-    Attributes:
-        layout: Of the model as it is.
-        program: Of its training step; None where it could not be traced.
-        untraced: Why not, in words; empty if it was.
-    """
-
-    layout: ModelLayout
-    program: StepProgram | None
-    untraced: str
-
-
-class _TraceReply(msgspec.Struct, frozen=True):
-    layout: ModelLayout | None = None
-    program: StepProgram | None = None
-    untraced: str = ""
-    error: str = ""
-
-
-def has_tensorflow() -> bool:
-    """Whether steps can be traced here: TensorFlow is there, and Keras is not told to use another.
-
-    Nothing is imported.
-    """
-    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
-    return backend == "tensorflow" and importlib.util.find_spec("tensorflow") is not None
-
-
-def trace_model(
-    source: ModelSource,
-    shape: Sequence[Sequence[int]] = (),
-    *,
-    sequence: int = 0,
-    optimizer: OptimizerLayout | None = None,
-    precision: str = "",
-) -> TracedModel:
-    """Make the model in a process of its own, and have it described and its step traced.
-
-    Args:
-        source: Of the model.
-        shape: For every input, without the batch; empty: the model's own.
-        sequence: Length for open axes; 0: they stay open.
-        optimizer: Another than the model's; None: its own.
-        precision: Another dtype policy; empty: its own.
-
-    Raises:
-        Expected: It cannot be made there, or does not take such inputs.
-    """
-    request = {
-        "source": source,
-        "shape": shape,
-        "sequence": sequence,
-        "optimizer": optimizer,
-        "precision": precision,
-    }
-    reply = answer_of(_TRACE_CHILD, request, _TraceReply, "makes the model")
-    if reply.layout is None:
-        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
-    return TracedModel(reply.layout, reply.program, reply.untraced)
-
-
-# target: What `kmonitor map` and kin are pointed at: a model file, or a function of a script.
-
-
 _KINDS = "a .keras, .h5 or .json file, or script.py:function"
 
 
@@ -329,7 +67,7 @@ def model_source_of(
     custom: Path | None = None,
     allow_code: bool = False,
 ) -> ModelSource:
-    """Where to make the model from; a file's classes are checked before anything is made.
+    """Source of the model that a target names; its classes are checked before anything is made.
 
     Args:
         target: A file, or `script.py:function`.
@@ -338,7 +76,7 @@ def model_source_of(
         allow_code: Whether code that is in the file may run.
 
     Raises:
-        Expected: There is no such file, it is damaged, or it would run code.
+        UserError: There is no such file, it is damaged, or it would run code.
     """
     script, parted, function = target.rpartition(":")
     if parted and script.endswith(".py"):
@@ -364,13 +102,13 @@ def configs_of(path: Path, config: Path | None = None) -> tuple[dict[str, Any], 
     That of an old `.h5` file has another form, with an `optimizer_config`.
 
     Raises:
-        Expected: It is damaged, of another kind, or has weights alone and `config` is None.
+        UserError: It is damaged, of another kind, or has weights alone and `config` is None.
     """
     return _read_config(path, config)[:2]
 
 
 def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
-    """The same, and the file that says it."""
+    """The same, and the file that it was in."""
     if path.suffix == ".json":
         return *_split(read_json(path)), path
     if path.suffix == ".keras":
@@ -427,3 +165,268 @@ def _require_trust(path: Path, configs: list[dict[str, Any]], custom: Path | Non
             "Custom classes: --custom classes.py runs that file. Code inside the file runs only"
             " with --allow-code; trust its maker first.",
         )
+
+
+class DescriptionCancelled(Exception):
+    """The caller wants no answer any more."""
+
+
+def never_cancelled() -> bool:
+    """For callers that wait to the end."""
+    return False
+
+
+_LAYOUT_CHILD: Final = "from kmonitor_agent.describing.layout_child import main; main()"
+
+
+class _LayoutReply(msgspec.Struct, frozen=True):
+    layouts: list[ModelLayout] = []
+    scaled: list[tuple[float, ModelLayout]] = []
+    error: str = ""
+
+
+def describe(
+    source: ModelSource,
+    shapes: Sequence[Sequence[Sequence[int]]] = ((),),
+    *,
+    sequence: int = 0,
+) -> list[ModelLayout]:
+    """Make the model in a process of its own and have it described.
+
+    Args:
+        source: Of the model.
+        shapes: For each description a shape for every input, without the batch; empty: the
+            model's own.
+        sequence: Length for open axes; 0: they stay open.
+
+    Raises:
+        UserError: It cannot be made there, or does not take such inputs.
+    """
+    request = {
+        "source": source,
+        "shapes": shapes,
+        "sequence": sequence,
+    }
+    return _layout_reply(request).layouts
+
+
+def describe_scaled(
+    source: ModelSource,
+    scales: Sequence[float],
+    is_cancelled: Callable[[], bool] = never_cancelled,
+) -> list[tuple[float, ModelLayout]]:
+    """The model as it is, at scale 1, and with larger and smaller inputs.
+
+    Args:
+        source: Of the model.
+        scales: Factors of lengths: sides of pictures, steps of sequences. Of a length that the
+            model leaves open, multiples of a usual one.
+        is_cancelled: Called now and then.
+
+    Returns:
+        Scale 1 first, then those that the model takes.
+
+    Raises:
+        UserError: It cannot be made there.
+        DescriptionCancelled: By the caller.
+    """
+    own: list[Sequence[int]] = []
+    request = {"source": source, "shapes": [own], "scales": scales}
+    reply = _layout_reply(request, is_cancelled)
+    return [(1.0, reply.layouts[0]), *reply.scaled]
+
+
+def _layout_reply(
+    request: object, is_cancelled: Callable[[], bool] = never_cancelled
+) -> _LayoutReply:
+    reply = answer_of(_LAYOUT_CHILD, request, _LayoutReply, "makes the model", is_cancelled)
+    if reply.error:
+        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
+    return reply
+
+
+@dataclass(frozen=True, slots=True)
+class TracedModel:
+    """A model and its step.
+
+    Attributes:
+        layout: Of the model as it is.
+        program: Of its training step; None where it could not be traced.
+        untraced: Why not, in words; empty if it was.
+    """
+
+    layout: ModelLayout
+    program: StepProgram | None
+    untraced: str
+
+
+def has_tensorflow() -> bool:
+    """True if steps can be traced here: TensorFlow is installed, and Keras not set to another.
+
+    Nothing is imported.
+    """
+    backend = os.environ.get("KERAS_BACKEND", "tensorflow")
+    return backend == "tensorflow" and importlib.util.find_spec("tensorflow") is not None
+
+
+_TRACE_CHILD: Final = "from kmonitor_agent.describing.trace_child import main; main()"
+
+
+class _TraceReply(msgspec.Struct, frozen=True):
+    layout: ModelLayout | None = None
+    program: StepProgram | None = None
+    untraced: str = ""
+    error: str = ""
+
+
+def trace_model(
+    source: ModelSource,
+    shape: Sequence[Sequence[int]] = (),
+    *,
+    sequence: int = 0,
+    optimizer: OptimizerLayout | None = None,
+    precision: str = "",
+) -> TracedModel:
+    """Make the model in a process of its own, and have it described and its step traced.
+
+    Args:
+        source: Of the model.
+        shape: For every input, without the batch; empty: the model's own.
+        sequence: Length for open axes; 0: they stay open.
+        optimizer: Another than the model's; None: its own.
+        precision: Another dtype policy; empty: its own.
+
+    Raises:
+        UserError: It cannot be made there, or does not take such inputs.
+    """
+    request = {
+        "source": source,
+        "shape": shape,
+        "sequence": sequence,
+        "optimizer": optimizer,
+        "precision": precision,
+    }
+    reply = answer_of(_TRACE_CHILD, request, _TraceReply, "makes the model")
+    if reply.layout is None:
+        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
+    return TracedModel(reply.layout, reply.program, reply.untraced)
+
+
+_PATIENCE_S: Final = 600.0
+_POLL_S: Final = 0.2
+"""Pause between two checks whether the answer is still wanted."""
+
+_Answer = TypeVar("_Answer")
+
+
+def answer_of(
+    code: str,
+    request: object,
+    kind: type[_Answer],
+    doing: str,
+    is_cancelled: Callable[[], bool] = never_cancelled,
+) -> _Answer:
+    """Answer of a process of its own, which may run the user's code.
+
+    Args:
+        code: Python that it runs; it reads JSON from its standard input and writes JSON.
+        request: Its input, to be encoded.
+        kind: Of the answer.
+        doing: What it does, for the error: "makes the model".
+        is_cancelled: Called several times a second; once it is true, the process is ended.
+
+    Raises:
+        UserError: It ended without an answer, or took too long.
+        DescriptionCancelled: By the caller.
+    """
+    with (
+        # A pipe could not be filled in parts: what waits for the answer is called again and again.
+        tempfile.TemporaryFile() as question,
+        _started(code, question, msgspec.json.encode(request)) as child,
+    ):
+        try:
+            answer, stderr_output = _wait_for_output(child, is_cancelled)
+        except BaseException:
+            child.kill()
+            raise
+        if answer is None:
+            child.kill()
+            raise UserError(f"The process that {doing} took more than {_PATIENCE_S:.0f} s.")
+    try:
+        return msgspec.json.decode(answer, type=kind)
+    except msgspec.DecodeError as exc:
+        raise UserError(
+            f"The process that {doing} ended {_end(child.returncode, stderr_output)}"
+        ) from exc
+
+
+def child_environment() -> dict[str, str]:
+    """That of a process that makes models: no device is wanted, which a training may fill."""
+    overrides = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    paths = os.pathsep.join([str(Path(__file__).parents[3]), os.environ.get("PYTHONPATH", "")])
+    return {**os.environ, **overrides, "PYTHONPATH": paths}
+
+
+def _started(code: str, question: IO[bytes], request: bytes) -> "subprocess.Popen[bytes]":
+    question.write(request)
+    question.seek(0)
+    return subprocess.Popen(  # noqa: S603 - our own code
+        [sys.executable, "-P", "-c", code],
+        stdin=question,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=child_environment(),
+    )
+
+
+def _wait_for_output(
+    child: "subprocess.Popen[bytes]", is_cancelled: Callable[[], bool]
+) -> tuple[bytes | None, bytes]:
+    """Standard output and error of a process; None for the output if it does not end in time."""
+    ends_s = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < ends_s:
+        try:
+            return child.communicate(timeout=_POLL_S)
+        except subprocess.TimeoutExpired:
+            if is_cancelled():
+                raise DescriptionCancelled from None
+    return None, b""
+
+
+_LONGEST_DETAIL: Final = 400
+_KILLED: Final = 9
+
+_NOTE: Final = re.compile(r"[IW]\d{4} |\d{4}-\d\d-\d\d \S+ [IW] |WARNING: All log messages before")
+"""Beginning of lines of TensorFlow's log that report no failure.
+
+Source: absl's and TensorFlow's own prefixes, read off TensorFlow 2.21.
+"""
+
+
+def _end(status: int, stderr_output: bytes) -> str:
+    """How a process ended, and its last line that is no mere note of a framework."""
+    how = f"with exit status {status}"
+    if status < 0:
+        try:
+            how = f"by {signal.Signals(-status).name}"
+        except ValueError:
+            how = f"by signal {-status}"
+    if status == -_KILLED:
+        how += ", as a system does that runs out of memory"
+    lines = [each for each in stderr_output.decode(errors="replace").splitlines() if each.strip()]
+    informative = [each for each in lines if not _NOTE.match(each)]
+    detail = f": {informative[-1].strip()[:_LONGEST_DETAIL]}" if informative else ""
+    return f"{how}{detail}"
+
+
+_NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not define ")
+"""A class was not found. Source: messages of Keras 3.15, and ours."""
+
+
+def remedy(error: str) -> str:
+    """Remedy for a process' error; empty if none is known."""
+    if "No module named 'keras'" in error:
+        return "Run this in the environment of the training, where Keras is."
+    if _NO_CLASS.search(error):
+        return "Custom classes: --custom classes.py runs that file."
+    return ""

@@ -1,4 +1,8 @@
-"""A `.keras` file's model described from the file alone: no framework, and nothing of it runs."""
+"""Layout of a `.keras` file's model, read from the file alone: no framework, no code of it runs.
+
+`_Layout` joins the configuration with the arrays in the HDF5 file; `read_graph` lists the calls
+between layers in the order in which Keras makes them.
+"""
 
 import re
 from bisect import bisect_left
@@ -21,16 +25,25 @@ from kmonitor_agent.wire.messages.model_layout import (
     VariableLayout,
 )
 
-MODELS: Final = ("Functional", "Sequential", "Model")
-_KEEPS_DTYPE: Final = (
-    "Flatten", "Reshape", "Permute", "RepeatVector", "Concatenate", "Identity", "ZeroPadding1D",
-    "ZeroPadding2D", "Cropping1D", "Cropping2D", "GetItem",
-)  # fmt: skip
-_STATES: Final = {"LSTM": 2, "GRU": 1, "SimpleRNN": 1}
-_COMPUTED: Final = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
-_DEEPEST: Final = 32
-
 Config = Mapping[str, Any]
+
+MODELS: Final = ("Functional", "Sequential", "Model")
+
+
+def layout_of_file(path: Path) -> ModelLayout:
+    """A model's layers and variables, with the shapes that its tensors would have.
+
+    Raises:
+        UserError: It is damaged or no `.keras` file.
+        CannotTell: It has parts whose meaning only a framework knows.
+    """
+    archive = read_archive(path)
+    if WEIGHTS not in archive.members:
+        raise CannotTell("weights that are in no HDF5 file")
+    try:
+        return _Layout(archive.config, read_hdf5(path, WEIGHTS)).read()
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as exc:
+        raise CannotTell(f"its configuration ({type(exc).__name__}: {exc})") from exc
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +53,7 @@ class Called:
     Attributes:
         path: The layer's, with those of the models that it is nested in.
         config: The layer's object in the file.
-        inputs: Tensors read, as places in the list.
+        inputs: Tensors read, as indices into the graph's list.
         outputs: Tensors made.
     """
 
@@ -52,7 +65,7 @@ class Called:
 
 @dataclass(slots=True)
 class FileGraph:
-    """What was found.
+    """Calls of a model's layers.
 
     Attributes:
         tensors: Those between layers.
@@ -67,265 +80,9 @@ class FileGraph:
     outputs: tuple[int, ...] = ()
 
     def add(self, shape: Shape, dtype: str) -> int:
-        """A new tensor; its place."""
+        """Add a tensor; its index."""
         self.tensors.append(TensorLayout(tuple(shape), dtype))
         return len(self.tensors) - 1
-
-
-def read_graph(model: Config, weights: Mapping[str, Sequence[Shape]]) -> FileGraph:
-    """A model's calls.
-
-    Args:
-        model: Its object in the file.
-        weights: Shapes of each layer's variables, by its path.
-
-    Raises:
-        CannotTell: It is of a kind, or has a layer at its end, that is not known here.
-    """
-    graph = FileGraph()
-    walker = _Walker(graph, weights)
-    graph.inputs = tuple(graph.add(*each) for each in walker.inputs_of(model))
-    graph.outputs = tuple(walker.walk(model, list(graph.inputs), "", 0))
-    return graph
-
-
-def compute_dtype(config: Config) -> str:
-    """That a layer computes in, by its policy; empty if it has none."""
-    dtype: Any = config.get("dtype")
-    if isinstance(dtype, dict):
-        dtype = cast("dict[str, Any]", cast("dict[str, Any]", dtype).get("config") or {}).get(
-            "name"
-        )
-    if not isinstance(dtype, str):
-        return ""
-    return _COMPUTED.get(dtype, dtype)
-
-
-class _Walker:
-    def __init__(self, graph: FileGraph, weights: Mapping[str, Sequence[Shape]]) -> None:
-        self._graph = graph
-        self._weights = weights
-
-    def inputs_of(self, model: Config) -> list[tuple[Shape, str]]:
-        config = model["config"]
-        if model["class_name"] == "Sequential":
-            first: Config = config["layers"][0] if config["layers"] else {}
-            if first.get("class_name") == "InputLayer":
-                return [_input(first)]
-            if "config" in first and first["class_name"] in MODELS:
-                return self.inputs_of(first)
-            shape = config.get("build_input_shape")
-            if shape is None or (shape and isinstance(shape[0], list)):
-                raise CannotTell("the shape of its input")
-            return [(tuple(shape), "float32")]
-        by_name = {each["name"]: each for each in config["layers"]}
-        return [_input(by_name[name]) for name, _, _ in _references(config["input_layers"])]
-
-    def walk(self, model: Config, inputs: list[int], above: str, depth: int) -> list[int]:
-        """Add a model's calls; places of its outputs."""
-        if depth > _DEEPEST:
-            raise CannotTell("models nested without end")
-        wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
-        shapes = [self._graph.tensors[each].shape for each in inputs]
-        if wanted != shapes:
-            raise CannotTell("a model that is called with other shapes than it was made for")
-        if model["class_name"] == "Sequential":
-            return self._chain(model["config"], inputs, above, depth)
-        return self._functional(model["config"], inputs, above, depth)
-
-    def _chain(self, config: Config, inputs: list[int], above: str, depth: int) -> list[int]:
-        layers = [each for each in config["layers"] if each["class_name"] != "InputLayer"]
-        current = inputs
-        for index, layer in enumerate(layers):
-            path = f"{above}{layer['config']['name']}"
-            if layer["class_name"] in MODELS:
-                current = self.walk(layer, current, f"{path}/", depth + 1)
-                continue
-            following: Config = layers[index + 1] if index + 1 < len(layers) else {}
-            shape = self._output_shape(layer, path, current, _built_with(following))
-            output = self._graph.add(shape, self._dtype(layer, current))
-            self._graph.calls.append(Called(path, layer, tuple(current), (output,)))
-            current = [output]
-        return current
-
-    def _functional(self, config: Config, inputs: list[int], above: str, depth: int) -> list[int]:
-        layers = {each["name"]: each for each in config["layers"]}
-        outputs = [
-            (name, call_index - (layers[name]["class_name"] in ("Functional", "Model")), index)
-            for name, call_index, index in _references(config["output_layers"])
-        ]
-        names = [name for name, _, _ in _references(config["input_layers"])]
-        tensor_by_output: dict[tuple[str, int, int], int] = {
-            (name, 0, 0): call_index for name, call_index in zip(names, inputs, strict=True)
-        }
-        nodes = {
-            (name, n): list(_tensors(node))
-            for name, layer in layers.items()
-            for n, node in enumerate(layer.get("inbound_nodes", ()))
-        }
-        known_outputs: dict[_Node, dict[int, TensorLayout]] = {}
-        for read in nodes.values():
-            for key, tensor in read:
-                known_outputs.setdefault(key[:2], {})[key[2]] = tensor
-        for name, n in _ordered(nodes, outputs):
-            layer, path = layers[name], f"{above}{name}"
-            read = [tensor_by_output[key] for key, _ in nodes[name, n]]
-            if layer["class_name"] in MODELS:
-                produced = self.walk(layer, read, f"{path}/", depth + 1)
-            else:
-                produced = self._call(layer, path, read, known_outputs.get((name, n), {}))
-            tensor_by_output.update(
-                ((name, n, index), each) for index, each in enumerate(produced)
-            )
-        return [tensor_by_output[key] for key in outputs]
-
-    def _call(
-        self,
-        layer: Config,
-        path: str,
-        read: list[int],
-        known: Mapping[int, TensorLayout],
-    ) -> list[int]:
-        """Add one call; `known` has the outputs that the file tells, by their index."""
-        config, kind = layer["config"], layer["class_name"]
-        count = max(known, default=0) + 1
-        if config.get("return_state"):
-            count = 1 + _STATES.get(kind, -count)
-        outputs: list[int] = []
-        if self._opens(read, known.values()):
-            raise CannotTell(f"lengths that {kind} makes, which the file says to be open")
-        for index in range(count):
-            if index in known:
-                outputs.append(self._graph.add(known[index].shape, known[index].dtype))
-            elif index == 0:
-                plain = {**layer, "config": {**config, "return_state": False}}
-                shape = self._output_shape(plain, path, read, None)
-                outputs.append(self._graph.add(shape, self._dtype(layer, read)))
-            else:
-                batch = self._graph.tensors[read[0]].shape[0]
-                shape = (batch, int(config["units"]))
-                outputs.append(self._graph.add(shape, self._dtype(layer, read)))
-        if not outputs:
-            raise CannotTell(f"what {kind} makes")
-        self._graph.calls.append(Called(path, layer, tuple(read), tuple(outputs)))
-        return outputs
-
-    def _opens(self, read: list[int], known: Iterable[TensorLayout]) -> bool:
-        """Whether lengths are said to be open though all that is read has its lengths."""
-        shapes = [self._graph.tensors[each].shape for each in read]
-        return not any(None in each[1:] for each in shapes) and any(
-            None in each.shape[1:] for each in known
-        )
-
-    def _output_shape(
-        self, layer: Config, path: str, read: list[int], otherwise: Shape | None
-    ) -> Shape:
-        shapes = [self._graph.tensors[each].shape for each in read]
-        weights = self._weights.get(path, ())
-        try:
-            return output_shape(layer["class_name"], layer["config"], shapes, weights)
-        except CannotTell:
-            if otherwise is None:
-                raise
-            return otherwise
-
-    def _dtype(self, layer: Config, read: list[int]) -> str:
-        before = self._graph.tensors[read[0]].dtype
-        computed = compute_dtype(layer["config"]) or before
-        is_float = before.startswith(("float", "bfloat"))
-        return before if layer["class_name"] in _KEEPS_DTYPE and not is_float else computed
-
-
-def _input(layer: Config) -> tuple[Shape, str]:
-    config = layer["config"]
-    shape = config.get("batch_shape") or config.get("batch_input_shape")
-    if layer["class_name"] != "InputLayer" or shape is None:
-        raise CannotTell("the shape of its input")
-    return tuple(shape), str(config.get("dtype") or "float32")
-
-
-def _built_with(layer: Config) -> Shape | None:
-    """The shape that a layer was built for."""
-    input_shape: Any = cast("dict[str, Any]", layer.get("build_config") or {}).get("input_shape")
-    if not isinstance(input_shape, list) or not input_shape:
-        return None
-    found = cast("list[Any]", input_shape)
-    is_flat = all(each is None or isinstance(each, int) for each in found)
-    return tuple(found) if is_flat else None
-
-
-def _references(node: Any) -> Iterator[tuple[str, int, int]]:
-    """Tensors by the layer's name, its call and the output, out of lists and mappings of them."""
-    if isinstance(node, dict):
-        for each in cast("dict[str, Any]", node).values():
-            yield from _references(each)
-    elif isinstance(node, list):
-        found = cast("list[Any]", node)
-        if len(found) == 3 and isinstance(found[0], str):  # noqa: PLR2004 - see above
-            yield found[0], int(found[1]), int(found[2])
-        else:
-            for each in found:
-                yield from _references(each)
-
-
-def _tensors(node: Any) -> Iterator[tuple[tuple[str, int, int], TensorLayout]]:
-    """Tensors in a call's arguments, in order."""
-    if isinstance(node, dict):
-        found = cast("dict[str, Any]", node)
-        if found.get("class_name") == "__keras_tensor__":
-            config = found["config"]
-            name, call_index, index = config["keras_history"]
-            yield (
-                (str(name), int(call_index), int(index)),
-                TensorLayout(tuple(config["shape"]), str(config["dtype"])),
-            )
-        else:
-            for each in found.values():
-                yield from _tensors(each)
-    elif isinstance(node, list):
-        for each in cast("list[Any]", node):
-            yield from _tensors(each)
-
-
-_Node = tuple[str, int]
-
-
-def _ordered(
-    nodes: Mapping[_Node, list[tuple[tuple[str, int, int], TensorLayout]]],
-    outputs: Sequence[tuple[str, int, int]],
-) -> list[_Node]:
-    """Calls as Keras orders them: by how many follow, then as they are met from the outputs."""
-    met = _depth_first_order(nodes, [(name, n) for name, n, _ in outputs])
-    depths: dict[_Node, int] = {}
-    of_layer: dict[str, int] = {}
-    for node in reversed(met):
-        depth = max(depths.setdefault(node, 0), of_layer.get(node[0], 0))
-        of_layer[node[0]] = depths[node] = depth
-        for key, _ in nodes[node]:
-            before = key[:2]
-            if before in nodes:
-                depths[before] = max(depth + 1, depths.get(before, 0))
-    return sorted(depths, key=lambda node: -depths[node])
-
-
-def _depth_first_order(
-    nodes: Mapping[_Node, list[tuple[tuple[str, int, int], TensorLayout]]], ends: Sequence[_Node]
-) -> list[_Node]:
-    """Every call behind those that it reads from."""
-    finished: dict[_Node, None] = {}
-    started: set[_Node] = set()
-    waiting = [(node, False) for node in reversed(ends)]
-    while waiting:
-        node, is_finished = waiting.pop()
-        if is_finished:
-            finished[node] = None
-        elif node in nodes and node not in finished:
-            if node in started:
-                raise CannotTell("a graph that goes round in circles")
-            started.add(node)
-            waiting.append((node, True))
-            waiting += [(key[:2], False) for key, _ in reversed(nodes[node])]
-    return list(finished)
 
 
 _OPTIMIZER: Final = "optimizer"
@@ -333,28 +90,12 @@ _GENERATOR: Final = re.compile(r"(^|/)\w*generator(_\d+)?/vars/\d+$")
 _STATISTICS: Final = re.compile(r"(^|/)batch_normalization(_\d+)?$")
 _NEVER_TRAINED: Final = ("Normalization", "SpectralNormalization")
 _ALIASES: Final = {"GroupQueryAttention": "GroupedQueryAttention"}
-"""Names that Keras saves a class by which are not its own."""
+"""Names under which Keras saves a class that has another name."""
 
 _WRAPPED: Final = ("layer", "cell")
 _PUNISHES: Final = "_regularizer"
 _NOT_OWN: Final = ("keras.", "keras_hub.")
 _UNUSUAL: Final = re.compile(r"int8|int4|float8|gptq|awq")
-
-
-def layout_of_file(path: Path) -> ModelLayout:
-    """What a `.keras` file's model is made of, with the shapes that its tensors would have.
-
-    Raises:
-        Expected: It is damaged or no `.keras` file.
-        CannotTell: It has parts whose meaning only a framework knows.
-    """
-    archive = read_archive(path)
-    if WEIGHTS not in archive.members:
-        raise CannotTell("weights that are in no HDF5 file")
-    try:
-        return _Layout(archive.config, read_hdf5(path, WEIGHTS)).read()
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as exc:
-        raise CannotTell(f"its configuration ({type(exc).__name__}: {exc})") from exc
 
 
 class _Layout:
@@ -371,7 +112,7 @@ class _Layout:
                 for each in contents.datasets
                 if each.path.partition("/")[0] != _OPTIMIZER and not _GENERATOR.search(each.path)
             ),
-            key=_path,
+            key=lambda each: each.path,
         )
         self._owned: set[str] = set()
         self._variables: list[VariableLayout] = []
@@ -478,8 +219,9 @@ class _Layout:
         self._layers[path] = _layer(path, layer, self._variable_indices[path])
 
     def _arrays_in(self, group: str) -> list[Dataset]:
-        first = bisect_left(self._arrays, f"{group}/", key=_path)
-        last = bisect_left(self._arrays, f"{group}0", key=_path)  # what follows the slash
+        first = bisect_left(self._arrays, f"{group}/", key=lambda each: each.path)
+        # "0" is the character behind "/".
+        last = bisect_left(self._arrays, f"{group}0", key=lambda each: each.path)
         return self._arrays[first:last]
 
     def _variable(self, array: Dataset, path: str, is_trained: bool) -> VariableLayout:  # noqa: FBT001
@@ -519,10 +261,6 @@ def _is_object(value: Any) -> bool:
 
 def _is_operation(layer: Config) -> bool:
     return str(layer.get("module") or "").startswith("keras.src.ops")
-
-
-def _path(array: Dataset) -> str:
-    return array.path
 
 
 def _dataset_order(array: Dataset) -> tuple[str, int]:
@@ -597,3 +335,264 @@ def _names(value: Any) -> Iterator[str]:
         else:
             for name, each in mapping.items():
                 yield f"{name}: {', '.join(_names(each))}"
+
+
+def read_graph(model: Config, weights: Mapping[str, Sequence[Shape]]) -> FileGraph:
+    """A model's calls.
+
+    Args:
+        model: Its object in the file.
+        weights: Shapes of each layer's variables, by its path.
+
+    Raises:
+        CannotTell: It is of a kind, or has a layer at its end, that is not known here.
+    """
+    graph = FileGraph()
+    walker = _Walker(graph, weights)
+    graph.inputs = tuple(graph.add(*each) for each in walker.inputs_of(model))
+    graph.outputs = tuple(walker.walk(model, list(graph.inputs), "", 0))
+    return graph
+
+
+_KEEPS_DTYPE: Final = (
+    "Flatten", "Reshape", "Permute", "RepeatVector", "Concatenate", "Identity", "ZeroPadding1D",
+    "ZeroPadding2D", "Cropping1D", "Cropping2D", "GetItem",
+)  # fmt: skip
+_STATES: Final = {"LSTM": 2, "GRU": 1, "SimpleRNN": 1}
+_DEEPEST: Final = 32
+
+
+class _Walker:
+    def __init__(self, graph: FileGraph, weights: Mapping[str, Sequence[Shape]]) -> None:
+        self._graph = graph
+        self._weights = weights
+
+    def inputs_of(self, model: Config) -> list[tuple[Shape, str]]:
+        config = model["config"]
+        if model["class_name"] == "Sequential":
+            first: Config = config["layers"][0] if config["layers"] else {}
+            if first.get("class_name") == "InputLayer":
+                return [_input(first)]
+            if "config" in first and first["class_name"] in MODELS:
+                return self.inputs_of(first)
+            shape = config.get("build_input_shape")
+            if shape is None or (shape and isinstance(shape[0], list)):
+                raise CannotTell("the shape of its input")
+            return [(tuple(shape), "float32")]
+        by_name = {each["name"]: each for each in config["layers"]}
+        return [_input(by_name[name]) for name, _, _ in _references(config["input_layers"])]
+
+    def walk(self, model: Config, inputs: list[int], above: str, depth: int) -> list[int]:
+        """Add a model's calls; indices of its outputs."""
+        if depth > _DEEPEST:
+            raise CannotTell("models nested without end")
+        wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
+        shapes = [self._graph.tensors[each].shape for each in inputs]
+        if wanted != shapes:
+            raise CannotTell("a model that is called with other shapes than it was made for")
+        if model["class_name"] == "Sequential":
+            return self._chain(model["config"], inputs, above, depth)
+        return self._functional(model["config"], inputs, above, depth)
+
+    def _chain(self, config: Config, inputs: list[int], above: str, depth: int) -> list[int]:
+        layers = [each for each in config["layers"] if each["class_name"] != "InputLayer"]
+        current = inputs
+        for index, layer in enumerate(layers):
+            path = f"{above}{layer['config']['name']}"
+            if layer["class_name"] in MODELS:
+                current = self.walk(layer, current, f"{path}/", depth + 1)
+                continue
+            following: Config = layers[index + 1] if index + 1 < len(layers) else {}
+            shape = self._output_shape(layer, path, current, _built_with(following))
+            output = self._graph.add(shape, self._dtype(layer, current))
+            self._graph.calls.append(Called(path, layer, tuple(current), (output,)))
+            current = [output]
+        return current
+
+    def _functional(self, config: Config, inputs: list[int], above: str, depth: int) -> list[int]:
+        layers = {each["name"]: each for each in config["layers"]}
+        outputs = [
+            (name, call_index - (layers[name]["class_name"] in ("Functional", "Model")), index)
+            for name, call_index, index in _references(config["output_layers"])
+        ]
+        names = [name for name, _, _ in _references(config["input_layers"])]
+        tensor_by_output: dict[tuple[str, int, int], int] = {
+            (name, 0, 0): call_index for name, call_index in zip(names, inputs, strict=True)
+        }
+        nodes = {
+            (name, n): list(_tensors(node))
+            for name, layer in layers.items()
+            for n, node in enumerate(layer.get("inbound_nodes", ()))
+        }
+        known_outputs: dict[_Node, dict[int, TensorLayout]] = {}
+        for read in nodes.values():
+            for key, tensor in read:
+                known_outputs.setdefault(key[:2], {})[key[2]] = tensor
+        for name, n in _ordered(nodes, outputs):
+            layer, path = layers[name], f"{above}{name}"
+            read = [tensor_by_output[key] for key, _ in nodes[name, n]]
+            if layer["class_name"] in MODELS:
+                produced = self.walk(layer, read, f"{path}/", depth + 1)
+            else:
+                produced = self._call(layer, path, read, known_outputs.get((name, n), {}))
+            tensor_by_output.update(
+                ((name, n, index), each) for index, each in enumerate(produced)
+            )
+        return [tensor_by_output[key] for key in outputs]
+
+    def _call(
+        self,
+        layer: Config,
+        path: str,
+        read: list[int],
+        known: Mapping[int, TensorLayout],
+    ) -> list[int]:
+        """Add one call; `known` has the outputs that the file describes, by index."""
+        config, kind = layer["config"], layer["class_name"]
+        count = max(known, default=0) + 1
+        if config.get("return_state"):
+            count = 1 + _STATES.get(kind, -count)
+        outputs: list[int] = []
+        if self._opens(read, known.values()):
+            raise CannotTell(f"lengths that {kind} makes, which the file says to be open")
+        for index in range(count):
+            if index in known:
+                outputs.append(self._graph.add(known[index].shape, known[index].dtype))
+            elif index == 0:
+                plain = {**layer, "config": {**config, "return_state": False}}
+                shape = self._output_shape(plain, path, read, None)
+                outputs.append(self._graph.add(shape, self._dtype(layer, read)))
+            else:
+                batch = self._graph.tensors[read[0]].shape[0]
+                shape = (batch, int(config["units"]))
+                outputs.append(self._graph.add(shape, self._dtype(layer, read)))
+        if not outputs:
+            raise CannotTell(f"what {kind} makes")
+        self._graph.calls.append(Called(path, layer, tuple(read), tuple(outputs)))
+        return outputs
+
+    def _opens(self, read: list[int], known: Iterable[TensorLayout]) -> bool:
+        """True if the file leaves lengths open although all inputs have theirs."""
+        shapes = [self._graph.tensors[each].shape for each in read]
+        return not any(None in each[1:] for each in shapes) and any(
+            None in each.shape[1:] for each in known
+        )
+
+    def _output_shape(
+        self, layer: Config, path: str, read: list[int], otherwise: Shape | None
+    ) -> Shape:
+        shapes = [self._graph.tensors[each].shape for each in read]
+        weights = self._weights.get(path, ())
+        try:
+            return output_shape(layer["class_name"], layer["config"], shapes, weights)
+        except CannotTell:
+            if otherwise is None:
+                raise
+            return otherwise
+
+    def _dtype(self, layer: Config, read: list[int]) -> str:
+        before = self._graph.tensors[read[0]].dtype
+        computed = compute_dtype(layer["config"]) or before
+        is_float = before.startswith(("float", "bfloat"))
+        return before if layer["class_name"] in _KEEPS_DTYPE and not is_float else computed
+
+
+_COMPUTED: Final = {"mixed_float16": "float16", "mixed_bfloat16": "bfloat16"}
+
+
+def compute_dtype(config: Config) -> str:
+    """Dtype in which a layer computes, by its policy; empty if it has none."""
+    name = _policy(config)
+    return _COMPUTED.get(name, name)
+
+
+def _input(layer: Config) -> tuple[Shape, str]:
+    config = layer["config"]
+    shape = config.get("batch_shape") or config.get("batch_input_shape")
+    if layer["class_name"] != "InputLayer" or shape is None:
+        raise CannotTell("the shape of its input")
+    return tuple(shape), str(config.get("dtype") or "float32")
+
+
+def _built_with(layer: Config) -> Shape | None:
+    """The shape that a layer was built for."""
+    input_shape: Any = cast("dict[str, Any]", layer.get("build_config") or {}).get("input_shape")
+    if not isinstance(input_shape, list) or not input_shape:
+        return None
+    found = cast("list[Any]", input_shape)
+    is_flat = all(each is None or isinstance(each, int) for each in found)
+    return tuple(found) if is_flat else None
+
+
+def _references(node: Any) -> Iterator[tuple[str, int, int]]:
+    """Tensors by the layer's name, its call and the output, out of lists and mappings of them."""
+    if isinstance(node, dict):
+        for each in cast("dict[str, Any]", node).values():
+            yield from _references(each)
+    elif isinstance(node, list):
+        found = cast("list[Any]", node)
+        if len(found) == 3 and isinstance(found[0], str):  # noqa: PLR2004 - see above
+            yield found[0], int(found[1]), int(found[2])
+        else:
+            for each in found:
+                yield from _references(each)
+
+
+def _tensors(node: Any) -> Iterator[tuple[tuple[str, int, int], TensorLayout]]:
+    """Tensors in a call's arguments, in order."""
+    if isinstance(node, dict):
+        found = cast("dict[str, Any]", node)
+        if found.get("class_name") == "__keras_tensor__":
+            config = found["config"]
+            name, call_index, index = config["keras_history"]
+            yield (
+                (str(name), int(call_index), int(index)),
+                TensorLayout(tuple(config["shape"]), str(config["dtype"])),
+            )
+        else:
+            for each in found.values():
+                yield from _tensors(each)
+    elif isinstance(node, list):
+        for each in cast("list[Any]", node):
+            yield from _tensors(each)
+
+
+_Node = tuple[str, int]
+
+
+def _ordered(
+    nodes: Mapping[_Node, list[tuple[tuple[str, int, int], TensorLayout]]],
+    outputs: Sequence[tuple[str, int, int]],
+) -> list[_Node]:
+    """Calls as Keras orders them: by how many follow, then as they are met from the outputs."""
+    met = _depth_first_order(nodes, [(name, n) for name, n, _ in outputs])
+    depths: dict[_Node, int] = {}
+    of_layer: dict[str, int] = {}
+    for node in reversed(met):
+        depth = max(depths.setdefault(node, 0), of_layer.get(node[0], 0))
+        of_layer[node[0]] = depths[node] = depth
+        for key, _ in nodes[node]:
+            before = key[:2]
+            if before in nodes:
+                depths[before] = max(depth + 1, depths.get(before, 0))
+    return sorted(depths, key=lambda node: -depths[node])
+
+
+def _depth_first_order(
+    nodes: Mapping[_Node, list[tuple[tuple[str, int, int], TensorLayout]]], ends: Sequence[_Node]
+) -> list[_Node]:
+    """Every call behind those that it reads from."""
+    finished: dict[_Node, None] = {}
+    started: set[_Node] = set()
+    waiting = [(node, False) for node in reversed(ends)]
+    while waiting:
+        node, is_finished = waiting.pop()
+        if is_finished:
+            finished[node] = None
+        elif node in nodes and node not in finished:
+            if node in started:
+                raise CannotTell("a graph that goes round in circles")
+            started.add(node)
+            waiting.append((node, True))
+            waiting += [(key[:2], False) for key, _ in reversed(nodes[node])]
+    return list(finished)

@@ -1,4 +1,4 @@
-"""What is in an HDF5 file: read here, or by another process, since damage crashes the library."""
+"""Contents of an HDF5 file: read here, or by another process, since damage crashes the library."""
 
 import struct
 import subprocess
@@ -13,9 +13,9 @@ from kmonitor.memory.model_files.archive import damaged, size_of
 from kmonitor.memory.model_files.hdf5_parser import DamagedHdf5, UnknownForm, read_structure
 
 _CHILD: Final = (
-    "import json, sys; asked = json.loads(sys.stdin.buffer.readline())\n"
-    "sys.path[:] = asked['sys_path']\n"
-    "from kmonitor.memory.model_files.hdf5_child import main; main(asked)"
+    "import json, sys; request = json.loads(sys.stdin.buffer.readline())\n"
+    "sys.path[:] = request['sys_path']\n"
+    "from kmonitor.memory.model_files.hdf5_child import main; main(request)"
 )
 _PATIENCE_S: Final = 60.0
 _LOCAL_HEADER: Final = 30
@@ -40,7 +40,7 @@ class Dataset(msgspec.Struct, frozen=True):
 
 
 class Hdf5Contents(msgspec.Struct, frozen=True):
-    """What was found in a file.
+    """Contents of a file.
 
     Attributes:
         datasets: Each array, in the file's order.
@@ -64,7 +64,7 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
         member: Its name in the zip file; empty if `path` is it.
 
     Raises:
-        Expected: It is damaged, no HDF5 file, or reading it ended the process that tried.
+        UserError: It is damaged, no HDF5 file, or reading it ended the process that tried.
     """
     size_of(path)
     try:

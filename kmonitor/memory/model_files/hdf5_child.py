@@ -1,5 +1,5 @@
 # pyright: basic
-"""The process that opens an HDF5 file: it may crash or take too much memory, its asker not."""
+"""Child process that opens an HDF5 file: it may crash or take too much memory, its parent not."""
 
 import sys
 import zipfile
@@ -12,7 +12,7 @@ from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents
 from kmonitor.memory.model_files.hdf5_parser import SIGNATURE
 
 _MOST_MEMORY_BYTES: Final = 2 * 1024**3
-"""Of address space: many times what names and shapes of the largest model take."""
+"""Limit of address space: many times the names and shapes of the largest model."""
 
 _LONGEST_TEXT: Final = 64 * 1024**2
 _MOST_THINGS: Final = 1_000_000

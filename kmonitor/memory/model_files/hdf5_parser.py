@@ -1,7 +1,7 @@
-"""Names, shapes and texts of an HDF5 file, read by ourselves: no library, bounded work and memory.
+"""Names, shapes and texts of an HDF5 file, parsed without a library, in bounded work and memory.
 
-The forms that h5py writes by itself are known, which are all that Keras saves; others are told as
-unknown. Nothing is believed: each address must lie in the file, each list has a bound.
+The forms that h5py writes by itself are known, which are all that Keras saves; others raise
+`UnknownForm`. Nothing is trusted: each address must lie in the file, each list has a bound.
 
 Source: HDF5 File Format Specification 3.0, https://docs.hdfgroup.org/hdf5/v1_14/_f_m_t3.html
 """
@@ -11,14 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Final
 
-# hdf5_values: What kind of values an HDF5 array or attribute has, and how many.
-
-
-LONGEST_TEXT: Final = 64 * 1024**2
-"""More than any model's configuration, bytes."""
-
-_MOST_AXES: Final = 32
-_INTEGER, _FLOAT, _STRING, _ENUM, _VARIABLE = 0, 1, 3, 8, 9
+SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
 
 
 class DamagedHdf5(Exception):
@@ -35,79 +28,6 @@ class DamagedHdf5(Exception):
 
 class UnknownForm(Exception):
     """An HDF5 file of a form that is not read here; its own library may."""
-
-
-@dataclass(frozen=True, slots=True)
-class Datatype:
-    """A type of values.
-
-    Attributes:
-        name: As numpy calls it; "object" for texts of any length.
-        size: Of one value, bytes; 0 for texts of any length.
-        is_text: Whether values are texts.
-        is_variable: Whether they lie elsewhere, each as long as it is.
-    """
-
-    name: str
-    size: int
-    is_text: bool = False
-    is_variable: bool = False
-
-
-def read_datatype(content: bytes) -> Datatype:
-    """A datatype message.
-
-    Raises:
-        Damaged: It is too short.
-    """
-    if len(content) < 8:  # noqa: PLR2004 - class, bits and size
-        raise DamagedHdf5("a type is cut off")
-    kind, bits, size = content[0] & 15, content[1], struct.unpack_from("<I", content, 4)[0]
-    if kind == _INTEGER:
-        return Datatype(f"{'int' if bits & 8 else 'uint'}{8 * size}", size)
-    if kind == _FLOAT:
-        return Datatype(f"float{8 * size}", size)
-    if kind == _STRING:
-        return Datatype(f"|S{size}", size, is_text=True)
-    if kind == _VARIABLE:
-        return Datatype("object", 0, is_text=bits & 15 == 1, is_variable=True)
-    if kind == _ENUM:
-        return Datatype("bool" if size == 1 else f"int{8 * size}", size)
-    return Datatype(f"|V{size}", size)
-
-
-def read_dataspace(content: bytes) -> tuple[int, ...]:
-    """Lengths of the axes; empty for one value.
-
-    Raises:
-        Damaged: It is cut off, or has more axes than there can be.
-        UnknownForm: It is of another version.
-    """
-    if len(content) < 4:  # noqa: PLR2004 - version, rank, flags
-        raise DamagedHdf5("a shape is cut off")
-    version, rank = content[0], content[1]
-    if version not in (1, 2):
-        raise UnknownForm(f"dataspace {version}")
-    begin = 8 if version == 1 else 4
-    if rank > _MOST_AXES or len(content) < begin + 8 * rank:
-        raise DamagedHdf5("a shape is cut off")
-    return struct.unpack_from(f"<{rank}Q", content, begin)
-
-
-SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
-
-_UNDEFINED: Final = 2**64 - 1
-_MOST_THINGS: Final = 200_000
-_MOST_READ: Final = 512 * 1024**2
-_LONGEST_BLOCK: Final = 64 * 1024**2
-_DEEPEST: Final = 64
-_DATASPACE, _LINK_INFO, _DATATYPE, _LINK, _LAYOUT = 0x01, 0x02, 0x03, 0x06, 0x08
-_ATTRIBUTE, _CONTINUATION, _SYMBOLS, _ATTRIBUTE_INFO = 0x0C, 0x10, 0x11, 0x15
-_SHARED: Final = 0x02
-_CONTIGUOUS: Final = 1
-_SYMBOL_BYTES: Final = 40
-_OLD_HEAD: Final = 8
-"""Bytes before each part of an object, as files of old and h5py's own have it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +60,23 @@ class Hdf5Object:
     texts: dict[str, str]
 
 
+@dataclass(frozen=True, slots=True)
+class Datatype:
+    """A type of values.
+
+    Attributes:
+        name: As numpy calls it; "object" for texts of any length.
+        size: Of one value, bytes; 0 for texts of any length.
+        is_text: Whether values are texts.
+        is_variable: Whether they lie elsewhere, each as long as it is.
+    """
+
+    name: str
+    size: int
+    is_text: bool = False
+    is_variable: bool = False
+
+
 def read_structure(file: IO[bytes], begin: int, size: int) -> Iterator[Hdf5Object]:
     """Every group and array, those of a group in the order of their names.
 
@@ -149,10 +86,27 @@ def read_structure(file: IO[bytes], begin: int, size: int) -> Iterator[Hdf5Objec
         size: Its length, bytes.
 
     Raises:
-        Damaged: It is no whole HDF5 file.
+        DamagedHdf5: It is no whole HDF5 file.
         UnknownForm: It is of a form that is not known here.
     """
     return _File(file, begin, size).objects()
+
+
+LONGEST_TEXT: Final = 64 * 1024**2
+"""More than any model's configuration, bytes."""
+
+_UNDEFINED: Final = 2**64 - 1
+_MOST_THINGS: Final = 200_000
+_MOST_READ: Final = 512 * 1024**2
+_LONGEST_BLOCK: Final = 64 * 1024**2
+_DEEPEST: Final = 64
+_DATASPACE, _LINK_INFO, _DATATYPE, _LINK, _LAYOUT = 0x01, 0x02, 0x03, 0x06, 0x08
+_ATTRIBUTE, _CONTINUATION, _SYMBOLS, _ATTRIBUTE_INFO = 0x0C, 0x10, 0x11, 0x15
+_SHARED: Final = 0x02
+_CONTIGUOUS: Final = 1
+_SYMBOL_BYTES: Final = 40
+_OLD_HEAD: Final = 8
+"""Bytes before each part of an object, in old files and in h5py's."""
 
 
 class _File:
@@ -333,7 +287,7 @@ class _File:
 
 
 def _split(block: bytes, head: int) -> Iterator[tuple[int, int, bytes]]:
-    """Type, flags and content of each message in a block, behind heads of so many bytes."""
+    """Type, flags and content of each message in a block, behind heads of `head` bytes."""
     offset = 0
     while offset + head <= len(block):
         if head == _OLD_HEAD:
@@ -401,3 +355,47 @@ def _unpacked(form: str, content: bytes, offset: int) -> tuple[int, ...]:
         return struct.unpack_from(form, content, offset)
     except struct.error as exc:
         raise DamagedHdf5("a part of it is too short") from exc
+
+
+_MOST_AXES: Final = 32
+_INTEGER, _FLOAT, _STRING, _ENUM, _VARIABLE = 0, 1, 3, 8, 9
+
+
+def read_datatype(content: bytes) -> Datatype:
+    """A datatype message.
+
+    Raises:
+        DamagedHdf5: It is too short.
+    """
+    if len(content) < 8:  # noqa: PLR2004 - class, bits and size
+        raise DamagedHdf5("a type is cut off")
+    kind, bits, size = content[0] & 15, content[1], struct.unpack_from("<I", content, 4)[0]
+    if kind == _INTEGER:
+        return Datatype(f"{'int' if bits & 8 else 'uint'}{8 * size}", size)
+    if kind == _FLOAT:
+        return Datatype(f"float{8 * size}", size)
+    if kind == _STRING:
+        return Datatype(f"|S{size}", size, is_text=True)
+    if kind == _VARIABLE:
+        return Datatype("object", 0, is_text=bits & 15 == 1, is_variable=True)
+    if kind == _ENUM:
+        return Datatype("bool" if size == 1 else f"int{8 * size}", size)
+    return Datatype(f"|V{size}", size)
+
+
+def read_dataspace(content: bytes) -> tuple[int, ...]:
+    """Lengths of the axes; empty for one value.
+
+    Raises:
+        DamagedHdf5: It is cut off, or has more axes than there can be.
+        UnknownForm: It is of another version.
+    """
+    if len(content) < 4:  # noqa: PLR2004 - version, rank, flags
+        raise DamagedHdf5("a shape is cut off")
+    version, rank = content[0], content[1]
+    if version not in (1, 2):
+        raise UnknownForm(f"dataspace {version}")
+    begin = 8 if version == 1 else 4
+    if rank > _MOST_AXES or len(content) < begin + 8 * rank:
+        raise DamagedHdf5("a shape is cut off")
+    return struct.unpack_from(f"<{rank}Q", content, begin)

@@ -1,4 +1,4 @@
-"""What a model file holds and how it was compiled, without a framework."""
+"""Contents of a model file, and how the model was compiled, read without a framework."""
 
 import json
 import math
@@ -22,6 +22,7 @@ from kmonitor.memory.model_files.archive import (
     untrusted_items,
 )
 from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents, read_hdf5
+from kmonitor_agent.wire.local.folders import expand_user
 
 _OPTIMIZER: Final = ("optimizer", "optimizer_weights")
 _LEGACY_WEIGHTS: Final = "model_weights"
@@ -41,7 +42,7 @@ _PARTS: Final = {
     "GroupQueryAttention": "EinsumDense",
     "GroupedQueryAttention": "EinsumDense",
 }
-"""Classes of the layers that a layer makes itself, which no configuration tells.
+"""Classes of the layers that a layer makes itself, which no configuration names.
 
 Source: Keras 3.15's own layers.
 """
@@ -74,7 +75,7 @@ class CompileSettings(msgspec.Struct, frozen=True):
         settings: The optimizer's.
         loss: As text; empty if there is none.
         metrics: Names.
-        jit_compile: None if that is not said.
+        jit_compile: None if the file does not say it.
     """
 
     optimizer: str = ""
@@ -85,7 +86,7 @@ class CompileSettings(msgspec.Struct, frozen=True):
 
 
 class ModelFile(msgspec.Struct, frozen=True):
-    """What a file says of its model.
+    """Contents of a model file.
 
     Attributes:
         path: The file.
@@ -104,7 +105,7 @@ class ModelFile(msgspec.Struct, frozen=True):
         weight_bytes: What they take in the file.
         slots: Number of the optimizer's arrays.
         slot_bytes: What they take in the file.
-        own_parts: Custom classes and code in it, in words; making the model needs them.
+        own_parts: Custom classes and code in it, as text; making the model needs them.
     """
 
     path: str
@@ -126,10 +127,10 @@ class ModelFile(msgspec.Struct, frozen=True):
 
 
 def inspect_file(path: Path) -> ModelFile:
-    """What a `.keras`, `.h5`, `.weights.h5` or `.json` file holds; no array is read, nothing made.
+    """Contents of a `.keras`, `.h5`, `.weights.h5` or `.json` file; reads no array, makes nothing.
 
     Raises:
-        Expected: There is no such file, or it is damaged or of another kind.
+        UserError: There is no such file, or it is damaged or of another kind.
     """
     n_bytes = size_of(path)
     if path.suffix == ".keras":
@@ -353,7 +354,7 @@ def chosen_backend() -> str:
     """The backend that Keras would use here: as the environment or the user's file says it."""
     if found := os.environ.get("KERAS_BACKEND"):
         return found
-    home = os.environ.get("KERAS_HOME") or Path.home() / ".keras"
+    home = os.environ.get("KERAS_HOME") or expand_user("~/.keras")
     try:
         settings: Any = json.loads((Path(home) / "keras.json").read_text(encoding="utf-8"))
         return str(settings.get("backend") or "tensorflow")

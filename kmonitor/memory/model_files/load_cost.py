@@ -1,4 +1,4 @@
-"""What loading a model takes, each way in processes of its own, and which way suits what."""
+"""Cost of loading a model, each way measured in processes of its own, and a recommendation."""
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
@@ -29,14 +29,14 @@ LOADING_METHODS: Final[dict[LoadingMethod, str]] = {
     "recompiled": "architecture, compiled, then load_weights",
     "built": "architecture alone, no weights",
 }
-"""How a model can be loaded, in words."""
+"""Ways to load a model, as text."""
 
 
 class LoadCost(msgspec.Struct, frozen=True):
-    """What one way takes, of all its processes.
+    """Cost of one way, over all its processes.
 
     Attributes:
-        loading_method: See `WAYS`.
+        loading_method: See `LOADING_METHODS`.
         peak_bytes: Highest resident set, above that with the framework imported; the median.
         resident_bytes: What stays of it; the median.
         seconds: Of the load alone; the least: what else runs only ever adds to it.
@@ -89,10 +89,10 @@ def loading_methods(path: Path, *, has_architecture: bool) -> tuple[LoadingMetho
 
 
 def possible_methods(path: Path) -> tuple[LoadingMethod, ...]:
-    """The same, from what is in the file; it is looked through before a process is started.
+    """The same, by the contents of the file, which is read before a process is started.
 
     Raises:
-        Expected: It is damaged, of another kind, or has no weights.
+        UserError: It is damaged, of another kind, or has no weights.
     """
     found = inspect_file(path)
     if found.form == "json":
@@ -120,11 +120,11 @@ def measure(
         methods: To try.
         repeats: Processes for each way, at least 1.
         on_progress: Called with how many are done, and of how many.
-        is_cancelled: Asked several times a second.
+        is_cancelled: Called several times a second.
 
     Raises:
-        Expected: No way works.
-        GivenUp: By who asked.
+        UserError: No way works.
+        DescriptionCancelled: By the caller.
     """
     _warm(path)
     found: dict[LoadingMethod, list[_LoadReply]] = {method: [] for method in methods}

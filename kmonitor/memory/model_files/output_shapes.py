@@ -1,4 +1,4 @@
-"""Shapes that layers make of shapes, for the ends of a model: within it the file tells them."""
+"""Output shapes of layers, for the ends of a model: within it the file states them."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence

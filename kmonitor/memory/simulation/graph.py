@@ -1,4 +1,8 @@
-"""A program made ready to be played for one batch: sizes, costs, who waits for whom."""
+"""One graph of a program's step, ready to be played for a batch.
+
+`inlined` writes branches, calls and turns of loops out into one graph, as TensorFlow runs them;
+`prepare` adds sizes and costs for a batch, and which operation waits for which.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,6 +13,7 @@ import msgspec
 
 from kmonitor.memory.simulation import operation_kinds
 from kmonitor.memory.simulation.grappler import (
+    OutputRef,
     sums_to_split,
     with_constants,
     with_sums_split,
@@ -20,18 +25,9 @@ from kmonitor_agent.wire.messages.step_program import (
     StepProgram,
 )
 
-_CALL_S: Final = 1e-6
-_BYTES_PER_S: Final = 35e9
-_MULTIPLICATIONS_PER_S: Final = 70e9
-_SLOWLY_PER_S: Final = 18e9
-"""Rough rates of a CPU: only the order of what runs at one time hangs on them.
-
-Source: TensorFlow's profiler over four models of different kinds, two cores. Gradients of
-convolutions' weights are several times slower than what else a convolution does."""
-
 
 class MemoryUse(IntEnum):
-    """What an operation does with memory."""
+    """Effect of an operation on memory."""
 
     NEW = 0
     VIEW = 1
@@ -46,47 +42,20 @@ class MemoryUse(IntEnum):
     CONSTANT = 10
 
 
-_MEMORY_USES: Final[dict[str, MemoryUse]] = {
-    **dict.fromkeys(operation_kinds.VIEWS, MemoryUse.VIEW),
-    **dict.fromkeys(operation_kinds.FREE, MemoryUse.FREE),
-    **dict.fromkeys(operation_kinds.REUSING, MemoryUse.REUSE),
-    **dict.fromkeys(operation_kinds.READS, MemoryUse.READ),
-    **dict.fromkeys(operation_kinds.ASSIGNS, MemoryUse.ASSIGN),
-    **dict.fromkeys(operation_kinds.UPDATES, MemoryUse.UPDATE),
-    **dict.fromkeys(operation_kinds.LISTS, MemoryUse.LIST),
-    "VarHandleOp": MemoryUse.HANDLE,
-    "Placeholder": MemoryUse.GIVEN,
-    "Const": MemoryUse.CONSTANT,
-}
-
-
-_IDLE: Final = frozenset(
-    {
-        MemoryUse.VIEW,
-        MemoryUse.FREE,
-        MemoryUse.READ,
-        MemoryUse.HANDLE,
-        MemoryUse.GIVEN,
-        MemoryUse.LIST,
-        MemoryUse.CONSTANT,
-    }
-)
-
-
 @dataclass(slots=True)
 class PreparedOperation:
     """One operation.
 
     Attributes:
-        memory_use: What it does with memory.
+        memory_use: Its effect on memory.
         kind: Name.
         inputs: Values that it reads.
         outputs: Values that it makes: (value, bytes).
-        waits: How many edges must have come.
+        waits: Number of edges that must arrive first.
         next: Operations that wait for it, once for each edge.
-        seconds: It takes.
+        seconds: Its duration.
         is_cheap: Whether it runs where it became ready.
-        owner: Layer and phase: place of the layer times 4, plus the phase.
+        owner: Layer and phase: index of the layer times 4, plus the phase.
         of: The operation as described.
         workspace: Bytes of each buffer that it takes while it runs.
         beside: Bytes that last as long as its first output.
@@ -110,7 +79,7 @@ class PreparedOperation:
 
 @dataclass(slots=True)
 class PreparedGraph:
-    """A graph.
+    """A graph that can be played for one batch.
 
     Attributes:
         operations: In the order they were made.
@@ -123,85 +92,54 @@ class PreparedGraph:
     results: list[int]
 
 
-def prepare(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> PreparedGraph:
-    """A graph without branches, calls and loops, for a batch."""
-    sizes = [each.at(batch) for each in extents]
-    first: list[int] = []
-    values = 0
-    for operation in graph.operations:
-        first.append(values)
-        values += max(1, len(operation.sizes))
-    readers = [0] * values
-    ready = [_operation(each, first, index, sizes)
-             for index, each in enumerate(graph.operations)]  # fmt: skip
-    by_value = [size for each in ready for _, size in each.outputs or [(0, 0)]]
-    for index, each in enumerate(ready):
-        for value in each.inputs:
-            readers[value] += 1
-        for before, _ in each.of.inputs:
-            ready[before].next.append(index)
-        for before in each.of.after:
-            ready[before].next.append(index)
-        if each.kind in operation_kinds.SAME_IF_AS_LARGE and _is_same(each, by_value):
-            each.memory_use = MemoryUse.VIEW
-        each.seconds += _seconds(each, by_value)
-    results = [first[index] + output for index, output in graph.results]
-    for value in results:
-        readers[value] += 1
-    return PreparedGraph(ready, readers, results)
+class PreparedGraphCache:
+    """Prepared graphs of a program; keeps the last of each kind, which several callers ask for."""
 
+    def __init__(self, program: StepProgram) -> None:
+        self._program = program
+        self._open: StepGraph | None = None
+        self._step_of_fixed_batch: StepGraph | None = None
+        self._fixed: dict[frozenset[int], StepGraph] = {}
+        self._last: dict[bool, tuple[int, PreparedGraph]] = {}
 
-def _operation(
-    operation: StepOperation, first: list[int], index: int, sizes: list[int]
-) -> PreparedOperation:
-    memory_use = _MEMORY_USES.get(operation.kind, MemoryUse.NEW)
-    if memory_use is MemoryUse.HANDLE and operation.variable < 0:
-        memory_use = MemoryUse.FREE
-    outputs = [(first[index] + number, sizes[extent] if extent >= 0 else 0)
-               for number, extent in enumerate(operation.sizes)]  # fmt: skip
-    rate = _SLOWLY_PER_S if operation.kind in operation_kinds.SLOW else _MULTIPLICATIONS_PER_S
-    work = sizes[operation.work] / rate if operation.work >= 0 else 0.0
-    return PreparedOperation(
-        memory_use=memory_use,
-        kind=operation.kind,
-        inputs=[first[before] + output for before, output in operation.inputs],
-        outputs=outputs,
-        waits=len(operation.inputs) + len(operation.after),
-        next=[],
-        seconds=work,
-        is_cheap=operation.kind in operation_kinds.CHEAP,
-        owner=4 * operation.layer + operation.phase,
-        of=operation,
-        workspace=[sizes[each] for each in operation.workspace],
-        beside=sizes[operation.beside] if operation.beside >= 0 else 0,
-        workspace_buffers=[],
-    )
+    def of_open_batch(self, batch: int) -> PreparedGraph:
+        """As for data whose batch is not known when the step is traced."""
+        last = self._last.get(False)
+        if last is None or last[0] != batch:
+            if self._open is None:
+                self._open = inlined(self._program)
+            last = batch, prepare(self._open, self._program.extents, batch)
+            self._last[False] = last
+        return last[1]
 
+    def of_fixed_batch(self, batch: int) -> PreparedGraph:
+        """As for data in whole batches, which are known then: it mostly takes more."""
+        last = self._last.get(True)
+        if last is None or last[0] != batch:
+            last = batch, self._with_batch(batch)
+            self._last[True] = last
+        return last[1]
 
-def _is_same(each: PreparedOperation, by_value: list[int]) -> bool:
-    return by_value[each.inputs[0]] == each.outputs[0][1]
-
-
-def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
-    if each.memory_use in _IDLE and each.kind not in operation_kinds.ADDED:
-        return _CALL_S
-    moved = sum(size for _, size in each.outputs)
-    moved += sum(by_value[value] for value in each.inputs)
-    return _CALL_S + moved / _BYTES_PER_S
-
-
-# inlined: Branches, calls and turns of loops written out in one graph, as TensorFlow runs them.
+    def _with_batch(self, batch: int) -> PreparedGraph:
+        program = self._program
+        sizes = [each.at(batch) for each in program.extents]
+        step, above = self._step_of_fixed_batch, program.sums_above_bytes
+        if step is None:
+            step = with_constants(program.graphs[0], program.extents, batch)
+            self._step_of_fixed_batch = step
+        sums = frozenset[int]() if above is None else sums_to_split(step, sizes, above)
+        if sums not in self._fixed:
+            self._fixed[sums] = inlined(program, with_sums_split(step, sums))
+        return prepare(self._fixed[sums], program.extents, batch)
 
 
 _DEEPEST: Final = 20
 _MOST_TURNS: Final = 24
-"""A loop of more turns is written so often, and what it puts into lists counts for the others too.
+"""A loop of more turns is written out this often; what it puts into lists counts for the rest too.
 
 Up to 32 turns run at one time (`parallel_iterations`); hardly that many were seen at work."""
 
 _UNKNOWN_TURNS: Final = 1
-
-OutputRef = tuple[int, int]
 
 
 def inlined(program: StepProgram, step: StepGraph | None = None) -> StepGraph:
@@ -225,7 +163,7 @@ class _Writer:
         after: tuple[int, ...],
         depth: int,
     ) -> tuple[list[OutputRef], list[int]]:
-        """Add a graph's operations; its results, and what has ended when it has.
+        """Add a graph's operations; return its results, and the operations that end it.
 
         `bound_inputs` are its arguments, or None where it is the one that is written; `after` is
         what operations without inputs wait for.
@@ -312,49 +250,108 @@ class _Writer:
 
 
 def _share(whole: int, part: int, parts: int) -> int:
-    """Of a whole number, the share of one of several parts; there is none for part 0."""
+    """Share of one of several parts in a whole number; 0 for part 0."""
     return whole * part // parts - whole * (part - 1) // parts if part else 0
 
 
-# graphs: A program's step as a graph that can be played, for one batch after the other.
+_MEMORY_USES: Final[dict[str, MemoryUse]] = {
+    **dict.fromkeys(operation_kinds.VIEWS, MemoryUse.VIEW),
+    **dict.fromkeys(operation_kinds.FREE, MemoryUse.FREE),
+    **dict.fromkeys(operation_kinds.REUSING, MemoryUse.REUSE),
+    **dict.fromkeys(operation_kinds.READS, MemoryUse.READ),
+    **dict.fromkeys(operation_kinds.ASSIGNS, MemoryUse.ASSIGN),
+    **dict.fromkeys(operation_kinds.UPDATES, MemoryUse.UPDATE),
+    **dict.fromkeys(operation_kinds.LISTS, MemoryUse.LIST),
+    "VarHandleOp": MemoryUse.HANDLE,
+    "Placeholder": MemoryUse.GIVEN,
+    "Const": MemoryUse.CONSTANT,
+}
 
 
-class PreparedGraphCache:
-    """Makes them, and remembers the last of each kind: several are asked for the same one."""
+def prepare(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> PreparedGraph:
+    """A graph without branches, calls and loops, for a batch."""
+    sizes = [each.at(batch) for each in extents]
+    first: list[int] = []
+    values = 0
+    for operation in graph.operations:
+        first.append(values)
+        values += max(1, len(operation.sizes))
+    readers = [0] * values
+    ready = [_operation(each, first, index, sizes)
+             for index, each in enumerate(graph.operations)]  # fmt: skip
+    by_value = [size for each in ready for _, size in each.outputs or [(0, 0)]]
+    for index, each in enumerate(ready):
+        for value in each.inputs:
+            readers[value] += 1
+        for before, _ in each.of.inputs:
+            ready[before].next.append(index)
+        for before in each.of.after:
+            ready[before].next.append(index)
+        if each.kind in operation_kinds.SAME_IF_AS_LARGE and _is_same(each, by_value):
+            each.memory_use = MemoryUse.VIEW
+        each.seconds += _seconds(each, by_value)
+    results = [first[index] + output for index, output in graph.results]
+    for value in results:
+        readers[value] += 1
+    return PreparedGraph(ready, readers, results)
 
-    def __init__(self, program: StepProgram) -> None:
-        self._program = program
-        self._open: StepGraph | None = None
-        self._step_of_fixed_batch: StepGraph | None = None
-        self._fixed: dict[frozenset[int], StepGraph] = {}
-        self._last: dict[bool, tuple[int, PreparedGraph]] = {}
 
-    def of_open_batch(self, batch: int) -> PreparedGraph:
-        """As for data whose batch is not known when the step is traced."""
-        last = self._last.get(False)
-        if last is None or last[0] != batch:
-            if self._open is None:
-                self._open = inlined(self._program)
-            last = batch, prepare(self._open, self._program.extents, batch)
-            self._last[False] = last
-        return last[1]
+def _operation(
+    operation: StepOperation, first: list[int], index: int, sizes: list[int]
+) -> PreparedOperation:
+    memory_use = _MEMORY_USES.get(operation.kind, MemoryUse.NEW)
+    if memory_use is MemoryUse.HANDLE and operation.variable < 0:
+        memory_use = MemoryUse.FREE
+    outputs = [(first[index] + number, sizes[extent] if extent >= 0 else 0)
+               for number, extent in enumerate(operation.sizes)]  # fmt: skip
+    rate = _SLOWLY_PER_S if operation.kind in operation_kinds.SLOW else _MULTIPLICATIONS_PER_S
+    work = sizes[operation.work] / rate if operation.work >= 0 else 0.0
+    return PreparedOperation(
+        memory_use=memory_use,
+        kind=operation.kind,
+        inputs=[first[before] + output for before, output in operation.inputs],
+        outputs=outputs,
+        waits=len(operation.inputs) + len(operation.after),
+        next=[],
+        seconds=work,
+        is_cheap=operation.kind in operation_kinds.CHEAP,
+        owner=4 * operation.layer + operation.phase,
+        of=operation,
+        workspace=[sizes[each] for each in operation.workspace],
+        beside=sizes[operation.beside] if operation.beside >= 0 else 0,
+        workspace_buffers=[],
+    )
 
-    def of_fixed_batch(self, batch: int) -> PreparedGraph:
-        """As for data in whole batches, which are known then: it mostly takes more."""
-        last = self._last.get(True)
-        if last is None or last[0] != batch:
-            last = batch, self._with_batch(batch)
-            self._last[True] = last
-        return last[1]
 
-    def _with_batch(self, batch: int) -> PreparedGraph:
-        program = self._program
-        sizes = [each.at(batch) for each in program.extents]
-        step, above = self._step_of_fixed_batch, program.sums_above_bytes
-        if step is None:
-            step = with_constants(program.graphs[0], program.extents, batch)
-            self._step_of_fixed_batch = step
-        sums = frozenset[int]() if above is None else sums_to_split(step, sizes, above)
-        if sums not in self._fixed:
-            self._fixed[sums] = inlined(program, with_sums_split(step, sums))
-        return prepare(self._fixed[sums], program.extents, batch)
+def _is_same(each: PreparedOperation, by_value: list[int]) -> bool:
+    return by_value[each.inputs[0]] == each.outputs[0][1]
+
+
+_IDLE: Final = frozenset(
+    {
+        MemoryUse.VIEW,
+        MemoryUse.FREE,
+        MemoryUse.READ,
+        MemoryUse.HANDLE,
+        MemoryUse.GIVEN,
+        MemoryUse.LIST,
+        MemoryUse.CONSTANT,
+    }
+)
+
+_CALL_S: Final = 1e-6
+_BYTES_PER_S: Final = 35e9
+_MULTIPLICATIONS_PER_S: Final = 70e9
+_SLOWLY_PER_S: Final = 18e9
+"""Rough rates of a CPU: only the order of what runs at one time depends on them.
+
+Source: TensorFlow's profiler over four models of different kinds, two cores. Gradients of
+convolutions' weights are several times slower than what else a convolution does."""
+
+
+def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
+    if each.memory_use in _IDLE and each.kind not in operation_kinds.ADDED:
+        return _CALL_S
+    moved = sum(size for _, size in each.outputs)
+    moved += sum(by_value[value] for value in each.inputs)
+    return _CALL_S + moved / _BYTES_PER_S

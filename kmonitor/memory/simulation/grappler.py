@@ -1,8 +1,8 @@
-"""What TensorFlow makes of a step whose batch is known when it is traced: constants and sums.
+"""TensorFlow's rewriting of a step whose batch is known when it is traced: constants and sums.
 
 A data set of whole batches says their size, and then zeros in a tensor's shape become a constant
-that stays for as long as the step can be called. Of a step that is foretold to need much, sums of
-three and more tensors are added up one by one in a variable of their own, for which there is
+that stays for as long as the step can be called. In a step that is predicted to need much, sums
+of three and more tensors are added up one by one in a variable of their own, for which there is
 another constant of zeros.
 
 Source: `constant_folding.cc` and `memory_optimizer.cc` (`SchedulingPass`) of grappler.
@@ -17,6 +17,8 @@ import msgspec
 from kmonitor.memory.simulation import operation_kinds
 from kmonitor_agent.wire.messages.step_program import SizeFormula, StepGraph, StepOperation
 
+OutputRef = tuple[int, int]
+
 _SUMMED: Final = 3
 _FOLDED_BYTES: Final = 100 * 1024
 """Larger results are not computed ahead, unless they are one value throughout."""
@@ -24,14 +26,12 @@ _FOLDED_BYTES: Final = 100 * 1024
 _SCALAR_BYTES: Final = 8
 _SHAPE_BYTES: Final = 64
 
-OutputRef = tuple[int, int]
-
 
 def with_constants(graph: StepGraph, extents: Sequence[SizeFormula], batch: int) -> StepGraph:
     """The graph with constants in place of what the batch alone decides.
 
     Args:
-        graph: A step's own, with the batch open. What hangs on no batch was looked at already.
+        graph: A step's own, with the batch open; the rest is folded already.
         extents: Of its program.
         batch: Examples a step.
     """
@@ -70,7 +70,7 @@ class _Folding:
         self.found.append(each)
 
     def _constant_and_uniform(self, each: StepOperation) -> tuple[bool, bool]:
-        """Whether it is constant, and one value throughout."""
+        """Two flags: it is constant, and it is one value throughout."""
         size, grows = self._size(each), any(at >= 0 and self._grows[at] for at in each.sizes)
         if each.kind in operation_kinds.FILLED:
             return grows, grows
@@ -91,12 +91,12 @@ class _Folding:
 
 
 def sums_to_split(graph: StepGraph, sizes: Sequence[int], above_bytes: int) -> frozenset[int]:
-    """Places of sums that have a tensor alive where all outputs together come to most.
+    """Indices of sums that have a tensor alive where all outputs together take most.
 
     Args:
         graph: A step's own.
         sizes: Bytes of each of the program's extents.
-        above_bytes: Nothing is in need that comes to less.
+        above_bytes: Steps that take less are left as they are.
     """
     operations = graph.operations
     sums = [index for index, each in enumerate(operations)
@@ -191,7 +191,7 @@ def with_sums_split(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
 
 
 def _added_up(whole: StepOperation, found: list[StepOperation]) -> StepOperation:
-    """What stands for the sum; what it needs is added."""
+    """The operation in place of the sum; those that it needs are added to `found`."""
     first, begins = len(found), (min(at for at, _ in whole.inputs),)
 
     def made(kind: str, inputs: tuple[OutputRef, ...], after: tuple[int, ...] = ()) -> None:

@@ -1,9 +1,131 @@
-"""Buffers with counted references on an allocator, and the highest that was in use."""
+"""Heap of a simulated step: buffers with counted references, and the highest use.
+
+`ChunkAllocator` places them as TensorFlow's allocator does, as far as its count of bytes in use
+depends on that.
+"""
 
 from bisect import bisect_left, insort
 from typing import Final
 
-# chunks: TensorFlow's allocator of memory in chunks, as far as its count of bytes in use goes.
+NOTHING: Final = -1
+"""In place of a buffer where there is none."""
+
+HANDLES: Final = -2
+"""The handle of the first variable; those of the others follow downwards."""
+
+
+class TensorList:
+    """A list of tensors, as loops keep one element of each turn.
+
+    Attributes:
+        buffers: Elements; each with a second one for the turns that were left out, or `NOTHING`.
+        references: How many will still read it.
+    """
+
+    __slots__ = ("buffers", "references")
+
+    def __init__(self, references: int = 0) -> None:
+        self.buffers: list[tuple[int, int]] = []
+        self.references = references
+
+
+Value = int | TensorList
+"""A buffer, `NOTHING`, a variable as `HANDLES - index`, or a list."""
+
+
+class SimulatedHeap:
+    """All buffers of a step.
+
+    Attributes:
+        peak_bytes: The most in use since `forget_peak`, as the allocator reports it.
+        references: Of each buffer, how many will still read it.
+        bytes: Of each buffer, as asked for.
+        owners: Of each buffer: index of its layer times 4, plus the phase; negative: no layer.
+    """
+
+    def __init__(self, unseen_below_bytes: int = 0, *, follows_forward: bool = False) -> None:
+        """`follows_forward`: whether `forward_bytes_at_peak` will be asked for."""
+        self.peak_bytes = 0
+        self.references: list[int] = []
+        self.bytes: list[int] = []
+        self.owners: list[int] = []
+        self._unseen = unseen_below_bytes
+        self._changes: list[tuple[int, int]] | None = [] if follows_forward else None
+        self._fullest = 0
+        self._chunk_allocator = ChunkAllocator()
+        self._chunk: list[int] = []
+        self._tied: dict[int, int] = {}
+        self._forward_bytes = 0
+        self._most_forward_bytes = 0
+
+    def new(self, n_bytes: int, references: int, owner: int) -> int:
+        """Add a buffer with its number of readers; return its index."""
+        if n_bytes <= 0 or n_bytes < self._unseen:
+            return NOTHING
+        number = len(self._chunk)
+        self._chunk.append(self._chunk_allocator.allocate(n_bytes))
+        self.references.append(references)
+        self.bytes.append(n_bytes)
+        self.owners.append(owner)
+        self.peak_bytes = max(self.peak_bytes, self._chunk_allocator.in_use_bytes)
+        self._follow(number, NOTHING, owner)
+        return number
+
+    def forward_bytes_at_peak(self) -> list[tuple[int, int]]:
+        """(owner, bytes) of the results of forward layers when these took most."""
+        live: dict[int, int] = {}
+        for buffer, owner in (self._changes or ())[: self._fullest]:
+            if owner >= 0:
+                live[buffer] = owner
+            else:
+                del live[buffer]
+        return [(owner, self.bytes[buffer]) for buffer, owner in live.items()]
+
+    def _follow(self, buffer: int, before: int, owner: int) -> None:
+        """Note that a buffer has another owner, or none any more."""
+        if self._changes is None:
+            return
+        was, is_now = _is_forward(before), _is_forward(owner)
+        if was or is_now:
+            self._changes.append((buffer, owner if is_now else NOTHING))
+        self._forward_bytes += self.bytes[buffer] * (is_now - was)
+        if self._forward_bytes > self._most_forward_bytes:
+            self._most_forward_bytes = self._forward_bytes
+            self._fullest = len(self._changes)
+
+    def hand_over(self, buffer: int, owner: int, more: int) -> None:
+        """Another operation's output takes the buffer, and adds its readers."""
+        self._follow(buffer, self.owners[buffer], owner)
+        self.owners[buffer] = owner
+        self.references[buffer] += more
+
+    def tie(self, buffer: int, to: Value) -> None:
+        """Let a buffer go when another one does."""
+        if isinstance(to, int) and to >= 0 and buffer >= 0:
+            self._tied[to] = buffer
+        else:
+            self.add_readers(buffer, -1)
+
+    def add_readers(self, buffer: int, more: int) -> None:
+        """Change the number of readers; at 0 the buffer is freed."""
+        if buffer < 0 or self._chunk[buffer] == NOTHING:
+            return
+        left = self.references[buffer] + more
+        self.references[buffer] = left
+        if left <= 0:
+            self._chunk_allocator.free(self._chunk[buffer])
+            self._chunk[buffer] = NOTHING
+            self._follow(buffer, self.owners[buffer], NOTHING)
+            if buffer in self._tied:
+                self.add_readers(self._tied.pop(buffer), -1)
+
+    def forget_peak(self) -> None:
+        """Restart the peak at the present use."""
+        self.peak_bytes = self._chunk_allocator.in_use_bytes
+
+
+def _is_forward(owner: int) -> bool:
+    return owner >= 0 and owner % 4 == 0
 
 
 _STEP: Final = 256
@@ -13,7 +135,7 @@ _FIRST_REGION: Final = 2 * 1024 * 1024
 
 
 class ChunkAllocator:
-    """Hands out chunks of made-up addresses; `in_use_bytes` is what the real one would tell."""
+    """Hands out chunks of made-up addresses; `in_use_bytes` is what the real one would report."""
 
     def __init__(self) -> None:
         self.in_use_bytes = 0
@@ -103,124 +225,3 @@ class ChunkAllocator:
 
 def _bin(size: int) -> int:
     return min(_BINS - 1, (size // _STEP).bit_length() - 1)
-
-
-NOTHING: Final = -1
-"""Stands for a buffer where there is none."""
-
-HANDLES: Final = -2
-"""The handle of the first variable; those of the others follow downwards."""
-
-
-class TensorList:
-    """A list of tensors, as loops keep one element of each turn.
-
-    Attributes:
-        buffers: Elements; each with a second one for the turns that were left out, or `NOTHING`.
-        references: How many will still read it.
-    """
-
-    __slots__ = ("buffers", "references")
-
-    def __init__(self, references: int = 0) -> None:
-        self.buffers: list[tuple[int, int]] = []
-        self.references = references
-
-
-Value = int | TensorList
-"""A buffer, `NOTHING`, a variable as `HANDLES - place`, or a list."""
-
-
-class SimulatedHeap:
-    """All buffers of a step.
-
-    Attributes:
-        peak_bytes: The most in use since `forget_peak`, as the allocator tells it.
-        references: Of each buffer, how many will still read it.
-        bytes: Of each buffer, as asked for.
-        owners: Of each buffer: place of its layer times 4, plus the phase; negative: no layer.
-    """
-
-    def __init__(self, unseen_below_bytes: int = 0, *, follows_forward: bool = False) -> None:
-        """`follows_forward`: whether `forward_bytes_at_peak` will be asked for."""
-        self.peak_bytes = 0
-        self.references: list[int] = []
-        self.bytes: list[int] = []
-        self.owners: list[int] = []
-        self._unseen = unseen_below_bytes
-        self._changes: list[tuple[int, int]] | None = [] if follows_forward else None
-        self._fullest = 0
-        self._chunk_allocator = ChunkAllocator()
-        self._chunk: list[int] = []
-        self._tied: dict[int, int] = {}
-        self._forward_bytes = 0
-        self._most_forward_bytes = 0
-
-    def new(self, n_bytes: int, references: int, owner: int) -> int:
-        """A buffer that will be read so often; its number."""
-        if n_bytes <= 0 or n_bytes < self._unseen:
-            return NOTHING
-        number = len(self._chunk)
-        self._chunk.append(self._chunk_allocator.allocate(n_bytes))
-        self.references.append(references)
-        self.bytes.append(n_bytes)
-        self.owners.append(owner)
-        self.peak_bytes = max(self.peak_bytes, self._chunk_allocator.in_use_bytes)
-        self._follow(number, NOTHING, owner)
-        return number
-
-    def forward_bytes_at_peak(self) -> list[tuple[int, int]]:
-        """(owner, bytes) of what layers going forward had made when that came to most."""
-        live: dict[int, int] = {}
-        for buffer, owner in (self._changes or ())[: self._fullest]:
-            if owner >= 0:
-                live[buffer] = owner
-            else:
-                del live[buffer]
-        return [(owner, self.bytes[buffer]) for buffer, owner in live.items()]
-
-    def _follow(self, buffer: int, before: int, owner: int) -> None:
-        """Note that a buffer has another owner, or none any more."""
-        if self._changes is None:
-            return
-        was, is_now = _is_forward(before), _is_forward(owner)
-        if was or is_now:
-            self._changes.append((buffer, owner if is_now else NOTHING))
-        self._forward_bytes += self.bytes[buffer] * (is_now - was)
-        if self._forward_bytes > self._most_forward_bytes:
-            self._most_forward_bytes = self._forward_bytes
-            self._fullest = len(self._changes)
-
-    def hand_over(self, buffer: int, owner: int, more: int) -> None:
-        """Another operation's output takes the buffer's place; so many more will read it."""
-        self._follow(buffer, self.owners[buffer], owner)
-        self.owners[buffer] = owner
-        self.references[buffer] += more
-
-    def tie(self, buffer: int, to: Value) -> None:
-        """Let a buffer go when another one does."""
-        if isinstance(to, int) and to >= 0 and buffer >= 0:
-            self._tied[to] = buffer
-        else:
-            self.add_readers(buffer, -1)
-
-    def add_readers(self, buffer: int, more: int) -> None:
-        """So many more will read it; fewer if negative. It goes when nobody will."""
-        if buffer < 0 or self._chunk[buffer] == NOTHING:
-            return
-        left = self.references[buffer] + more
-        self.references[buffer] = left
-        if left <= 0:
-            self._chunk_allocator.free(self._chunk[buffer])
-            self._chunk[buffer] = NOTHING
-            self._follow(buffer, self.owners[buffer], NOTHING)
-            if buffer in self._tied:
-                self.add_readers(self._tied.pop(buffer), -1)
-
-    def forget_peak(self) -> None:
-        """Count the highest anew, from now."""
-        self.peak_bytes = self._chunk_allocator.in_use_bytes
-
-
-def _is_forward(owner: int) -> bool:
-    return owner >= 0 and owner % 4 == 0

@@ -1,14 +1,6 @@
-"""How operations of TensorFlow treat memory, by their kind; the only list of kinds there is."""
+"""Kinds of TensorFlow's operations by how they treat memory; the only such list."""
 
-from collections.abc import Sequence
 from typing import Final
-
-from kmonitor_agent.wire.messages.step_program import (
-    SizeFormula,
-    StepGraph,
-    StepOperation,
-    StepProgram,
-)
 
 
 def _kinds(names: str) -> frozenset[str]:
@@ -51,7 +43,7 @@ REUSING: Final = _OF_ONE | _OF_TWO | _OF_GRADIENTS | _kinds("AddN AccumulateNV2 
 """The output takes the place of an input of its size that nobody else reads."""
 
 SUMS: Final = _kinds("Add AddV2 AddN")
-"""Of terms."""
+"""Sums of terms."""
 
 FILLED: Final = _kinds("ZerosLike OnesLike Fill")
 """Constants as soon as the shape is known."""
@@ -78,8 +70,11 @@ UPDATES: Final = _kinds(
     ResourceScatterUpdate"""
 )
 READS: Final = _kinds("ReadVariableOp")
-LOOPS: Final = _kinds("While StatelessWhile")
 BRANCHES: Final = _kinds("If StatelessIf Case StatelessCase")
+LOOPS: Final = _kinds("While StatelessWhile")
+TURNS_AHEAD: Final = 32
+"""Turns of a loop that may run at one time. Source: `parallel_iterations`, as Keras sets it for
+recurrent layers."""
 
 SLOW: Final = _kinds(
     """Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter
@@ -102,42 +97,5 @@ LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_READS | LIST_FILLS | _kinds("Te
 
 
 def is_stateful(kind: str) -> bool:
-    """Whether an operation gives something else each time, or does more than give something."""
+    """True if an operation gives something else each time, or does more than give something."""
     return kind in READS | UPDATES | ASSIGNS | LISTS or kind in _STATEFUL or "Random" in kind
-
-
-# Turns ahead.
-
-
-TURNS_AHEAD: Final = 32
-"""Source: `parallel_iterations`, as Keras sets it for recurrent layers."""
-
-
-def waiting_bytes(program: StepProgram, batch: int) -> int:
-    """Terms of all turns that may run at one time, bytes; of the loop that has most.
-
-    0: no loop adds up anything.
-    """
-    found = [0]
-    for graph in program.graphs:
-        for each in graph.operations:
-            if each.kind in LOOPS:
-                turns = TURNS_AHEAD if each.trips is None else min(each.trips, TURNS_AHEAD)
-                body = program.graphs[each.bodies[1]]
-                found.append(turns * _terms_bytes(body, program.extents, batch))
-    return max(found)
-
-
-def _terms_bytes(body: StepGraph, extents: Sequence[SizeFormula], batch: int) -> int:
-    """What one turn adds to what it was given."""
-    total = 0
-    for carried, (index, output) in zip(body.arguments, body.results, strict=False):
-        operation = body.operations[index]
-        if operation.kind in SUMS and _reads(operation, carried):
-            extent = operation.sizes[output] if output < len(operation.sizes) else -1
-            total += extents[extent].at(batch) if extent >= 0 else 0
-    return total
-
-
-def _reads(operation: StepOperation, carried: int) -> bool:
-    return any(index == carried for index, _ in operation.inputs)

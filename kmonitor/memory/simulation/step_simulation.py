@@ -1,4 +1,9 @@
-"""What one operation does to the heap when it begins and when it ends."""
+"""Simulation of a traced training step: plays its operations on a heap and reports the peak.
+
+`Simulation` plays a step several times, since no two runs of one step take the same. A play
+(`play_in_turn`, `play_by_threads`) decides which operation runs when; `HeapEffects` is what an
+operation does to the heap when it begins and when it ends.
+"""
 
 import heapq
 from collections import deque
@@ -17,6 +22,132 @@ from kmonitor.memory.simulation.graph import (
 )
 from kmonitor.memory.simulation.heap import HANDLES, NOTHING, SimulatedHeap, TensorList, Value
 from kmonitor_agent.wire.messages.step_program import StepProgram
+
+PLAYS: Final = 5
+_FETCHING: Final = 2
+"""Further plays in which the next step's data are made beside each step, as by a data set that
+fetches ahead: they lie between other tensors, so that the allocator's pieces differ too."""
+
+_STEPS: Final = 4
+_STEPS_SEEN: Final = 5
+"""A training's peak is that of its highest step; this many steps stand in for all."""
+
+_OPERATIONS: Final = 40_000
+"""Most operations played for one batch: half a second. A longer step is played once."""
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedPeak:
+    """One batch played through, bytes.
+
+    Attributes:
+        peak_bytes: Of the highest of some steps, on average over several plays, as data of whole
+            batches are trained on.
+        lowest_bytes: The lowest of them, of one with a single queue, and of one as data of an
+            unknown batch are.
+        highest_bytes: The highest of them, of that one, and of some beside which the next batch
+            is made.
+    """
+
+    peak_bytes: int
+    lowest_bytes: int
+    highest_bytes: int
+
+
+class Simulation:
+    """Plays one program for any batch, and caches the peaks."""
+
+    def __init__(
+        self,
+        program: StepProgram,
+        unseen_below_bytes: int = 0,
+        *,
+        plays: int = PLAYS,
+        cache: PreparedGraphCache | None = None,
+    ) -> None:
+        """`unseen_below_bytes`: smaller tensors are not counted, as by the meter of a CPU.
+
+        `cache` are the program's, where another simulation has them too.
+        """
+        self._plays = plays
+        self.program = program
+        self._unseen = unseen_below_bytes
+        self._graphs = cache or PreparedGraphCache(program)
+        self._outcomes: dict[int, SimulatedPeak] = {}
+
+    def peak(self, batch: int) -> SimulatedPeak:
+        """Peak of a step of a batch."""
+        if batch not in self._outcomes:
+            self._outcomes[batch] = self._played(batch)
+        return self._outcomes[batch]
+
+    def activation_bytes_by_layer(self, batch: int) -> dict[str, int]:
+        """Bytes that forward operations made and backward ones need, by layer, at their most."""
+        graph = self._graphs.of_fixed_batch(batch)
+        heap = SimulatedHeap(follows_forward=True)
+        play_in_turn(graph, HeapEffects(heap, _variables(self.program, heap)))
+        found: dict[str, int] = {}
+        for owner, n_bytes in heap.forward_bytes_at_peak():
+            name = self.program.layers[owner // 4]
+            found[name] = found.get(name, 0) + n_bytes
+        return found
+
+    def _played(self, batch: int) -> SimulatedPeak:
+        graph = self._graphs.of_fixed_batch(batch)
+        plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
+        if self._plays == 1 or not plays:
+            one = max(self._peaks(graph, 0, steps=2 if self._plays == 1 else 3))
+            return SimulatedPeak(one, one, one)
+        peaks = [self._peaks(graph, seed) for seed in range(min(self._plays, plays))]
+        fetching = [self._peaks(graph, seed, fetches=True)
+                    for seed in range(min(_FETCHING, plays - self._plays))]  # fmt: skip
+        others = self._peaks(graph, None, steps=2)
+        if plays > 1:  # else it would take too long
+            others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
+        highest = [max(each) for each in peaks + fetching]
+        expected = expected_highest([each for play in peaks for each in play])
+        return SimulatedPeak(expected, min(highest + others), max(highest + others[1:]))
+
+    def _peaks(
+        self, graph: PreparedGraph, seed: int | None, steps: int = _STEPS, *, fetches: bool = False
+    ) -> list[int]:
+        """Peaks of several steps in a row, without the first; `seed` None: with a single queue."""
+        heap = SimulatedHeap(self._unseen)
+        effects = HeapEffects(heap, _variables(self.program, heap))
+        random, found = Random(seed), list[int]()  # noqa: S311 - no secret
+        for step in range(steps):
+            heap.forget_peak()
+            if seed is None:
+                play_in_turn(graph, effects)
+            else:
+                play_by_threads(graph, effects, random, fetches=fetches)
+            if step:  # the first one finds the heap as no other does
+                found.append(heap.peak_bytes)
+        return found
+
+
+def expected_highest(peaks: list[int]) -> int:
+    """Average of the highest of five steps, where all steps are equally likely."""
+    seen = min(_STEPS_SEEN, len(peaks))
+    counts = [comb(below, seen - 1) for below in range(len(peaks))]
+    return sum(count * peak for count, peak in zip(counts, sorted(peaks), strict=True)) // sum(
+        counts
+    )
+
+
+def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
+    """Make the variables as Keras does: what is drawn is scaled and moved on the way."""
+    buffers = [NOTHING] * len(program.variables)
+    order = dict(program.created_variables)
+    order |= {index: False for index in range(len(buffers)) if index not in order}
+    for index, is_drawn in order.items():
+        size = program.variables[index]
+        steps = [heap.new(size, 1, -1) for _ in range(2)] if is_drawn else []
+        buffers[index] = heap.new(size, 1, -1)
+        for each in reversed(steps):
+            heap.add_readers(each, -1)
+    return buffers
+
 
 _Begins = Callable[[PreparedOperation, list[Value], list[int]], None]
 
@@ -72,7 +203,7 @@ class HeapEffects:
         self._data, self._next_data = self._next_data, {}
 
     def add_readers(self, value: Value, more: int) -> None:
-        """So many more, or fewer, will read a value."""
+        """Change the number of those who will read a value."""
         if isinstance(value, TensorList):
             value.references += more
             if value.references <= 0:
@@ -84,7 +215,7 @@ class HeapEffects:
             self.heap.add_readers(value, more)
 
     def release_reader(self, value: Value) -> None:
-        """One that was to read it has."""
+        """Count off one reader that has read a value."""
         self.add_readers(value, -1)
 
     def _allocate_outputs(
@@ -139,7 +270,7 @@ class HeapEffects:
         values[operation.outputs[0][0]] = HANDLES - operation.of.variable
 
     def _feed(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        """Who gave a tensor keeps it for the whole step."""
+        """The caller that feeds a tensor keeps it for the whole step."""
         value, size = operation.outputs[0]
         if value in self._data:
             values[value] = self._data[value]
@@ -260,15 +391,6 @@ class HeapEffects:
         return self.heap.bytes[value] if isinstance(value, int) and value >= 0 else 0
 
 
-# Executor.
-
-
-_THREADS: Final = 2
-
-_JITTER: Final = 0.3
-"""Spread of the logarithm of what an operation takes."""
-
-
 def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
     """One step with one queue, first in first out, as where all operations count as cheap."""
     run = _Run(graph, effects)
@@ -293,7 +415,7 @@ def play_by_threads(
 
 
 class _Run:
-    """One step: what still waits, and the values so far."""
+    """One step: operations that still wait, and the values so far."""
 
     def __init__(self, graph: PreparedGraph, effects: HeapEffects) -> None:
         self.operations = graph.operations
@@ -304,7 +426,7 @@ class _Run:
         self._results = graph.results
 
     def first(self) -> list[int]:
-        """What waits for nothing."""
+        """Operations that wait for nothing."""
         return [index for index, waits in enumerate(self._waits) if not waits]
 
     def begin(self, index: int) -> PreparedOperation:
@@ -313,7 +435,7 @@ class _Run:
         return ready
 
     def end(self, index: int) -> list[int]:
-        """What can run now, in the order of making."""
+        """Operations that can run now, in the order in which they were made."""
         ready = self.operations[index]
         self.effects.end(ready, self._values, self._readers)
         found: list[int] = []
@@ -339,9 +461,15 @@ class _Run:
         return [each for each in self.operations if each.memory_use is MemoryUse.GIVEN]
 
 
+_THREADS: Final = 2
+
+_JITTER: Final = 0.3
+"""Spread of the logarithm of what an operation takes."""
+
+
 class _Threads:
     def __init__(self, run: _Run, random: Random, fetched_at: int) -> None:
-        """`fetched_at`: so many operations begin before the next data are made; negative: none."""
+        """`fetched_at`: operations that begin before the next data are made; negative: never."""
         self._run = run
         self._random = random
         self._until_fetched = fetched_at
@@ -397,132 +525,3 @@ class _Threads:
                 last = index
         if last is not None:
             (self._own[thread] if inline else inline).append(last)
-
-
-# outcome: What a step takes, from several plays of it: no two runs of one step take the same.
-
-
-PLAYS: Final = 5
-_FETCHING: Final = 2
-"""In so many more plays the next step's data are made beside each step, as by a data set that
-fetches ahead: they lie between other tensors, so that the allocator's pieces differ too."""
-
-_STEPS: Final = 4
-_STEPS_SEEN: Final = 5
-"""A training's peak is that of its highest step, and so many are looked at."""
-
-_OPERATIONS: Final = 40_000
-"""So many are played for one batch, at most: half a second. A longer step is played once."""
-
-
-@dataclass(frozen=True, slots=True)
-class SimulatedPeak:
-    """One batch played through, bytes.
-
-    Attributes:
-        peak_bytes: Of the highest of some steps, on average over several plays, as data of whole
-            batches are trained on.
-        lowest_bytes: The lowest of them, of one with a single queue, and of one as data of an
-            unknown batch are.
-        highest_bytes: The highest of them, of that one, and of some beside which the next batch
-            is made.
-    """
-
-    peak_bytes: int
-    lowest_bytes: int
-    highest_bytes: int
-
-
-class Simulation:
-    """Plays one program for any batch, and remembers what came out."""
-
-    def __init__(
-        self,
-        program: StepProgram,
-        unseen_below_bytes: int = 0,
-        *,
-        plays: int = PLAYS,
-        cache: PreparedGraphCache | None = None,
-    ) -> None:
-        """`unseen_below_bytes`: smaller tensors are not counted, as by the meter of a CPU.
-
-        `cache` are the program's, where another simulation has them too.
-        """
-        self._plays = plays
-        self.program = program
-        self._unseen = unseen_below_bytes
-        self._graphs = cache or PreparedGraphCache(program)
-        self._outcomes: dict[int, SimulatedPeak] = {}
-
-    def peak(self, batch: int) -> SimulatedPeak:
-        """What a step of a batch takes."""
-        if batch not in self._outcomes:
-            self._outcomes[batch] = self._played(batch)
-        return self._outcomes[batch]
-
-    def activation_bytes_by_layer(self, batch: int) -> dict[str, int]:
-        """What layers' forward operations made and backward ones need, by layer, at its most."""
-        graph = self._graphs.of_fixed_batch(batch)
-        heap = SimulatedHeap(follows_forward=True)
-        play_in_turn(graph, HeapEffects(heap, _variables(self.program, heap)))
-        found: dict[str, int] = {}
-        for owner, n_bytes in heap.forward_bytes_at_peak():
-            name = self.program.layers[owner // 4]
-            found[name] = found.get(name, 0) + n_bytes
-        return found
-
-    def _played(self, batch: int) -> SimulatedPeak:
-        graph = self._graphs.of_fixed_batch(batch)
-        plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
-        if self._plays == 1 or not plays:
-            one = max(self._peaks(graph, 0, steps=2 if self._plays == 1 else 3))
-            return SimulatedPeak(one, one, one)
-        peaks = [self._peaks(graph, seed) for seed in range(min(self._plays, plays))]
-        fetching = [self._peaks(graph, seed, fetches=True)
-                    for seed in range(min(_FETCHING, plays - self._plays))]  # fmt: skip
-        others = self._peaks(graph, None, steps=2)
-        if plays > 1:  # else it would take too long
-            others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
-        highest = [max(each) for each in peaks + fetching]
-        expected = expected_highest([each for play in peaks for each in play])
-        return SimulatedPeak(expected, min(highest + others), max(highest + others[1:]))
-
-    def _peaks(
-        self, graph: PreparedGraph, seed: int | None, steps: int = _STEPS, *, fetches: bool = False
-    ) -> list[int]:
-        """Of several steps behind each other, without the first; None: with a single queue."""
-        heap = SimulatedHeap(self._unseen)
-        effects = HeapEffects(heap, _variables(self.program, heap))
-        random, found = Random(seed), list[int]()  # noqa: S311 - no secret
-        for step in range(steps):
-            heap.forget_peak()
-            if seed is None:
-                play_in_turn(graph, effects)
-            else:
-                play_by_threads(graph, effects, random, fetches=fetches)
-            if step:  # the first one finds the heap as no other does
-                found.append(heap.peak_bytes)
-        return found
-
-
-def expected_highest(peaks: list[int]) -> int:
-    """What the highest of five steps is on average, of steps that are as likely as each other."""
-    seen = min(_STEPS_SEEN, len(peaks))
-    counts = [comb(below, seen - 1) for below in range(len(peaks))]
-    return sum(count * peak for count, peak in zip(counts, sorted(peaks), strict=True)) // sum(
-        counts
-    )
-
-
-def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
-    """Make the variables as Keras does: what is drawn is scaled and moved on the way."""
-    buffers = [NOTHING] * len(program.variables)
-    order = dict(program.created_variables)
-    order |= {index: False for index in range(len(buffers)) if index not in order}
-    for index, is_drawn in order.items():
-        size = program.variables[index]
-        steps = [heap.new(size, 1, -1) for _ in range(2)] if is_drawn else []
-        buffers[index] = heap.new(size, 1, -1)
-        for each in reversed(steps):
-            heap.add_readers(each, -1)
-    return buffers

@@ -1,4 +1,7 @@
-"""What can be asked of the selected run, and what will happen at its limits."""
+"""Panel of actions on the selected run: buttons, shortcuts, and questions before an action.
+
+Each action has one or more variants; a key requests a variant whether or not it has a button.
+"""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
@@ -23,101 +26,7 @@ from kmonitor_agent.wire.messages.commands import (
 )
 from kmonitor_agent.wire.messages.unions import RunSummary
 
-# Action ways.
-
-
-@dataclass(frozen=True, slots=True)
-class ActionVariant:
-    """One way to do an action.
-
-    Attributes:
-        key: Which, within its action; empty: the usual one, which the button itself asks for.
-        title: In the menu.
-        shortcut: As Qt writes it.
-        tooltip: What it does, and when it can.
-        args: What goes with the command.
-    """
-
-    key: str
-    title: str
-    shortcut: str
-    tooltip: str
-    args: Arguments
-
-
-def action_variants(name: CommandName) -> tuple[ActionVariant, ...]:
-    """The ways to do an action, the usual one first; empty where there is no choice.
-
-    Args:
-        name: Which action.
-    """
-    match name:
-        case "save":
-            return _save_variants()
-        case "reload":
-            return _reload_variants()
-        case _:
-            return ()
-
-
-def variant_arguments(name: CommandName, key: str) -> Arguments:
-    """What goes with a command that is asked for in this way; no arguments for a way unknown.
-
-    Args:
-        name: Which action.
-        key: An `ActionVariant.key`.
-    """
-    return next(
-        (variant.args for variant in action_variants(name) if variant.key == key), PlainArguments()
-    )
-
-
-def _save_variants() -> tuple[ActionVariant, ...]:
-    usual = tr("Writes the exact state; kmonitor restore makes a .keras file of it later.")
-    export = tr(
-        "Also writes a .keras file beside the checkpoint, for other programs. That needs a copy "
-        "of all weights in memory while it is written; if it fails, the checkpoint stands."
-    )
-    return (
-        ActionVariant("", tr("Save a checkpoint"), shortcut_keys("save"), usual, PlainArguments()),
-        ActionVariant(
-            "export",
-            tr("Save a checkpoint and a .keras file"),
-            shortcut_keys("save_export"),
-            export,
-            SaveArguments(export=True),
-        ),
-    )
-
-
-def _reload_variants() -> tuple[ActionVariant, ...]:
-    usual = tr("Puts the saved values into the variables that there are. Always safe.")
-    recreate = tr(
-        "Also lets the variables go and makes them anew from the file, so that the allocator can "
-        "join what they leave. Safe, and only done, with one optimizer, no tf.function of yours "
-        "that uses the variables, and no distribution strategy; else they are kept and the "
-        "record says why. The result of the training is the same."
-    )
-    return (
-        ActionVariant(
-            "",
-            tr("Keep the variables (assign)"),
-            shortcut_keys("reload"),
-            usual,
-            PlainArguments(),
-        ),
-        ActionVariant(
-            "recreate",
-            tr("Make the variables anew (recreate)"),
-            shortcut_keys("reload_recreate"),
-            recreate,
-            ReloadArguments(mode="recreate"),
-        ),
-    )
-
-
 ButtonKind = Literal["plain", "primary", "danger"]
-
 _WHERE_OFFERED: Final[tuple[CommandName, ...]] = ("collect", "auto", "restart", "diagnose")
 """Actions that not every process can carry out: shown only where they are possible."""
 
@@ -137,19 +46,38 @@ ACTION_KEYS: Final[dict[str, tuple[CommandName, str]]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class ButtonState:
-    """One action.
+class ActionVariant:
+    """A variant of an action.
 
     Attributes:
-        command: What it asks.
+        key: Its name within the action; empty: the usual one, which the button itself requests.
+        title: In the menu.
+        shortcut: As Qt writes it.
+        tooltip: What it does, and when it can.
+        args: What goes with the command.
+    """
+
+    key: str
+    title: str
+    shortcut: str
+    tooltip: str
+    args: Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class ButtonState:
+    """One button.
+
+    Attributes:
+        command: The command that it sends.
         icon: Name of an icon.
         title: On the button.
         shortcut: As Qt writes it; empty: none.
         kind: How it looks.
-        is_enabled: Whether it is possible now.
+        is_enabled: It is possible now.
         tooltip: What it does, or why it is not possible now.
-        is_half: Two of these stand side by side.
-        variants: In which it can be asked for, the usual one first; empty: there is no choice.
+        is_half: Two of these are side by side.
+        variants: Its variants, the usual one first; empty: there is no choice.
         more: What the button of its menu says; empty without one.
     """
 
@@ -167,12 +95,12 @@ class ButtonState:
 
 @dataclass(frozen=True, slots=True)
 class ShortcutState:
-    """What the key of an action does now.
+    """Effect of an action's key now.
 
     Attributes:
-        command: What it asks for.
-        variant: In which of the ways there are; empty: the usual one.
-        refusal: What is said in place of asking, where that is not possible now; else empty.
+        command: The command that it sends.
+        variant: Its variant; empty: the usual one.
+        refusal: Message in place of the command, where it is not possible now; else empty.
     """
 
     command: CommandName
@@ -201,16 +129,6 @@ class ActionPanelState:
     why_not: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Confirmation:
-    """A question before something that cannot be undone."""
-
-    title: str
-    text: str
-    yes: str
-    no: str
-
-
 def action_panel_state(
     run: RunSummary,
     *,
@@ -224,10 +142,10 @@ def action_panel_state(
 
     Args:
         run: The run.
-        commands: What was asked from here.
-        limits: Limits in force and asked for.
+        commands: Commands that this window has sent.
+        limits: Limits in force and requested.
         now_wall_s: Now, UTC.
-        is_connected: Whether its hub is reached.
+        is_connected: Its hub is reached.
         no_right: Why this window may ask nothing of it; empty: it may.
     """
     why_not = _why_not(run, is_connected=is_connected) or no_right
@@ -253,45 +171,6 @@ def action_panel_state(
         # The state says that it has ended, and the banner that the hub is not reached.
         why_not="" if has_ended(run) or not is_connected else why_not,
     )
-
-
-def confirm_stop(run: RunSummary) -> Confirmation:
-    """What is asked before a training is stopped."""
-    text = tr(
-        "The training saves a checkpoint if it can, ends after the current epoch, and fit "
-        "returns as if all epochs were done. It cannot be started again from here."
-    )
-    title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
-    return Confirmation(title, text, tr("Stop training"), tr("Keep it running"))
-
-
-def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Confirmation] | None:
-    """What is asked before something that ends the process; None where nothing need be.
-
-    Args:
-        run: The run.
-        name: What is about to be asked of it.
-
-    Returns:
-        Puts the question in words, in the language that is in force then.
-    """
-    match name:
-        case "stop":
-            return partial(confirm_stop, run)
-        case "restart":
-            return partial(_confirm_restart, run)
-        case _:
-            return None
-
-
-def _confirm_restart(run: RunSummary) -> Confirmation:
-    text = tr(
-        "The process ends after the current epoch and kmonitor run starts the script again, "
-        "which resumes there: weights, optimizer, history and random state are kept, and what "
-        "the script does before fit happens again."
-    )
-    title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
-    return Confirmation(title, text, tr("Restart process"), tr("Keep it running"))
 
 
 def _why_not(run: RunSummary, *, is_connected: bool) -> str:
@@ -407,14 +286,21 @@ def _button_styles() -> dict[str, tuple[str, str, ButtonKind, str]]:
     return icons
 
 
-def command_status_text(run: RunSummary, commands: CommandStore, name: CommandName) -> str:
-    """Where the newest command of this name stands, or why it failed; empty when it is done.
+def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
+    if run.checkpoint_epoch is None:
+        return tr("No checkpoint was saved") if has_ended(run) else tr("No checkpoint yet")
+    parts = [tr("Last checkpoint epoch {n}").format(n=run.checkpoint_epoch + 1)]
+    if run.checkpoint_wall_s is not None:
+        ago = duration_text(now_wall_s - run.checkpoint_wall_s)
+        parts.append(tr("{time} ago").format(time=ago))
+    if run.checkpoint_bytes is not None:
+        size = bytes_text(run.checkpoint_bytes)
+        parts.append(tr("state {size}").format(size=size))
+    return " \u00b7 ".join(parts)
 
-    Args:
-        run: The run.
-        commands: What was asked from here.
-        name: Which command.
-    """
+
+def command_status_text(run: RunSummary, commands: CommandStore, name: CommandName) -> str:
+    """State of the newest command of this name, or why it failed; empty when it is done."""
     command = commands.newest(run.run, name)
     if command is None or command.state == "done":
         return ""
@@ -427,7 +313,7 @@ def command_status_text(run: RunSummary, commands: CommandStore, name: CommandNa
 def _waiting(commands: list[SentCommand], run: RunSummary) -> str:
     shown = [c for c in commands if c.message.name != "set_limits"]
     if run.state == "paused":
-        # The pause has happened; the command's own end is told only when the run goes on.
+        # The pause has happened; the command itself ends only when the run goes on.
         shown = [c for c in shown if c.message.name != "pause"]
     if not shown:
         return _paused_text(run) if run.state == "paused" else ""
@@ -456,14 +342,107 @@ def _paused_text(run: RunSummary) -> str:
     )
 
 
-def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
-    if run.checkpoint_epoch is None:
-        return tr("No checkpoint was saved") if has_ended(run) else tr("No checkpoint yet")
-    parts = [tr("Last checkpoint epoch {n}").format(n=run.checkpoint_epoch + 1)]
-    if run.checkpoint_wall_s is not None:
-        ago = duration_text(now_wall_s - run.checkpoint_wall_s)
-        parts.append(tr("{time} ago").format(time=ago))
-    if run.checkpoint_bytes is not None:
-        size = bytes_text(run.checkpoint_bytes)
-        parts.append(tr("state {size}").format(size=size))
-    return " \u00b7 ".join(parts)
+def action_variants(name: CommandName) -> tuple[ActionVariant, ...]:
+    """The variants of an action, the usual one first; empty where there is no choice."""
+    match name:
+        case "save":
+            return _save_variants()
+        case "reload":
+            return _reload_variants()
+        case _:
+            return ()
+
+
+def variant_arguments(name: CommandName, key: str) -> Arguments:
+    """Arguments of a command in the variant of this key; none if it is not known."""
+    return next(
+        (variant.args for variant in action_variants(name) if variant.key == key), PlainArguments()
+    )
+
+
+def _save_variants() -> tuple[ActionVariant, ...]:
+    usual = tr("Writes the exact state; kmonitor restore makes a .keras file of it later.")
+    export = tr(
+        "Also writes a .keras file beside the checkpoint, for other programs. That needs a copy "
+        "of all weights in memory while it is written; if it fails, the checkpoint stands."
+    )
+    return (
+        ActionVariant("", tr("Save a checkpoint"), shortcut_keys("save"), usual, PlainArguments()),
+        ActionVariant(
+            "export",
+            tr("Save a checkpoint and a .keras file"),
+            shortcut_keys("save_export"),
+            export,
+            SaveArguments(export=True),
+        ),
+    )
+
+
+def _reload_variants() -> tuple[ActionVariant, ...]:
+    usual = tr("Puts the saved values into the variables that there are. Always safe.")
+    recreate = tr(
+        "Also lets the variables go and makes them anew from the file, so that the allocator can "
+        "join what they leave. Safe, and only done, with one optimizer, no tf.function of yours "
+        "that uses the variables, and no distribution strategy; else they are kept and the "
+        "record says why. The result of the training is the same."
+    )
+    return (
+        ActionVariant(
+            "",
+            tr("Keep the variables (assign)"),
+            shortcut_keys("reload"),
+            usual,
+            PlainArguments(),
+        ),
+        ActionVariant(
+            "recreate",
+            tr("Make the variables anew (recreate)"),
+            shortcut_keys("reload_recreate"),
+            recreate,
+            ReloadArguments(mode="recreate"),
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Confirmation:
+    """A question before something that cannot be undone."""
+
+    title: str
+    text: str
+    yes: str
+    no: str
+
+
+def confirm_stop(run: RunSummary) -> Confirmation:
+    """Question before a training is stopped."""
+    text = tr(
+        "The training saves a checkpoint if it can, ends after the current epoch, and fit "
+        "returns as if all epochs were done. It cannot be started again from here."
+    )
+    title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
+    return Confirmation(title, text, tr("Stop training"), tr("Keep it running"))
+
+
+def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Confirmation] | None:
+    """Makes the question before a command that ends the process, in the language in force then.
+
+    None for commands that need no question.
+    """
+    match name:
+        case "stop":
+            return partial(confirm_stop, run)
+        case "restart":
+            return partial(_confirm_restart, run)
+        case _:
+            return None
+
+
+def _confirm_restart(run: RunSummary) -> Confirmation:
+    text = tr(
+        "The process ends after the current epoch and kmonitor run starts the script again, "
+        "which resumes there: weights, optimizer, history and random state are kept, and what "
+        "the script does before fit happens again."
+    )
+    title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
+    return Confirmation(title, text, tr("Restart process"), tr("Keep it running"))

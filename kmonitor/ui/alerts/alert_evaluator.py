@@ -1,4 +1,4 @@
-"""What happens, held against the rules: which alerts are due now."""
+"""Alerts that are due: events of runs and losses of hosts, compared with the rules."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,16 +11,15 @@ from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
 Severity = Literal["info", "warning", "error"]
-
 _OLD_S: Final = 120.0
-"""What happened longer ago when it is told is history, not news."""
+"""Events that are older on arrival are history, and raise no alert."""
 
 _MOST_REMEMBERED: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Alert:
-    """Something the user wants to be told.
+    """One alert.
 
     Attributes:
         kind: What it is.
@@ -31,7 +30,7 @@ class Alert:
         text: What happened, in a sentence.
         severity: How bad it is.
         wall_s: When it happened, UTC.
-        unseen: How many of the same were not told since the one before, in its cool-down.
+        unseen: Number of the same that its cool-down has suppressed since the one before.
     """
 
     kind: AlertKind
@@ -72,7 +71,6 @@ class _Waiting:
 
 
 _STEPS: Final = "steps"
-
 _Key = tuple[str, str, AlertMetric]
 
 
@@ -202,7 +200,7 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
 
 
 def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
-    """What it takes the place of, and shares its cool-down with."""
+    """Topic of an alert: a newer one replaces it and shares its cool-down."""
     if isinstance(event, events.Notice) and event.code == "no_steps":
         return _STEPS  # a verdict a moment ago must not hide it
     return "life" if kind in {"died", "ended"} else kind

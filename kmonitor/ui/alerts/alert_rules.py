@@ -1,4 +1,4 @@
-"""What is worth an alert: for each kind of happening whether, after how long, and how often."""
+"""Rules for alerts, a JSON file: for each kind if, after how long, and how often."""
 
 import logging
 from pathlib import Path
@@ -17,21 +17,22 @@ AlertKind = Literal["limit", "verdict", "host", "died", "ended"]
 """A limit is crossed, a verdict turns, a host is lost, a run dies, a run ends."""
 
 AlertMetric = LimitMetric | Literal[""]
-"""Of limits and verdicts; empty for the others."""
-
-LONGEST_HOLD_S: Final = 3_600.0
-LONGEST_COOL_DOWN_S: Final = 86_400.0
+"""Metric of a limit or verdict; empty for the others."""
 
 RuleKey = tuple[AlertKind, AlertMetric]
+LONGEST_HOLD_S: Final = 3_600.0
+LONGEST_COOL_DOWN_S: Final = 86_400.0
+_log = logging.getLogger(__name__)
+_FILE_NAME = "alerts.json"
 
 
 class AlertRule(msgspec.Struct, frozen=True):
-    """When one kind of happening is told.
+    """Rule for one kind of alert.
 
     Attributes:
-        is_on: Whether at all.
-        hold_s: It must have lasted so long, seconds.
-        cool_down_s: It is told of the same run or host once in so long, seconds.
+        is_on: There are alerts of this kind.
+        hold_s: Its cause must have lasted so long, seconds.
+        cool_down_s: At most one alert in so long on the same run or host, seconds.
     """
 
     is_on: bool = True
@@ -39,8 +40,19 @@ class AlertRule(msgspec.Struct, frozen=True):
     cool_down_s: Annotated[float, msgspec.Meta(ge=0.0, le=LONGEST_COOL_DOWN_S)] = 0.0
 
 
+_USUAL: Final[dict[AlertKind, AlertRule]] = {
+    "limit": AlertRule(cool_down_s=600.0),
+    "verdict": AlertRule(cool_down_s=600.0),
+    # A laptop that wakes up takes a while to find its hosts again.
+    "host": AlertRule(hold_s=30.0, cool_down_s=600.0),
+    "died": AlertRule(),
+    # The cause of an end is certain only a moment after the process has announced it.
+    "ended": AlertRule(hold_s=3.0),
+}
+
+
 class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What the user chose.
+    """The user's choices.
 
     Attributes:
         rules: Where they differ from the usual ones, by `rule_name`.
@@ -67,12 +79,12 @@ def rule_keys() -> list[RuleKey]:
 
 
 def rule_name(kind: AlertKind, metric: AlertMetric = "") -> str:
-    """As it stands in the settings: "limit:ram", "host"."""
+    """Key in the settings: "limit:ram", "host"."""
     return f"{kind}:{metric}" if metric else kind
 
 
 def default_rule(kind: AlertKind) -> AlertRule:
-    """What is in force unless the user chose otherwise."""
+    """The rule unless the user chose otherwise."""
     return _USUAL[kind]
 
 
@@ -92,27 +104,9 @@ def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
             return tr("A run ends")
 
 
-_USUAL: Final[dict[AlertKind, AlertRule]] = {
-    "limit": AlertRule(cool_down_s=600.0),
-    "verdict": AlertRule(cool_down_s=600.0),
-    # A laptop that wakes up takes a while to find its hosts again.
-    "host": AlertRule(hold_s=30.0, cool_down_s=600.0),
-    "died": AlertRule(),
-    # What ended a process is known for certain a moment after it said that it ends.
-    "ended": AlertRule(hold_s=3.0),
-}
-
-
-# alert_settings: The user's rules for alerts, as JSON.
-
-
-_log = logging.getLogger(__name__)
-_NAME = "alerts.json"
-
-
 def load_alert_settings(folder: Path) -> AlertSettings:
     """Rules from `alerts.json` in a folder; the usual ones where it is missing or damaged."""
-    path = folder / _NAME
+    path = folder / _FILE_NAME
     try:
         return msgspec.json.decode(read_own(path), type=AlertSettings)
     except FileNotFoundError:
@@ -128,7 +122,7 @@ def save_alert_settings(folder: Path, settings: AlertSettings) -> str:
     Returns:
         Why it could not be written; empty: it was.
     """
-    path = folder / _NAME
+    path = folder / _FILE_NAME
     try:
         make_own_folder(folder)
         write_private(path, msgspec.json.format(msgspec.json.encode(settings)))

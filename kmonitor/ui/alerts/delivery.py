@@ -1,4 +1,4 @@
-"""Hands alerts to a command or a web address of the user's own, on a thread beside the window."""
+"""Delivery of alerts to the user's command or web address, on a thread of its own."""
 
 import json
 import os
@@ -31,7 +31,7 @@ class Delivery:
     """One alert on its way.
 
     Attributes:
-        facts: What is told, as JSON values.
+        facts: The alert, as JSON values.
         command: To run, with the facts as JSON at its standard input; empty: none.
         webhook: To post them to; empty: nowhere.
     """
@@ -42,7 +42,7 @@ class Delivery:
 
 
 def invalid_command_reason(command: str) -> str:
-    """What is wrong with a command as it is written; empty: nothing."""
+    """Error in a command as it is written; empty: none."""
     try:
         arguments = shlex.split(command)
     except ValueError as exc:
@@ -51,7 +51,7 @@ def invalid_command_reason(command: str) -> str:
 
 
 def invalid_webhook_reason(address: str) -> str:
-    """What is wrong with a web address as it is written; empty: nothing."""
+    """Error in a web address as it is written; empty: none."""
     if not address:
         return ""
     try:
@@ -69,7 +69,7 @@ class AlertSender:
     """
 
     def __init__(self, failed: Callable[[str], object]) -> None:
-        """Args: `failed`: told what went wrong, in a sentence; called from this part's thread."""
+        """Args: `failed`: called with an error text, from this part's thread."""
         self._failed = failed
         self._lock = threading.Lock()
         self._waiting: deque[Delivery] = deque()
@@ -109,13 +109,13 @@ class AlertSender:
             for act, target in ((self._run, delivery.command), (self._post, delivery.webhook)):
                 try:
                     why = act(target, delivery.facts) if target and not self._ends else ""
-                except Exception as exc:  # noqa: BLE001 - a thread's main: told, and the next is tried
+                except Exception as exc:  # noqa: BLE001 - thread main: reported, goes on
                     why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
                 if why and not self._ends:
                     self._failed(why[:_LONGEST_OUTPUT])
 
     def _next(self) -> Delivery | None:
-        """What waits longest; None: nothing does, and this thread is given up."""
+        """The delivery that waits longest; None: there is none, and this thread ends."""
         with self._lock:
             if self._waiting:
                 return self._waiting.popleft()
@@ -178,7 +178,7 @@ class AlertSender:
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End it and all that it started, where the system can tell what that is."""
+    """End it and its child processes, where the system has process groups."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (AttributeError, ProcessLookupError, PermissionError):

@@ -1,4 +1,4 @@
-"""Which charts stand on the board, in which order, and how each is drawn."""
+"""Charts of the window: which, in which order, how each is drawn, and the menus' choices."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -18,8 +18,7 @@ from kmonitor.ui.charts.chart_kinds import (
 from kmonitor.ui.text.language import tr
 
 MOST_CHARTS: Final = 24
-"""On one board."""
-
+"""Shown at a time."""
 
 SMOOTHING_WEIGHTS: Final = (0.0, 0.6, 0.9, 0.99)
 """Smoothing that is offered: how much of each point is what came before."""
@@ -46,7 +45,7 @@ DEFAULT_CHARTS: Final = tuple(ChartSetup(metric) for metric in STANDARD_METRICS)
 
 
 class Arrangement:
-    """The charts of a board in their order; main thread only."""
+    """The charts that are shown, in their order; main thread only."""
 
     def __init__(self, saved: Iterable[ChartSetup] | None = None) -> None:
         """Args: `saved`: As it was left, without what cannot be drawn here; None: usual."""
@@ -74,17 +73,17 @@ class Arrangement:
         return None if self.is_usual else self.charts
 
     def setup(self, key: str) -> ChartSetup:
-        """How a chart is drawn; in the usual way where it does not stand here."""
+        """How a chart is drawn; in the usual way where it is not shown."""
         return next((each for each in self._charts if each.key == key), ChartSetup(key))
 
     def add(self, key: str) -> bool:
-        """Add a chart at the end; False where it stands already or there is no more room."""
+        """Add a chart at the end; False if it is shown already or there is no more room."""
         before = len(self._charts)
         self._append(ChartSetup(key))
         return len(self._charts) > before
 
     def remove(self, key: str) -> bool:
-        """Take a chart away; False for the last one, without which there is no board."""
+        """Take a chart away; False for the last one."""
         if len(self._charts) == 1 or key not in self.keys:
             return False
         self._charts = [each for each in self._charts if each.key != key]
@@ -104,7 +103,7 @@ class Arrangement:
         return at != to
 
     def step(self, key: str, by: int) -> bool:
-        """Move a chart by so many places; negative: to the left."""
+        """Move a chart by a number of places; negative: to the left."""
         return key in self.keys and self.move(key, self.keys.index(key) + by)
 
     def change(self, setup: ChartSetup) -> None:
@@ -119,9 +118,6 @@ class Arrangement:
         is_new = setup.key not in self.keys and len(self._charts) < MOST_CHARTS
         if is_new and chart_kind(setup.key) is not None:
             self._charts.append(setup)
-
-
-# Chart choices.
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +147,11 @@ class SmoothingChoice:
 
 
 def chart_choices(have: Collection[str], arrangement: Arrangement) -> list[ChoiceGroup]:
-    """The charts that there can be, and those that stand on the board though nothing is known.
+    """Charts that there can be, and those that are shown though nothing is known of them.
 
     Args:
         have: Columns of the runs drawn.
-        arrangement: What stands on the board.
+        arrangement: The charts that are shown.
     """
     kinds = available_chart_kinds(have)
     known = {kind.key for kind in kinds}

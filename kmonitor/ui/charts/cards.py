@@ -1,4 +1,4 @@
-"""What each of the four cards says in words above its chart."""
+"""Text on the card of each of the four standard metrics."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -14,29 +14,29 @@ from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
-# Rate words.
-
 
 @dataclass(frozen=True, slots=True)
 class RateLabel:
-    """The rate in words.
+    """How fast a metric changes, as text.
 
     Attributes:
         text: "+10.6 MiB / epoch", "steady", or empty while too little is known.
         direction: 1 rising, -1 falling, 0 neither, or by no more than the values scatter.
-        tooltip: How it was reckoned.
+        tooltip: How it was computed.
     """
 
     text: str
     direction: int
     tooltip: str
 
+    @property
+    def with_arrow(self) -> str:
+        """The text behind an arrow that shows the direction."""
+        return _ARROWS[self.direction] + self.text
 
+
+_ARROWS: Final = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
 NO_RATE: Final = RateLabel("", 0, "")
-
-
-CARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
-"""The cards, left to right and top to bottom."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ def chart_card_state(
     unit = METRIC_UNITS[metric]
     title = card_title(run, metric)
     value = NOT_KNOWN if reading.value is None else amount_text(reading.value, unit)
-    # The unit of a count stands in the note: it would take half of a small card.
+    # The unit of a count is in the note: here it would take half of a small card.
     shown = (
         count_text(reading.value) if unit == "operations" and reading.value is not None else value
     )

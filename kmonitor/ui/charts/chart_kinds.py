@@ -1,4 +1,4 @@
-"""What can be drawn of a run beside its four metrics: columns, units and names."""
+"""Kinds of charts, the four metrics and all others: columns, units and names."""
 
 import re
 from collections.abc import Collection, Iterable
@@ -16,11 +16,13 @@ from kmonitor_agent.wire.messages.readings import (
 )
 
 ChartGroup = Literal["memory", "graph", "time", "training", "gpu"]
-
 STANDARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
 """The charts that every run has, and that limits and verdicts belong to."""
 
 LOG_PREFIX: Final = "log:"
+EPOCH_PREFIX: Final = "epoch:"
+"""Columns with one value for each epoch, at its end."""
+
 RATE_COLUMN: Final = "epoch:learning_rate"
 
 _STANDARD_GROUPS: Final[dict[LimitMetric, ChartGroup]] = {
@@ -71,7 +73,7 @@ class ChartKind:
         group: Where the menu has it.
         unit: Of its values.
         columns: The first is drawn solid, a second (validation) dashed.
-        within: The same within epochs, where Keras told it; empty: there is none.
+        within: The same within epochs, where Keras reports it; empty: there is none.
         log: Name of Keras' log; empty for what is none.
     """
 
@@ -90,7 +92,7 @@ class ChartKind:
     @property
     def is_of_epochs(self) -> bool:
         """Whether it has one value an epoch."""
-        return self.columns[0].startswith((LOG_PREFIX, "epoch:"))
+        return self.columns[0].startswith((LOG_PREFIX, EPOCH_PREFIX))
 
 
 def standard_metric(key: str) -> LimitMetric | None:

@@ -1,4 +1,4 @@
-"""Charts beside the four metrics: curves, words and crosshair of what a training or a GPU told."""
+"""Charts beside the four metrics: training metrics and GPU readings."""
 
 import math
 from dataclasses import dataclass, replace
@@ -8,7 +8,13 @@ import numpy as np
 
 from kmonitor.ui.charts.arrangement import ChartSetup
 from kmonitor.ui.charts.cards import NO_RATE, ChartCardState, RateLabel
-from kmonitor.ui.charts.chart_kinds import RATE_COLUMN, ChartKind, better_direction, chart_title
+from kmonitor.ui.charts.chart_kinds import (
+    EPOCH_PREFIX,
+    RATE_COLUMN,
+    ChartKind,
+    better_direction,
+    chart_title,
+)
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.series_store import SeriesStore, VisibleRange
 from kmonitor.ui.charts.standard_charts import StandardCharts, x_position_text
@@ -29,105 +35,12 @@ from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.events import FieldSource
 from kmonitor_agent.wire.messages.unions import RunSummary
 
-# Metric words.
-
-
-def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
-    """Best so far with its epoch, and the last change; of validation where there is some.
-
-    Args:
-        store: Holds the columns.
-        run: Run id.
-        kind: Of what.
-    """
-    if not kind.is_of_epochs:
-        return _extremes(store, run, kind)
-    if kind.key == RATE_COLUMN:
-        return _first(store, run, kind)
-    for column in reversed(kind.columns):
-        t_s, values = store.known_points(run, column)
-        finite = np.isfinite(values)
-        t_s, values = t_s[finite], values[finite]
-        if len(values):
-            is_validation = column != kind.columns[0]
-            best = _best(store, run, kind, t_s, values)
-            # As Keras calls it: the whole word would take the room of the number.
-            parts = [tr("val {best}").format(best=best) if is_validation else best]
-            parts.append(_change(values, kind))
-            text = " \u00b7 ".join(part for part in parts if part)
-            whose = tr("Of the validation data") if is_validation else tr("Of the training data")
-            return RateLabel(text, 0, f"{whose}: {text}")
-    return NO_RATE
-
-
-def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
-    """How the values are drawn, where it is not as they are."""
-    parts: list[str] = []
-    if setup.smoothing > 0.0:
-        parts.append(tr("smoothed {weight}").format(weight=f"{setup.smoothing:g}"))
-    if is_within:
-        parts.append(tr("mean of the epoch so far"))
-    if setup.is_log:
-        parts.append(tr("log axis"))
-    return ", ".join(parts)
-
-
-def source_text(kind: ChartKind, source: FieldSource | None) -> str:
-    """Where the values come from."""
-    if source is not None and source.source:
-        return translated_text(source.source)
-    return tr("Keras' logs, at each epoch's end") if kind.log else ""
-
-
-def _best(
-    store: SeriesStore, run: str, kind: ChartKind, t_s: FloatArray, values: FloatArray
-) -> str:
-    which = better_direction(kind.log) if kind.log else None
-    if which is None:
-        return _range_text(values, kind)
-    at = int(values.argmin() if which == "lower" else values.argmax())
-    epoch = max(1, math.ceil(store.x_of(run, float(t_s[at]), "epochs") - 1e-3))
-    return tr("best {value}, epoch {n}").format(
-        value=amount_text(float(values[at]), kind.unit), n=count_text(epoch)
-    )
-
-
-def _change(values: FloatArray, kind: ChartKind) -> str:
-    if len(values) < 2 or kind.unit != "number":  # noqa: PLR2004 - a change takes two
-        return ""
-    change = float(values[-1] - values[-2])
-    if change == 0.0:
-        return tr("unchanged")
-    return f"{'+' if change > 0.0 else ''}{number_text(float(f'{change:.2g}'))}"
-
-
-def _extremes(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
-    values = store.known_values(run, kind.columns[0])
-    if not len(values):
-        return NO_RATE
-    text = _range_text(values, kind)
-    return RateLabel(text, 0, tr("Of all that was measured: {range}").format(range=text))
-
-
-def _range_text(values: FloatArray, kind: ChartKind) -> str:
-    low, high = (amount_text(float(value), kind.unit) for value in (values.min(), values.max()))
-    return low if low == high else tr("{low} to {high}").format(low=low, high=high)
-
-
-def _first(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
-    values = store.known_values(run, kind.columns[0])
-    if not len(values):
-        return NO_RATE
-    text = tr("{value} at first").format(value=amount_text(float(values[0]), kind.unit))
-    return RateLabel(text, 0, text)
-
-
-_MOST_KEPT: Final = 400
+_MAX_CACHED_CURVES: Final = 400
 
 
 @dataclass(frozen=True, slots=True)
 class _CachedCurve:
-    """What was made of one column, kept while column and look stay the same."""
+    """Curve computed from one column, kept while column and style stay the same."""
 
     y: FloatArray
     style: tuple[float, bool]
@@ -135,7 +48,7 @@ class _CachedCurve:
 
 
 class ExtraCharts:
-    """Makes pictures for the selected run and those shown with it; main thread only."""
+    """Builds chart states for the selected run and those shown with it; main thread only."""
 
     def __init__(self, workspace: Workspace, feed: ChartFeed, charts: StandardCharts) -> None:
         """Args: `charts`: Says what part of time is shown, over what."""
@@ -202,7 +115,7 @@ class ExtraCharts:
             rate=rate,
             limit="",
             limit_tone="mute",
-            tooltip=self._source(run, kind) or absent,
+            tooltip=source_text(kind, self._field_source(run, kind)) or absent,
             absent=absent,
             can_limit=False,
             has_limit=False,
@@ -214,7 +127,7 @@ class ExtraCharts:
     def crosshair(
         self, kind: ChartKind, setup: ChartSetup, x: float, *, is_shown: bool, width_px: int
     ) -> CrosshairCard:
-        """What stands beside the crosshair, read off the curves as they are drawn."""
+        """Text beside the crosshair, read off the curves as they are drawn."""
         lines = [
             self._crosshair_row(curve, kind, setup, x)
             for curve in self.state(kind, setup, width_px).curves
@@ -263,7 +176,7 @@ class ExtraCharts:
         if setup.is_log:
             # What has no logarithm is a gap.
             result = np.log10(np.where(result > 0.0, result, np.nan))
-        if len(self._drawn_by_key) >= _MOST_KEPT:
+        if len(self._drawn_by_key) >= _MAX_CACHED_CURVES:
             self._drawn_by_key.clear()
         self._drawn_by_key[key] = _CachedCurve(y, style, result)
         return result
@@ -295,14 +208,13 @@ class ExtraCharts:
             return ""
         return tr("validation {value}").format(value=amount_text(values[0], kind.unit))
 
-    def _source(self, run: RunSummary, kind: ChartKind) -> str:
-        source = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
-        return source_text(kind, source)
+    def _field_source(self, run: RunSummary, kind: ChartKind) -> FieldSource | None:
+        return self._workspace.readings(run.run).source(kind.key.removeprefix(EPOCH_PREFIX))
 
     def _empty_text(self, run: RunSummary, kind: ChartKind) -> str:
         if not self._feed.is_loaded(run.run):
             return self._feed.loading_text(run.run)
-        source = self._workspace.readings(run.run).source(kind.key.removeprefix("epoch:"))
+        source = self._field_source(run, kind)
         if source is not None and source.absent:
             return translated_text(source.absent)
         if has_ended(run):
@@ -318,3 +230,93 @@ def _value_at(curve: CurveState, x: float) -> float | None:
     if at < 0 or x > float(curve.x[-1]) + 1e-9 or np.isnan(curve.y[at]):
         return None
     return float(curve.y[at])
+
+
+def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
+    """Best so far with its epoch, and the last change; of validation where there is some.
+
+    Args:
+        store: Holds the columns.
+        run: Run id.
+        kind: Of what.
+    """
+    if not kind.is_of_epochs:
+        return _range_label(store, run, kind)
+    if kind.key == RATE_COLUMN:
+        return _first_value_label(store, run, kind)
+    for column in reversed(kind.columns):
+        t_s, values = store.known_points(run, column)
+        finite = np.isfinite(values)
+        t_s, values = t_s[finite], values[finite]
+        if len(values):
+            is_validation = column != kind.columns[0]
+            best = _best_text(store, run, kind, t_s, values)
+            # As Keras calls it: the whole word would take the room of the number.
+            parts = [tr("val {best}").format(best=best) if is_validation else best]
+            parts.append(_change_text(values, kind))
+            text = " \u00b7 ".join(part for part in parts if part)
+            whose = tr("Of the validation data") if is_validation else tr("Of the training data")
+            return RateLabel(text, 0, f"{whose}: {text}")
+    return NO_RATE
+
+
+def _best_text(
+    store: SeriesStore, run: str, kind: ChartKind, t_s: FloatArray, values: FloatArray
+) -> str:
+    which = better_direction(kind.log) if kind.log else None
+    if which is None:
+        return _range_text(values, kind)
+    at = int(values.argmin() if which == "lower" else values.argmax())
+    epoch = max(1, math.ceil(store.x_of(run, float(t_s[at]), "epochs") - 1e-3))
+    return tr("best {value}, epoch {n}").format(
+        value=amount_text(float(values[at]), kind.unit), n=count_text(epoch)
+    )
+
+
+def _change_text(values: FloatArray, kind: ChartKind) -> str:
+    if len(values) < 2 or kind.unit != "number":  # noqa: PLR2004 - a change takes two
+        return ""
+    change = float(values[-1] - values[-2])
+    if change == 0.0:
+        return tr("unchanged")
+    return f"{'+' if change > 0.0 else ''}{number_text(float(f'{change:.2g}'))}"
+
+
+def _range_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
+    values = store.known_values(run, kind.columns[0])
+    if not len(values):
+        return NO_RATE
+    text = _range_text(values, kind)
+    return RateLabel(text, 0, tr("Of all that was measured: {range}").format(range=text))
+
+
+def _range_text(values: FloatArray, kind: ChartKind) -> str:
+    low, high = (amount_text(float(value), kind.unit) for value in (values.min(), values.max()))
+    return low if low == high else tr("{low} to {high}").format(low=low, high=high)
+
+
+def _first_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
+    values = store.known_values(run, kind.columns[0])
+    if not len(values):
+        return NO_RATE
+    text = tr("{value} at first").format(value=amount_text(float(values[0]), kind.unit))
+    return RateLabel(text, 0, text)
+
+
+def drawn_as(setup: ChartSetup, *, is_within: bool) -> str:
+    """How the values are drawn, where it is not as they are."""
+    parts: list[str] = []
+    if setup.smoothing > 0.0:
+        parts.append(tr("smoothed {weight}").format(weight=f"{setup.smoothing:g}"))
+    if is_within:
+        parts.append(tr("mean of the epoch so far"))
+    if setup.is_log:
+        parts.append(tr("log axis"))
+    return ", ".join(parts)
+
+
+def source_text(kind: ChartKind, source: FieldSource | None) -> str:
+    """Where the values come from."""
+    if source is not None and source.source:
+        return translated_text(source.source)
+    return tr("Keras' logs, at each epoch's end") if kind.log else ""

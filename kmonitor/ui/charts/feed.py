@@ -1,4 +1,8 @@
-"""Brings the charts' columns from the hub and keeps them up with the live rows."""
+"""Data of the charts: columns requested from the hub and kept up with live rows, and flags.
+
+Of a live run the rows that come while a request is open are kept aside and applied behind the
+reply, without those that it covers already.
+"""
 
 import math
 from collections import deque
@@ -37,84 +41,6 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesRequest,
 )
 
-# flags: Actions that were carried out, as flags on the charts.
-
-
-_FLAGGED: Final = RECLAIMS | {"stop"}
-_CLEARING: Final = frozenset({"collect", "reload", "restart"})
-
-
-class FlagStore:
-    """Records of actions by run, each once; main thread only."""
-
-    def __init__(self) -> None:
-        self._records: dict[str, dict[int, tuple[float, ActionRecord]]] = {}
-
-    def add(self, run: str, row: int, t_s: float, record: ActionRecord) -> None:
-        """Keep a record.
-
-        Args:
-            run: Run id.
-            row: The hub's row id.
-            t_s: Run time, seconds.
-            record: What was done.
-        """
-        if record.action in _FLAGGED:
-            self._records.setdefault(run, {})[row] = (t_s, record)
-
-    def forget(self, run: str) -> None:
-        """Forget those of a run."""
-        self._records.pop(run, None)
-
-    def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagState, ...]:
-        """The flags of a run on an axis, rising."""
-        found = sorted(self._records.get(run, {}).items(), key=_time)
-        return tuple(
-            FlagState(
-                x=store.x_of(run, t_s, kind),
-                text=_text(record),
-                tooltip=_tooltip(record),
-                ok=record.ok,
-                row=row if record.action in RECLAIMS else None,
-                # A save changes nothing on the curve: its label would only hide others.
-                is_quiet=record.action == "save" and record.ok,
-            )
-            for row, (t_s, record) in found
-        )
-
-    def last_clearing_s(self, run: str) -> float:
-        """Run time of the last collect, reload or restart that worked; 0 if there was none."""
-        times = [
-            t_s
-            for t_s, record in self._records.get(run, {}).values()
-            if record.ok and record.action in _CLEARING
-        ]
-        return max(times, default=0.0)
-
-
-def _time(entry: tuple[int, tuple[float, ActionRecord]]) -> float:
-    return entry[1][0]
-
-
-def _text(record: ActionRecord) -> str:
-    action_names = {
-        "save": tr("save"),
-        "collect": tr("collect"),
-        "reload": tr("reload"),
-        "restart": tr("restart"),
-        "stop": tr("stop"),
-    }
-    action_name = action_names.get(record.action, record.action)
-    return action_name if record.ok else tr("{action} failed").format(action=action_name)
-
-
-def _tooltip(record: ActionRecord) -> str:
-    text = record_tooltip(record)
-    if record.action not in RECLAIMS:
-        return text
-    return f"{text}\n{tr('Click: its row in the table below')}"
-
-
 METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "vram": "vram_bytes",
     "ram": "ram_bytes",
@@ -126,6 +52,7 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
 _ALLOCATOR: Final = "allocator_in_use_bytes"
 _RUNNING_MEDIAN: Final = "step_time_s"
 _FALLBACKS: Final[dict[LimitMetric, str]] = {"vram": _ALLOCATOR, "step_time": _RUNNING_MEDIAN}
+
 _STANDARD_COLUMNS: Final = (
     "vram_bytes",
     _ALLOCATOR,
@@ -134,23 +61,23 @@ _STANDARD_COLUMNS: Final = (
     STEP_TIME_COLUMN,
     _RUNNING_MEDIAN,
 )
-_BUCKETS: Final = 2000
-_MOST_COLUMNS: Final = 16
-"""Columns of one question."""
+
+_MAX_BUCKETS: Final = 2000
+_MAX_COLUMNS: Final = 16
+"""Columns of one request."""
 
 _MAX_WAITING: Final = 20_000
-
 _Waiting = deque[tuple[EventRow, AnyEvent]]
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
-    """One that is not answered yet.
+class _PendingRequest:
+    """A request that is not answered yet.
 
     Attributes:
         run: Of which run.
         columns: Which.
-        meanwhile: Rows that came since it was asked; None for a run's first question.
+        meanwhile: Rows that came since it was sent; None for a run's first request.
         span_s: The stretch that it is about; None: all of the run.
     """
 
@@ -172,7 +99,7 @@ class ChartFeed:
         self.store = SeriesStore()
         self.flags = FlagStore()
         self._send_request = request
-        self._questions: dict[int, _Question] = {}
+        self._pending: dict[int, _PendingRequest] = {}
         self._wanted_columns: dict[str, tuple[str, ...]] = {}
         self._held: dict[str, set[str]] = {}
         self._have: dict[str, set[str]] = {}
@@ -189,7 +116,7 @@ class ChartFeed:
             if run in self._covered or run in self._waiting:
                 continue
             self._waiting[run] = deque(maxlen=_MAX_WAITING)
-            self._send_question(_Question(run, _STANDARD_COLUMNS))
+            self._request_columns(_PendingRequest(run, _STANDARD_COLUMNS))
 
     def want(self, columns: Iterable[str], *, by: str = "board") -> None:
         """Hold these columns too, of every run that is shown, from now on.
@@ -229,9 +156,9 @@ class ChartFeed:
         if not is_live:
             return
         self._note_columns(row.run, event)
-        for question in self._questions.values():
-            if question.run == row.run and question.meanwhile is not None:
-                question.meanwhile.append((row, event))
+        for pending in self._pending.values():
+            if pending.run == row.run and pending.meanwhile is not None:
+                pending.meanwhile.append((row, event))
         waiting = self._waiting.get(row.run)
         if waiting is not None:
             waiting.append((row, event))
@@ -242,21 +169,21 @@ class ChartFeed:
         """Take columns that were asked here, then the rows that came meanwhile."""
         if reply.one_of > 1:
             self._apply_outline(reply)
-        elif (question := self._questions.pop(reply.request_id, None)) is not None:
-            self._apply_whole(question, reply)
+        elif (pending := self._pending.pop(reply.request_id, None)) is not None:
+            self._apply_whole(pending, reply)
 
-    def _apply_whole(self, question: _Question, reply: SeriesReply) -> None:
-        run = question.run
+    def _apply_whole(self, pending: _PendingRequest, reply: SeriesReply) -> None:
+        run = pending.run
         self._outlines.pop(run, None)
         self._working.pop(run, None)
-        if question.span_s is not None:
-            self.store.apply_detail(reply, question.span_s)
+        if pending.span_s is not None:
+            self.store.apply_detail(reply, pending.span_s)
             return
         self.store.backfill(reply)
         self._have.setdefault(run, set()).update(reply.have)
-        if question.meanwhile is not None:
-            # Columns that were held already leave out what they have; epochs begin anew.
-            for row, event in question.meanwhile:
+        if pending.meanwhile is not None:
+            # Columns that were held already leave out what they have; epochs are replaced.
+            for row, event in pending.meanwhile:
                 if row.row > reply.row:
                     self.store.apply_event(run, row.t_s, _as_sampled(event))
             return
@@ -266,12 +193,12 @@ class ChartFeed:
         self._request_missing(run)
 
     def _apply_outline(self, reply: SeriesReply) -> None:
-        question = self._questions.get(reply.request_id)
-        if question is None or question.run in self._outlines or self.is_loaded(question.run):
+        pending = self._pending.get(reply.request_id)
+        if pending is None or pending.run in self._outlines or self.is_loaded(pending.run):
             return
-        self._outlines[question.run] = reply.one_of
+        self._outlines[pending.run] = reply.one_of
         self.store.backfill(reply)
-        self._have.setdefault(question.run, set()).update(reply.have)
+        self._have.setdefault(pending.run, set()).update(reply.have)
 
     def outline_text(self, run: str, column: str) -> str:
         """What is to be said of a chart while it is an outline; else empty."""
@@ -282,25 +209,25 @@ class ChartFeed:
 
     def note_pending(self, pending: ReplyPending) -> None:
         """The hub is at work on an answer."""
-        question = self._questions.get(pending.request_id)
-        if question is not None:
-            self._working[question.run] = pending
+        known = self._pending.get(pending.request_id)
+        if known is not None:
+            self._working[known.run] = pending
 
     def refuse(self, request_number: int) -> None:
         """The hub could not answer: ask again when the run is shown again."""
-        question = self._questions.pop(request_number, None)
-        if question is None:
+        pending = self._pending.pop(request_number, None)
+        if pending is None:
             return
-        if question.span_s is not None:
+        if pending.span_s is not None:
             # Not once more at each repaint: when another stretch is shown.
-            self._refused[question.run] = question.span_s
+            self._refused[pending.run] = pending.span_s
             return
-        if question.meanwhile is None:
-            self._waiting.pop(question.run, None)
-        self._held.get(question.run, set()).difference_update(question.columns)
+        if pending.meanwhile is None:
+            self._waiting.pop(pending.run, None)
+        self._held.get(pending.run, set()).difference_update(pending.columns)
 
     def forget(self, runs: Collection[str]) -> None:
-        """All that was told of these runs is void."""
+        """Drop all that is held of these runs."""
         for run in runs:
             self.store.forget(run)
             self.flags.forget(run)
@@ -311,9 +238,9 @@ class ChartFeed:
             self._refused.pop(run, None)
             self._working.pop(run, None)
             self._outlines.pop(run, None)
-        self._questions = {
+        self._pending = {
             request_number: each
-            for request_number, each in self._questions.items()
+            for request_number, each in self._pending.items()
             if each.run not in runs
         }
 
@@ -338,38 +265,42 @@ class ChartFeed:
             return column
         return fallback
 
-    def _send_question(self, question: _Question) -> None:
-        self._held.setdefault(question.run, set()).update(question.columns)
+    def step_time_s(self, run: str) -> float | None:
+        """Median step time of the last epoch that ended, seconds; None before."""
+        return self.store.last_value(run, STEP_TIME_COLUMN)
+
+    def _request_columns(self, pending: _PendingRequest) -> None:
+        self._held.setdefault(pending.run, set()).update(pending.columns)
         request = SeriesRequest(
             request_id=0,
-            run=question.run,
-            columns=list(question.columns),
-            buckets=_BUCKETS,
-            outline=question.meanwhile is None,
+            run=pending.run,
+            columns=list(pending.columns),
+            buckets=_MAX_BUCKETS,
+            outline=pending.meanwhile is None,
         )
-        self._questions[self._send_request(request)] = question
+        self._pending[self._send_request(request)] = pending
 
     def _request_detail(self, run: str, column: str, span_s: Span) -> None:
-        if any(each.run == run and each.span_s is not None for each in self._questions.values()):
-            return  # While one zooms on, the answer to the last question comes first.
+        if any(each.run == run and each.span_s is not None for each in self._pending.values()):
+            return  # While one zooms on, the answer to the last request comes first.
         columns = dict.fromkeys((column, *self.store.thinned(run)))
         request = SeriesRequest(
             request_id=0,
             run=run,
-            columns=list(columns)[:_MOST_COLUMNS],
+            columns=list(columns)[:_MAX_COLUMNS],
             from_s=span_s[0],
             to_s=span_s[1] if math.isfinite(span_s[1]) else None,
-            buckets=_BUCKETS,
+            buckets=_MAX_BUCKETS,
         )
-        self._questions[self._send_request(request)] = _Question(run, (), span_s=span_s)
+        self._pending[self._send_request(request)] = _PendingRequest(run, (), span_s=span_s)
 
     def _request_missing(self, run: str) -> None:
         held = self._held.get(run, set())
         wanted = dict.fromkeys(column for some in self._wanted_columns.values() for column in some)
         missing = [column for column in wanted if column not in held]
-        for at in range(0, len(missing), _MOST_COLUMNS):
-            part = tuple(missing[at : at + _MOST_COLUMNS])
-            self._send_question(_Question(run, part, deque(maxlen=_MAX_WAITING)))
+        for at in range(0, len(missing), _MAX_COLUMNS):
+            part = tuple(missing[at : at + _MAX_COLUMNS])
+            self._request_columns(_PendingRequest(run, part, deque(maxlen=_MAX_WAITING)))
 
     def _note_columns(self, run: str, event: AnyEvent) -> None:
         """What a live run has begun to measure since its columns were asked for."""
@@ -387,13 +318,84 @@ class ChartFeed:
                     name for name, _ in extra_sample_values(event.logs, event.more_devices)
                 )
 
-    def step_time_s(self, run: str) -> float | None:
-        """Median step time of the last epoch that ended, seconds; None before."""
-        return self.store.last_value(run, STEP_TIME_COLUMN)
-
 
 def _as_sampled(event: AnyEvent) -> AnyEvent:
     """A graph size counted at an epoch's end as a sample, so that curve and card agree at once."""
     if isinstance(event, GraphSize):
         return Sample(t_s=event.t_s, graph_operations=float(event.operations))
     return event
+
+
+_FLAGGED: Final = RECLAIMS | {"stop"}
+_CLEARING: Final = frozenset({"collect", "reload", "restart"})
+
+
+class FlagStore:
+    """Records of actions by run, each once; main thread only."""
+
+    def __init__(self) -> None:
+        self._records: dict[str, dict[int, tuple[float, ActionRecord]]] = {}
+
+    def add(self, run: str, row: int, t_s: float, record: ActionRecord) -> None:
+        """Keep a record.
+
+        Args:
+            run: Run id.
+            row: The hub's row id.
+            t_s: Run time, seconds.
+            record: What was done.
+        """
+        if record.action in _FLAGGED:
+            self._records.setdefault(run, {})[row] = (t_s, record)
+
+    def forget(self, run: str) -> None:
+        """Forget those of a run."""
+        self._records.pop(run, None)
+
+    def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagState, ...]:
+        """The flags of a run on an axis, rising."""
+        found = sorted(self._records.get(run, {}).items(), key=_flag_time_s)
+        return tuple(
+            FlagState(
+                x=store.x_of(run, t_s, kind),
+                text=_flag_text(record),
+                tooltip=_flag_tooltip(record),
+                ok=record.ok,
+                row=row if record.action in RECLAIMS else None,
+                # A save changes nothing on the curve: its label would only hide others.
+                is_quiet=record.action == "save" and record.ok,
+            )
+            for row, (t_s, record) in found
+        )
+
+    def last_clearing_s(self, run: str) -> float:
+        """Run time of the last collect, reload or restart that worked; 0 if there was none."""
+        times = [
+            t_s
+            for t_s, record in self._records.get(run, {}).values()
+            if record.ok and record.action in _CLEARING
+        ]
+        return max(times, default=0.0)
+
+
+def _flag_time_s(entry: tuple[int, tuple[float, ActionRecord]]) -> float:
+    return entry[1][0]
+
+
+def _flag_text(record: ActionRecord) -> str:
+    action_names = {
+        "save": tr("save"),
+        "collect": tr("collect"),
+        "reload": tr("reload"),
+        "restart": tr("restart"),
+        "stop": tr("stop"),
+    }
+    action_name = action_names.get(record.action, record.action)
+    return action_name if record.ok else tr("{action} failed").format(action=action_name)
+
+
+def _flag_tooltip(record: ActionRecord) -> str:
+    text = record_tooltip(record)
+    if record.action not in RECLAIMS:
+        return text
+    return f"{text}\n{tr('Click: its row in the table below')}"

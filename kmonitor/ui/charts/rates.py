@@ -1,4 +1,4 @@
-"""How fast a metric grows, for the words above its chart."""
+"""Growth rate of a metric, as text above its chart."""
 
 import math
 from typing import Final
@@ -23,7 +23,7 @@ _WARM_UP_EPOCHS: Final = 1.0
 
 _JUDGED_EPOCHS: Final = 4.0
 _JUDGED_FROM_S: Final = SPAN_SECONDS + 60.0
-"""Before, a slope is told and not coloured."""
+"""Before, a slope is shown and not coloured."""
 
 _BINS: Final = 60
 _STEADY_PART: Final = 0.004
@@ -32,7 +32,7 @@ _STEADY_PART: Final = 0.004
 _SIGMA_OF_MAD: Final = 1.4826
 _INDEPENDENT: Final = 30
 _BEYOND: Final = 3.0
-"""A slope that stands out is larger than so many of its standard errors."""
+"""A significant slope is larger than this many of its standard errors."""
 
 
 def epoch_rate(
@@ -88,7 +88,7 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, start_s: float = 0.0)
 
 
 def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -> RateLabel:
-    """What stands for the rate while too little has happened since a reload.
+    """Shown instead of the rate while too little has happened since a reload.
 
     Args:
         metric: Of which; step times come once an epoch.
@@ -102,7 +102,7 @@ def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -
 
 
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """At most so many points, one for each equal stretch: a slow epoch has no more say."""
+    """At most `_BINS` points, one for each equal stretch: a slow epoch has no more weight."""
     is_finite = np.isfinite(x) & np.isfinite(y)
     x, y = x[is_finite], y[is_finite]
     if len(x) <= _BINS or x[0] == x[-1]:

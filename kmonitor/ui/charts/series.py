@@ -1,4 +1,4 @@
-"""One column of one run in memory: thinned history, then the newest samples as they came."""
+"""A column in memory: as it grows, and a zoomed stretch of it."""
 
 import math
 from dataclasses import dataclass
@@ -11,41 +11,25 @@ from kmonitor.ui.plots.chart_state import FloatArray
 from kmonitor.ui.plots.thinning import MAX_BUCKETS, bucket_edges, thin_to_buckets
 from kmonitor_agent.wire.messages.unions import ThinnedColumn
 
+Span = tuple[float, float]
+"""Run times from and to, seconds."""
+
 TAIL_SAMPLES: Final = 10_000
-"""So many of the newest samples stay as they came."""
+"""Newest samples that are kept unthinned."""
 
 HISTORY_POINTS: Final = 4_000
-"""At most so many points stand for everything older."""
+"""Most points that everything older is thinned to."""
 
 _COMPACT_EVERY: Final = 2_500
 _FIRST_CAPACITY: Final = 512
-
-
-def unpack_doubles(packed: bytes) -> FloatArray:
-    """Little-endian doubles, as an answer has them, `[n]`; what is behind the last is left out."""
-    return np.frombuffer(packed, "<f8", count=len(packed) // 8)
-
-
-def column_points(column: ThinnedColumn) -> tuple[FloatArray, FloatArray]:
-    """Times and values of a column that a hub sent, `[n]` each; none where times do not rise."""
-    t_s, values = unpack_doubles(column.t_s), unpack_doubles(column.values)
-    n = min(len(t_s), len(values))
-    t_s, values = t_s[:n], values[:n]
-    is_sound = bool(np.isfinite(t_s).all()) and bool((np.diff(t_s) >= 0.0).all())
-    return (t_s, clipped_for_charts(values)) if is_sound else (np.empty(0), np.empty(0))
-
-
-def clipped_for_charts(values: FloatArray) -> FloatArray:
-    """Values of which no difference, mean or square leaves the range of a double, `[n]`."""
-    return np.where(np.abs(values) > MOST_CHARTED, np.copysign(np.inf, values), values)
 
 
 class GrowingSeries:
     """Times and values that grow at the end, in memory that stays bounded; one thread.
 
     Attributes:
-        version: Grows with every change, to see what must be drawn anew.
-        is_thinned: Whether there was more than is held here.
+        version: Grows with every change, to see what must be redrawn.
+        is_thinned: Whether there were more samples than are held here.
     """
 
     def __init__(self) -> None:
@@ -89,7 +73,7 @@ class GrowingSeries:
             self.append(t_s, np.nan)
 
     def splice(self, t_s: FloatArray, values: FloatArray) -> None:
-        """Put what the hub told in the place of what was held for the same stretch of time.
+        """Replace what is held of a stretch of time by what the hub sent for it.
 
         Args:
             t_s: Rising, `[n]`.
@@ -138,25 +122,17 @@ def _doubled(array: FloatArray) -> FloatArray:
     return larger
 
 
-# closer_look: A stretch of a run's time in more detail than all of the run is held in.
-
-
-Span = tuple[float, float]
-"""Run times from and to, seconds."""
-
-_MARGIN: Final = 0.5
-"""Beside what is shown, for who moves on a little; in parts of it."""
-
-_ENOUGH: Final = 2 * MAX_BUCKETS
-"""Points in sight; more are thinned before they are drawn."""
+def clipped_for_charts(values: FloatArray) -> FloatArray:
+    """Values of which no difference, mean or square leaves the range of a double, `[n]`."""
+    return np.where(np.abs(values) > MOST_CHARTED, np.copysign(np.inf, values), values)
 
 
 @dataclass(frozen=True, slots=True)
 class ZoomedSeries:
-    """What the hub told of a stretch.
+    """Columns that the hub sent for a stretch.
 
     Attributes:
-        span_s: Which was asked about; infinity: to the newest moment and on.
+        span_s: The requested stretch; up to infinity: to the newest moment and on.
         columns: What it has there.
     """
 
@@ -175,18 +151,11 @@ class ZoomedSeries:
         return found if found is not None and len(found) else None
 
 
-def column_series(column: ThinnedColumn) -> GrowingSeries:
-    """What the hub told of a column."""
-    series = GrowingSeries()
-    series.splice(*column_points(column))
-    series.is_thinned = is_thinned(column)
-    return series
+_MARGIN_PART: Final = 0.5
+"""Requested on either side, for small moves; in parts of what is shown."""
 
-
-def is_thinned(column: ThinnedColumn) -> bool:
-    """Whether there was more than the hub told."""
-    n_finite = np.count_nonzero(~np.isnan(unpack_doubles(column.values)))
-    return column.n_raw > int(n_finite)
+_ENOUGH_POINTS: Final = 2 * MAX_BUCKETS
+"""With this many points in sight more would be thinned before they are drawn."""
 
 
 def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
@@ -198,9 +167,37 @@ def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
     """
     from_s, to_s = span_s
     first, end = (int(at) for at in np.searchsorted(series.t_s, (from_s, to_s)))
-    if not series.is_thinned or to_s <= from_s or end - first >= _ENOUGH:
+    if not series.is_thinned or to_s <= from_s or end - first >= _ENOUGH_POINTS:
         return None
-    margin = _MARGIN * (to_s - from_s)
+    margin = _MARGIN_PART * (to_s - from_s)
     # As far as the next points that are held, so that a line leads in and out.
     before, after = series.t_s[max(0, first - 2)], series.t_s[min(len(series) - 1, end + 1)]
     return max(0.0, min(from_s - margin, float(before))), max(to_s + margin, float(after))
+
+
+def column_series(column: ThinnedColumn) -> GrowingSeries:
+    """A column as the hub sent it."""
+    series = GrowingSeries()
+    series.splice(*column_points(column))
+    series.is_thinned = is_thinned(column)
+    return series
+
+
+def column_points(column: ThinnedColumn) -> tuple[FloatArray, FloatArray]:
+    """Times and values of a column that a hub sent, `[n]` each; none where times do not rise."""
+    t_s, values = unpack_doubles(column.t_s), unpack_doubles(column.values)
+    n = min(len(t_s), len(values))
+    t_s, values = t_s[:n], values[:n]
+    is_sound = bool(np.isfinite(t_s).all()) and bool((np.diff(t_s) >= 0.0).all())
+    return (t_s, clipped_for_charts(values)) if is_sound else (np.empty(0), np.empty(0))
+
+
+def is_thinned(column: ThinnedColumn) -> bool:
+    """Whether there are more samples than the hub sent."""
+    n_finite = np.count_nonzero(~np.isnan(unpack_doubles(column.values)))
+    return column.n_raw > int(n_finite)
+
+
+def unpack_doubles(packed: bytes) -> FloatArray:
+    """Little-endian doubles, as an answer has them, `[n]`; what is behind the last is left out."""
+    return np.frombuffer(packed, "<f8", count=len(packed) // 8)

@@ -8,7 +8,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, RATE_COLUMN
+from kmonitor.ui.charts.chart_kinds import EPOCH_PREFIX, LOG_PREFIX, RATE_COLUMN
+from kmonitor.ui.charts.epoch_axis import EpochAxis
 from kmonitor.ui.charts.series import (
     GrowingSeries,
     Span,
@@ -33,124 +34,7 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.readings import MAX_COLUMN, extra_sample_values
 from kmonitor_agent.wire.messages.unions import SeriesReply
 
-# epoch_axis: Run time to epochs and back: epochs of all fits stand in a row on one axis.
-
-
-_RECENT_EPOCHS: Final = 5
-_RUNNING_AT_MOST: Final = 0.8
-
-
-class EpochAxis:
-    """Epoch i of the run (over all its fits) lies from i to i + 1; one thread.
-
-    Time between epochs has no width: what happened there stands at the border. The running
-    epoch's length is not known; it is taken to be like the ones before it, and longer once it
-    has lasted longer.
-
-    Attributes:
-        version: Grows with every change.
-    """
-
-    def __init__(self) -> None:
-        self.version = 0
-        self._starts: list[float] = []
-        self._ends: list[float] = []
-        self._now_s = 0.0
-        self._start_t_s = self._times = self._epochs = NO_POINTS
-        self._usual_s = 0.0
-
-    def __len__(self) -> int:
-        return len(self._starts)
-
-    @property
-    def start_t_s(self) -> FloatArray:
-        """Run times of the epochs' starts, seconds, `[n_epochs]`."""
-        return self._start_t_s
-
-    @property
-    def end_x(self) -> float:
-        """Where the newest moment lies, epochs."""
-        return float(self.x_of(np.array([self._now_s]))[0])
-
-    def set_epochs(self, start_t_s: FloatArray, end_t_s: FloatArray) -> None:
-        """Take all epochs as the hub told them; epochs that began later are kept.
-
-        Args:
-            start_t_s: Run times of starts, rising, `[n_epochs]`.
-            end_t_s: Of ends, NaN where it has not ended, `[n_epochs]`.
-        """
-        last = float(start_t_s[-1]) if len(start_t_s) else -1.0
-        newer = [i for i, start in enumerate(self._starts) if start > last]
-        ended = dict(zip(self._starts, self._ends, strict=True))
-        starts = [float(start) for start in start_t_s]
-        ends = [
-            ended.get(start, float(end)) if np.isnan(end) else float(end)
-            for start, end in zip(starts, end_t_s, strict=True)
-        ]
-        self._ends = ends + [self._ends[i] for i in newer]
-        self._starts = starts + [self._starts[i] for i in newer]
-        self._changed()
-
-    def epoch_started(self, t_s: float) -> None:
-        """An epoch began at this run time; one that is known already is left out."""
-        if not self._starts or t_s > self._starts[-1]:
-            self._starts.append(t_s)
-            self._ends.append(np.nan)
-            self._changed()
-
-    def epoch_ended(self, t_s: float) -> None:
-        """The last epoch ended at this run time."""
-        if self._starts and t_s >= self._starts[-1] and np.isnan(self._ends[-1]):
-            self._ends[-1] = t_s
-            self._changed()
-
-    def reached(self, t_s: float) -> None:
-        """The run has come to this time."""
-        self._now_s = max(self._now_s, t_s)
-
-    def x_of(self, t_s: FloatArray) -> FloatArray:
-        """Where run times lie, epochs; 0 before the first epoch."""
-        times, epochs = self._line()
-        return np.interp(t_s, times, epochs) if len(times) else np.zeros(len(t_s))
-
-    def t_s_of(self, x: FloatArray) -> FloatArray:
-        """The run times where these epochs lie, seconds: up to now at and behind the last one."""
-        times, epochs = self._line()
-        if not len(times):
-            # All there is lies at 0.
-            return np.where(x > 0.0, self._now_s, -1.0)
-        inside = np.interp(x, epochs, times)
-        # The time before the first epoch and after the last lies at the ends.
-        inside[x < epochs[0]] = -1.0
-        inside[x >= epochs[-1]] = max(self._now_s, float(times[-1]))
-        return inside
-
-    def _changed(self) -> None:
-        """Corners of time against epochs, both rising, `[2 * n_epochs]`, made once a change."""
-        self.version += 1
-        starts, ends = np.array(self._starts), np.array(self._ends)
-        self._start_t_s = starts
-        # An epoch that was cut off by its process' end lasted until the next one.
-        following = np.append(starts[1:], np.nan)
-        self._times = np.column_stack((starts, np.where(np.isnan(ends), following, ends))).ravel()
-        self._epochs = np.repeat(np.arange(len(starts) + 1.0), 2)[1:-1]
-        lengths = (ends - starts)[~np.isnan(ends)][-_RECENT_EPOCHS:]
-        self._usual_s = float(np.median(lengths)) if len(lengths) else 0.0
-
-    def _line(self) -> tuple[FloatArray, FloatArray]:
-        """The corners as of now."""
-        if self._starts and np.isnan(self._ends[-1]):
-            start = self._starts[-1]
-            elapsed = self._now_s - start
-            self._times[-1] = start + max(self._usual_s, elapsed / _RUNNING_AT_MOST, 1e-6)
-        return self._times, self._epochs
-
-
-EPOCH_PREFIX: Final = "epoch:"
-"""Columns with one value for each epoch, at its end."""
-
 STEP_TIME_COLUMN: Final = "epoch:step_time_s"
-
 Points = tuple[FloatArray, FloatArray]
 """x and y, `[n_points]` each."""
 
@@ -217,9 +101,9 @@ class SeriesStore:
     """Holds the columns that were asked for; owned by the main thread.
 
     Ask the hub for a run's columns, give the answer to `backfill`, and each live row to
-    `apply_event`: rows that the answer already covers are left out. Of a long run they are
-    thinned; what a zoomed
-    chart shows is asked for once more (`coarse_span_s`, `apply_detail`), and held until the next.
+    `apply_event`: rows that the answer already covers are left out. Columns of a long run are
+    thinned; what a zoomed chart shows is requested once more (`coarse_span_s`, `apply_detail`),
+    and held until the next.
     """
 
     def __init__(self) -> None:
@@ -234,10 +118,10 @@ class SeriesStore:
             series.splice(t_s, values)
             series.is_thinned |= is_thinned(column)
             if len(t_s):
-                _reached(held, float(t_s[-1]))
+                _extend_to(held, float(t_s[-1]))
         starts, ends = unpack_doubles(reply.epoch_t_s), unpack_doubles(reply.epoch_end_t_s)
         if len(starts) != len(ends) or not np.isfinite(starts).all() or np.isinf(ends).any():
-            return  # none of ours told that
+            return  # no hub of ours sends that
         held.epochs.set_epochs(starts, ends)
         n_fits = len(reply.fit_of_epoch) // 4
         _set_model_spans(
@@ -246,10 +130,10 @@ class SeriesStore:
         # The last epoch may have ended after the last sample.
         for t_s in (*starts[-1:], *ends[-1:]):
             if not np.isnan(t_s):
-                _reached(held, float(t_s))
+                _extend_to(held, float(t_s))
 
     def apply_detail(self, reply: SeriesReply, span_s: Span) -> None:
-        """Take what the hub told of a stretch, in the place of the one before.
+        """Take the columns that the hub sent for a stretch, in the place of the one before.
 
         Args:
             reply: Its columns; epochs are known.
@@ -309,7 +193,7 @@ class SeriesStore:
                     series.break_line(t_s)
             case _:
                 return
-        _reached(held, t_s)
+        _extend_to(held, t_s)
 
     def forget(self, run: str) -> None:
         """Drop all that is held of a run."""
@@ -468,7 +352,7 @@ class SeriesStore:
         return x if axis is None else float(axis.t_s_of(np.array([x]))[0])
 
 
-def _reached(held: _RunSeries, t_s: float) -> None:
+def _extend_to(held: _RunSeries, t_s: float) -> None:
     held.newest_s = max(held.newest_s, t_s)
     held.epochs.reached(t_s)
     held.models.reached(t_s)
@@ -507,7 +391,7 @@ def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:
     for name, series in columns:
         value = extras.get(name) if name in extras else getattr(sample, name, None)
         # What was not read this time (some fields are read each 10 s) is no gap; the hub, whose
-        # columns say so by NaN, cannot tell it from a log that is no number.
+        # columns say so by NaN, cannot distinguish it from a log that is no number.
         if value is not None and not math.isnan(value):
             series.append(t_s, value)
 
@@ -521,6 +405,6 @@ def _append_epoch(columns: _Live, t_s: float, ended: EpochEnded) -> None:
     values |= {f"{LOG_PREFIX}{name}"[:MAX_COLUMN]: value for name, value in ended.logs.items()}
     for name, series in columns:
         value = values.get(name)
-        # No number (NaN) breaks a line, and none begins with it: so the hub tells it, too.
+        # No number (NaN) breaks a line, and none begins with it: the hub does the same.
         if value is not None and (len(series) or not math.isnan(value)):
             series.append(t_s, value)

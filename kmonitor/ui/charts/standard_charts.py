@@ -1,4 +1,4 @@
-"""The four linked charts: which runs, which part of time, and every word on them."""
+"""The four linked charts: range, curves, limits, forecast, and the text on their cards."""
 
 import math
 from dataclasses import dataclass, replace
@@ -54,102 +54,12 @@ from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary
 
-# forecast_picture: Where a forecast and a verdict's evidence lie on a chart.
-
-
-_MOST_AHEAD = 0.75
-"""At most so much of what is known is shown of what is to come."""
-
-_FAR = 3.0
-"""A limit so many times what is known away is told in words only."""
-
-
-@dataclass(frozen=True, slots=True)
-class ForecastBuilder:
-    """Forecasts of one run on one axis.
-
-    Attributes:
-        store: The run's columns.
-        run: The run.
-        x_kind: What the horizontal axis counts.
-    """
-
-    store: SeriesStore
-    run: RunSummary
-    x_kind: XKind
-
-    def shown_ahead(self, verdicts: list[Verdict], known: float) -> float:
-        """How much of what is to come is worth showing beside `known`, in the axis' kind."""
-        wanted = 0.0
-        for verdict in verdicts:
-            found = self._span(verdict)
-            if found is not None and found[0] <= _FAR * known:
-                late = found[2] if found[2] is not None else 1.5 * found[0]
-                wanted = max(wanted, late)
-        return min(1.05 * wanted, _MOST_AHEAD * known)
-
-    def state(self, verdict: Verdict | None, column: str, newest: float) -> ForecastState | None:
-        """The forecast of one chart; None where there is none.
-
-        Args:
-            verdict: Of its metric.
-            column: That it shows.
-            newest: Where the newest moment lies on the axis.
-        """
-        if verdict is None or (forecast := verdict.forecast) is None:
-            return None
-        found = self._span(verdict)
-        value = self.store.last_value(self.run.run, column)
-        if found is None or value is None or value >= forecast.limit:
-            return None
-        middle, early, late = found
-        return ForecastState(
-            x=newest,
-            y=value,
-            limit=forecast.limit,
-            x_meets=newest + middle,
-            x_earliest=newest + early,
-            x_latest=None if late is None else newest + late,
-            # The run's own limit has its line and its words.
-            limit_text="" if forecast.of == "own" else forecast_limit_text(verdict, forecast),
-        )
-
-    def evidence(self, verdict: Verdict) -> tuple[float, float]:
-        """From where to where the window of the evidence reaches."""
-        run, kind = self.run.run, self.x_kind
-        begin, end = (self.store.x_of(run, t_s, kind) for t_s in (verdict.from_s, verdict.to_s))
-        return begin, end
-
-    def _span(self, verdict: Verdict) -> tuple[float, float, float | None] | None:
-        """Likely, earliest and latest distance to the limit; None: none, or not to be placed."""
-        forecast = verdict.forecast
-        if forecast is None or has_ended(self.run):
-            return None
-        per_unit = self._x_a_unit(verdict, forecast)
-        if per_unit is None or forecast.units <= 0.0:
-            return None
-        late = None if forecast.latest is None else forecast.latest * per_unit
-        return forecast.units * per_unit, forecast.earliest * per_unit, late
-
-    def _x_a_unit(self, verdict: Verdict, forecast: LimitForecast) -> float | None:
-        if self.x_kind == "seconds":
-            return forecast.unit_s
-        if verdict.per == "epoch" or not self.run.fits_done:
-            return 1.0
-        return self.run.epochs_done / self.run.fits_done
-
-
-_FAR_LIMIT: Final = 3.0
-"""A limit beyond this many times the highest value would press the curves flat."""
-
 _OFFER: Final = 1.12
 _RATE_EVERY_S: Final = 1.0
-LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0, "models": 0.05}
-"""So much of the axis is shown at least, however far one zooms in."""
 
 
 class StandardCharts:
-    """Makes the charts' pictures for the selected run; main thread only.
+    """Builds the charts' states for the selected run; main thread only.
 
     Attributes:
         x_kind: What the horizontal axis counts.
@@ -171,7 +81,7 @@ class StandardCharts:
         return self._range is None
 
     def refresh_texts(self) -> None:
-        """Write what is kept in words anew."""
+        """Drop texts that are cached in the language or unit of before."""
         self._rates.clear()
 
     def count(self, kind: XKind) -> None:
@@ -189,10 +99,7 @@ class StandardCharts:
 
     def zoom(self, lo: float, hi: float) -> None:
         """Show this range and hold it; kept within what there is."""
-        start, end = self._full_range()
-        span = min(max(hi - lo, LEAST_SPAN[self.x_kind]), end - start)
-        lo = min(max(lo, start), end - span)
-        self._range = (lo, lo + span) if span < end - start else None
+        self._range = zoomed_range(lo, hi, self._full_range(), self.x_kind)
 
     def x_range(self) -> tuple[float, float]:
         """The range that is shown."""
@@ -228,7 +135,7 @@ class StandardCharts:
         highest = _highest(curves[:1]) or _highest(curves)
         limit = self._limit(run, metric, highest)
         verdict = self._workspace.verdicts.get(run.run, metric)
-        maker = self._forecasts(run)
+        forecasts = self._forecasts(run)
         is_opened = verdict is not None and metric == self.evidence_of
         return ChartState(
             unit=unit,
@@ -242,10 +149,10 @@ class StandardCharts:
             gaps=self._gaps(run, metric),
             empty_text=self._empty_text(run, metric),
             title=card_title(run, metric),
-            forecast=maker.state(
+            forecast=forecasts.state(
                 verdict, self._feed.column(run.run, metric), self._known_range()[1]
             ),
-            evidence=maker.evidence(verdict) if is_opened and verdict is not None else None,
+            evidence=forecasts.evidence(verdict) if is_opened and verdict is not None else None,
         )
 
     def card(self, metric: LimitMetric, *, now_s: float) -> ChartCardState | None:
@@ -253,7 +160,7 @@ class StandardCharts:
 
         Args:
             metric: Which.
-            now_s: Monotonic time: rates are reckoned once a second.
+            now_s: Monotonic time: rates are computed once a second.
         """
         run = self._workspace.run_store.current()
         if run is None:
@@ -277,7 +184,7 @@ class StandardCharts:
         return replace(card, note=note) if note else card
 
     def crosshair(self, metric: LimitMetric, x: float, *, is_shown: bool) -> CrosshairCard:
-        """What stands beside the crosshair on one chart."""
+        """Text beside the crosshair on one chart."""
         lines = tuple(
             self._crosshair_row(summary, metric, x)
             for summary in self._workspace.run_store.shown()
@@ -337,7 +244,7 @@ class StandardCharts:
         verdicts = self._workspace.verdicts.of_run(run.run)
         return start, end + self._forecasts(run).shown_ahead(verdicts, end - start)
 
-    def _forecasts(self, run: RunSummary) -> ForecastBuilder:
+    def _forecasts(self, run: RunSummary) -> "ForecastBuilder":
         return ForecastBuilder(self._feed.store, run, self.x_kind)
 
     def _known_range(self) -> tuple[float, float]:
@@ -416,14 +323,6 @@ class StandardCharts:
         return rate
 
 
-def x_position_text(x: float, kind: XKind) -> str:
-    """A place on the horizontal axis in words: "epoch 28", "4 min", "model 3"."""
-    if kind == "seconds":
-        return duration_text(x)
-    text = tr("epoch {n}") if kind == "epochs" else tr("model {n}")
-    return text.format(n=math.floor(x) + 1)
-
-
 def _after(x: FloatArray, y: FloatArray, since: float) -> tuple[FloatArray, FloatArray]:
     is_after = x > since
     return x[is_after], y[is_after]
@@ -443,11 +342,119 @@ def _limit_line_state(line: LimitLine, *, can_set: bool) -> LimitLineState:
     return LimitLineState(line.value, line.text, style, is_draggable=can_set)
 
 
+_TOO_FAR_ABOVE: Final = 3.0
+"""A limit beyond this many times the highest value would press the curves flat."""
+
+
 def _range_below(
     limit: LimitLineState | None, highest: float | None, curves: tuple[CurveState, ...]
 ) -> tuple[float, float] | None:
     """A range that leaves a far limit beyond the top; None: the chart takes what it needs."""
     top = _highest(curves)
-    if limit is None or highest is None or top is None or limit.value <= _FAR_LIMIT * top:
+    if limit is None or highest is None or top is None or limit.value <= _TOO_FAR_ABOVE * top:
         return None
     return (0.0, top * 1.3) if top > 0 else None
+
+
+_LEAST_SPAN: Final[dict[XKind, float]] = {"epochs": 0.05, "seconds": 2.0, "models": 0.05}
+"""Shown of the axis at least, however far one zooms in."""
+
+
+def zoomed_range(
+    lo: float, hi: float, whole: tuple[float, float], kind: XKind
+) -> tuple[float, float] | None:
+    """The range to hold after zooming to `lo..hi`, kept within the whole; None: all is shown."""
+    start, end = whole
+    span = min(max(hi - lo, _LEAST_SPAN[kind]), end - start)
+    lo = min(max(lo, start), end - span)
+    return (lo, lo + span) if span < end - start else None
+
+
+def x_position_text(x: float, kind: XKind) -> str:
+    """A place on the horizontal axis in words: "epoch 28", "4 min", "model 3"."""
+    if kind == "seconds":
+        return duration_text(x)
+    text = tr("epoch {n}") if kind == "epochs" else tr("model {n}")
+    return text.format(n=math.floor(x) + 1)
+
+
+_MOST_AHEAD = 0.75
+"""Most that is shown of the future, in parts of what is known."""
+
+_TOO_FAR_AHEAD = 3.0
+"""A limit farther ahead than this many times what is known is named in text only."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForecastBuilder:
+    """Forecasts of one run on one axis.
+
+    Attributes:
+        store: The run's columns.
+        run: The run.
+        x_kind: What the horizontal axis counts.
+    """
+
+    store: SeriesStore
+    run: RunSummary
+    x_kind: XKind
+
+    def shown_ahead(self, verdicts: list[Verdict], known: float) -> float:
+        """How much of the future is worth showing beside `known`, in the axis' kind."""
+        wanted = 0.0
+        for verdict in verdicts:
+            found = self._span(verdict)
+            if found is not None and found[0] <= _TOO_FAR_AHEAD * known:
+                late = found[2] if found[2] is not None else 1.5 * found[0]
+                wanted = max(wanted, late)
+        return min(1.05 * wanted, _MOST_AHEAD * known)
+
+    def state(self, verdict: Verdict | None, column: str, newest: float) -> ForecastState | None:
+        """The forecast of one chart; None where there is none.
+
+        Args:
+            verdict: Of its metric.
+            column: That it shows.
+            newest: Where the newest moment lies on the axis.
+        """
+        if verdict is None or (forecast := verdict.forecast) is None:
+            return None
+        found = self._span(verdict)
+        value = self.store.last_value(self.run.run, column)
+        if found is None or value is None or value >= forecast.limit:
+            return None
+        middle, early, late = found
+        return ForecastState(
+            x=newest,
+            y=value,
+            limit=forecast.limit,
+            x_meets=newest + middle,
+            x_earliest=newest + early,
+            x_latest=None if late is None else newest + late,
+            # The run's own limit has its line and its words.
+            limit_text="" if forecast.of == "own" else forecast_limit_text(verdict, forecast),
+        )
+
+    def evidence(self, verdict: Verdict) -> tuple[float, float]:
+        """From where to where the window of the evidence reaches."""
+        run, kind = self.run.run, self.x_kind
+        begin, end = (self.store.x_of(run, t_s, kind) for t_s in (verdict.from_s, verdict.to_s))
+        return begin, end
+
+    def _span(self, verdict: Verdict) -> tuple[float, float, float | None] | None:
+        """Likely, earliest and latest distance to the limit; None: none, or not to be placed."""
+        forecast = verdict.forecast
+        if forecast is None or has_ended(self.run):
+            return None
+        per_unit = self._x_per_unit(verdict, forecast)
+        if per_unit is None or forecast.units <= 0.0:
+            return None
+        late = None if forecast.latest is None else forecast.latest * per_unit
+        return forecast.units * per_unit, forecast.earliest * per_unit, late
+
+    def _x_per_unit(self, verdict: Verdict, forecast: LimitForecast) -> float | None:
+        if self.x_kind == "seconds":
+            return forecast.unit_s
+        if verdict.per == "epoch" or not self.run.fits_done:
+            return 1.0
+        return self.run.epochs_done / self.run.fits_done

@@ -1,4 +1,4 @@
-"""What a comparison shows, as plain data; without numpy, which a window has not yet loaded."""
+"""Plain data that a comparison shows; without numpy, which a window has not yet loaded."""
 
 from dataclasses import dataclass
 

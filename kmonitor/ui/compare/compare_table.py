@@ -1,4 +1,4 @@
-"""What differs between compared runs: one row a quantity, one column a run."""
+"""Differences between compared runs: one row a quantity, one column a run."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final

@@ -1,4 +1,4 @@
-"""Up to six runs on one chart: which, over what, each with a hue of its own."""
+"""Up to six runs on one chart: which ones, on which axis, each with a hue and name of its own."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.series_store import VisibleRange
-from kmonitor.ui.charts.standard_charts import LEAST_SPAN, x_position_text
+from kmonitor.ui.charts.standard_charts import x_position_text, zoomed_range
 from kmonitor.ui.compare.compare_state import LegendEntry
 from kmonitor.ui.history.selection import MAX_COMPARED
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
@@ -28,42 +28,6 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.commands import LimitMetric
 
 
-# Compare names.
-
-
-_ID_LETTERS = 8
-
-
-def distinct_run_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict[str, str]:
-    """Names by run: with when it started where others have it too, or with its id.
-
-    Args:
-        runs: All that are compared.
-        now_wall_s: UTC epoch seconds, for what started on another day.
-    """
-    naming_functions: tuple[Callable[[RunSummary], str], ...] = (
-        lambda run: run.name,
-        lambda run: f"{run.name} \u00b7 {_started(run, now_wall_s)}",
-        lambda run: f"{run.name} \u00b7 {run.run[:_ID_LETTERS]}",
-    )
-    names: dict[str, str] = {}
-    left = list(runs)
-    for name_of in naming_functions:
-        # The last way names whatever is left.
-        many = (
-            Counter(name_of(run) for run in left)
-            if name_of is not naming_functions[-1]
-            else Counter[str]()
-        )
-        names |= {run.run: name_of(run) for run in left if many[name_of(run)] <= 1}
-        left = [run for run in left if many[name_of(run)] > 1]
-    return names
-
-
-def _started(run: RunSummary, now_wall_s: float) -> str:
-    return moment_text(run.started_wall_s, now_wall_s=now_wall_s)
-
-
 @dataclass(slots=True)
 class _Shown:
     """What is compared, and how; a run keeps its hue while it is."""
@@ -73,7 +37,7 @@ class _Shown:
 
 
 class Comparison:
-    """Makes the pictures of a comparison; main thread only.
+    """Builds the chart states of a comparison; main thread only.
 
     Attributes:
         x_kind: What the horizontal axis counts.
@@ -120,10 +84,7 @@ class Comparison:
 
     def zoom(self, lo: float, hi: float) -> None:
         """Show this range; kept within what there is."""
-        start, end = self._full_range()
-        span = min(max(hi - lo, LEAST_SPAN[self.x_kind]), end - start)
-        lo = min(max(lo, start), end - span)
-        self._shown.x_range = (lo, lo + span) if span < end - start else None
+        self._shown.x_range = zoomed_range(lo, hi, self._full_range(), self.x_kind)
 
     def show_all(self) -> None:
         """Show the whole range again."""
@@ -152,7 +113,7 @@ class Comparison:
         )
 
     def crosshair(self, x: float) -> CrosshairCard:
-        """What stands beside the crosshair."""
+        """Text beside the crosshair."""
         names = self._names()
         lines = tuple(self._crosshair_row(run, names[run.run], x) for run in self.runs())
         return CrosshairCard(x_position_text(x, self.x_kind), lines)
@@ -200,3 +161,36 @@ class Comparison:
         if all(self._feed.is_loaded(run.run) for run in runs):
             return tr("None of these runs measured it.")
         return tr("Loading\u2026")
+
+
+_ID_LETTERS = 8
+
+
+def distinct_run_names(runs: Sequence[RunSummary], *, now_wall_s: float) -> dict[str, str]:
+    """Names by run: with when it started where others have it too, or with its id.
+
+    Args:
+        runs: All that are compared.
+        now_wall_s: UTC epoch seconds, for what started on another day.
+    """
+    naming_functions: tuple[Callable[[RunSummary], str], ...] = (
+        lambda run: run.name,
+        lambda run: f"{run.name} \u00b7 {_started(run, now_wall_s)}",
+        lambda run: f"{run.name} \u00b7 {run.run[:_ID_LETTERS]}",
+    )
+    names: dict[str, str] = {}
+    left = list(runs)
+    for name_of in naming_functions:
+        # The last way names whatever is left.
+        many = (
+            Counter(name_of(run) for run in left)
+            if name_of is not naming_functions[-1]
+            else Counter[str]()
+        )
+        names |= {run.run: name_of(run) for run in left if many[name_of(run)] <= 1}
+        left = [run for run in left if many[name_of(run)] > 1]
+    return names
+
+
+def _started(run: RunSummary, now_wall_s: float) -> str:
+    return moment_text(run.started_wall_s, now_wall_s=now_wall_s)

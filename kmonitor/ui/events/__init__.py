@@ -1,1 +1,1 @@
-"""Events in words: log, action records, reclaims, crash diagnosis, end of a run."""
+"""Events as text: log, action records, reclaims, crash diagnosis, end of a run."""

@@ -1,4 +1,4 @@
-"""What an action did, in one sentence and in single facts; and how a process died."""
+"""Records of actions as text: a summary, a tooltip, and all facts for the detail window."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,10 +15,10 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.events import ActionRecord, Footprint, SessionDied
+from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
 
 _TIMED: Final = ("save", "collect", "reload", "restart", "diagnose")
-"""Actions whose time is worth telling."""
+"""Actions whose duration is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class MeasuredChange:
 
 
 def record_summary(record: ActionRecord) -> str:
-    """What was done, how long it took, what came back, and who asked.
+    """An action's result, duration, measured changes, and requester, in one line.
 
     For example "Reload after epoch 22 in 14.2 s · RAM 731 → 598 MiB · functions 700 → 28 ·
     asked by limit ram 80%".
@@ -47,7 +47,7 @@ def record_summary(record: ActionRecord) -> str:
     parts = [_outcome_text(record)]
     parts += [f"{change.title} {change.text}" for change in record_changes(record)]
     if record.checkpoint and record.ok:
-        # Of the values alone: the file that holds them is larger.
+        # The values alone: the file that holds them is larger.
         parts.append(tr("state {size}").format(size=bytes_text(record.state_bytes)))
     if record.export:
         parts.append(tr("exported as {file}").format(file=record.export))
@@ -59,104 +59,6 @@ def record_summary(record: ActionRecord) -> str:
     if record.part_of:
         parts.append(tr("a step of Reclaim (auto)"))
     return " · ".join(parts)
-
-
-def record_changes(record: ActionRecord) -> list[MeasuredChange]:
-    """What was measured both before and after."""
-    if record.after is None:
-        return []
-    pairs = (
-        ("ram", tr("RAM"), *_pair(record, "ram_process_bytes"), bytes_change_text),
-        (
-            "allocator",
-            tr("allocator"),
-            *_pair(record, "allocator_in_use_bytes"),
-            bytes_change_text,
-        ),
-        ("graph", tr("graph"), *_pair(record, "graph_operations"), count_change_text),
-        ("functions", tr("functions"), *_pair(record, "functions"), count_change_text),
-    )
-    return [
-        MeasuredChange(key, title, change_text(old, new), old - new)
-        for key, title, old, new, change_text in pairs
-        if old is not None and new is not None and (old or new)
-    ]
-
-
-def action_title(record: ActionRecord) -> str:
-    """What was done, in a word, with its mode: "Reload (assign)"."""
-    titles = {
-        "save": tr("Save"),
-        "collect": tr("Collect"),
-        "reload": tr("Reload"),
-        "restart": tr("Restart"),
-        "diagnose": tr("Diagnose"),
-        "stop": tr("Stop"),
-    }
-    title = titles.get(record.action, record.action)
-    modes = {"assign": tr("assign"), "recreate": tr("recreate"), "rebuild": tr("rebuild")}
-    return f"{title} ({modes.get(record.mode, record.mode)})" if record.mode else title
-
-
-def action_icon(action: str) -> str:
-    """Name of the icon of an action."""
-    icons = {"collect": "broom", "auto": "layers", "notify": "bell"}
-    return icons.get(action, action)
-
-
-def released_traces_text(record: ActionRecord) -> str:
-    """What was let go: "16 traces of 3 models, 2 no longer used"; empty where nothing was."""
-    disused = record.disused_traces
-    if record.released_traces <= disused:
-        return tr("{traces} no longer used").format(traces=_traces(disused)) if disused else ""
-    text = _traces(record.released_traces - disused)
-    if record.released_models == 1:
-        text = tr("{traces} of 1 model").format(traces=text)
-    elif record.released_models:
-        models = count_text(record.released_models)
-        text = tr("{traces} of {models} models").format(traces=text, models=models)
-    if not disused:
-        return text
-    return tr("{released}, {n} no longer used").format(released=text, n=count_text(disused))
-
-
-def _traces(count: int) -> str:
-    return tr("1 trace") if count == 1 else tr("{n} traces").format(n=count_text(count))
-
-
-def position_text(record: ActionRecord) -> str:
-    """Where in the training: "after epoch 22", "in epoch 22, step 512"."""
-    if not record.step:
-        return tr("after epoch {epoch}").format(epoch=record.epoch + 1)
-    return tr("in epoch {epoch}, step {step}").format(
-        epoch=record.epoch + 1, step=count_text(record.step)
-    )
-
-
-def death_text(event: SessionDied) -> str:
-    """How a process died: "Process died: out of memory: the kernel killed it (...)"."""
-    if event.why and event.is_requested:
-        return tr("Process was ended by {why}").format(why=translated_text(event.why))
-    if event.why and event.how != "status":
-        return tr("Process died: {why}").format(why=translated_text(event.why))
-    match event.how:
-        case "memory":
-            return tr("Process was killed for want of memory")
-        case "signal":
-            return tr("Process was ended by {signal}").format(
-                signal=event.signal or tr("a signal")
-            )
-        case "status":
-            return tr("Process ended with exit status {status}").format(status=event.status)
-
-
-def result_text(record: ActionRecord) -> str:
-    """How it ended, and why: "done", "changed nothing: there was nothing to release"."""
-    outcome = tr("done") if record.ok else tr("failed")
-    if record.ok and record.unchanged:
-        outcome = tr("changed nothing")
-    why = "; ".join(translated_text(text) for text in (record.unchanged, record.why) if text)
-    return f"{outcome}: {why}" if why else outcome
 
 
 def _outcome_text(record: ActionRecord) -> str:
@@ -195,16 +97,132 @@ def _outcome_text(record: ActionRecord) -> str:
     return text
 
 
+def record_changes(record: ActionRecord) -> list[MeasuredChange]:
+    """Measures that were taken both before and after."""
+    if record.after is None:
+        return []
+    pairs = (
+        ("ram", tr("RAM"), *_pair(record, "ram_process_bytes"), bytes_change_text),
+        (
+            "allocator",
+            tr("allocator"),
+            *_pair(record, "allocator_in_use_bytes"),
+            bytes_change_text,
+        ),
+        ("graph", tr("graph"), *_pair(record, "graph_operations"), count_change_text),
+        ("functions", tr("functions"), *_pair(record, "functions"), count_change_text),
+    )
+    return [
+        MeasuredChange(key, title, change_text(old, new), old - new)
+        for key, title, old, new, change_text in pairs
+        if old is not None and new is not None and (old or new)
+    ]
+
+
 def _pair(record: ActionRecord, field: str) -> tuple[float | None, float | None]:
     after = record.after or Footprint()
     return getattr(record.before, field), getattr(after, field)
 
 
-# Record facts.
+def action_title(record: ActionRecord) -> str:
+    """The action with its mode: "Reload (assign)"."""
+    titles = {
+        "save": tr("Save"),
+        "collect": tr("Collect"),
+        "reload": tr("Reload"),
+        "restart": tr("Restart"),
+        "diagnose": tr("Diagnose"),
+        "stop": tr("Stop"),
+    }
+    title = titles.get(record.action, record.action)
+    modes = {"assign": tr("assign"), "recreate": tr("recreate"), "rebuild": tr("rebuild")}
+    return f"{title} ({modes.get(record.mode, record.mode)})" if record.mode else title
+
+
+def action_icon(action: str) -> str:
+    """Name of the icon of an action."""
+    icons = {"collect": "broom", "auto": "layers", "notify": "bell"}
+    return icons.get(action, action)
+
+
+def position_text(record: ActionRecord) -> str:
+    """Where in the training: "after epoch 22", "in epoch 22, step 512"."""
+    if not record.step:
+        return tr("after epoch {epoch}").format(epoch=record.epoch + 1)
+    return tr("in epoch {epoch}, step {step}").format(
+        epoch=record.epoch + 1, step=count_text(record.step)
+    )
+
+
+def result_text(record: ActionRecord) -> str:
+    """How it ended, and why: "done", "changed nothing: there was nothing to release"."""
+    outcome = tr("done") if record.ok else tr("failed")
+    if record.ok and record.unchanged:
+        outcome = tr("changed nothing")
+    why = "; ".join(translated_text(text) for text in (record.unchanged, record.why) if text)
+    return f"{outcome}: {why}" if why else outcome
+
+
+def released_traces_text(record: ActionRecord) -> str:
+    """Released traces: "16 traces of 3 models, 2 no longer used"; empty if there were none."""
+    disused = record.disused_traces
+    if record.released_traces <= disused:
+        return tr("{traces} no longer used").format(traces=_traces(disused)) if disused else ""
+    text = _traces(record.released_traces - disused)
+    if record.released_models == 1:
+        text = tr("{traces} of 1 model").format(traces=text)
+    elif record.released_models:
+        models = count_text(record.released_models)
+        text = tr("{traces} of {models} models").format(traces=text, models=models)
+    if not disused:
+        return text
+    return tr("{released}, {n} no longer used").format(released=text, n=count_text(disused))
+
+
+def _traces(count: int) -> str:
+    return tr("1 trace") if count == 1 else tr("{n} traces").format(n=count_text(count))
+
+
+def record_origin_text(record: ActionRecord) -> str:
+    """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
+    who = requester_text(record.requested_by)
+    parts = [tr("asked by {who}").format(who=who)] if who else []
+    if record.part_of:
+        parts.append(tr("as a step of Reclaim"))
+    return ", ".join(parts)
 
 
 _MOST_HELD = 4
 _MOST_LETTERS = 96
+
+
+def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
+    """A record in few lines, for under the pointer."""
+    title = action_title(record)
+    title = title if record.ok else tr("{action} failed").format(action=title)
+    head = " \u00b7 ".join(part for part in (f"{title} {position_text(record)}", moment) if part)
+    lines = [head]
+    lines += [f"{_capital(change.title)} {change.text}" for change in record_changes(record)]
+    took = tr("took {time}").format(time=seconds_text(record.seconds))
+    released = released_traces_text(record)
+    lines.append(f"{took}, {tr('released {what}').format(what=released)}" if released else took)
+    held = [
+        tr("still held: {what}").format(what=_shortened_text(line))
+        for line in record.held[:_MOST_HELD]
+    ]
+    lines += held
+    if len(record.held) > _MOST_HELD:
+        lines.append(tr("and {n} more").format(n=len(record.held) - _MOST_HELD))
+    if record.export:
+        lines.append(tr("exported as {file}").format(file=_shortened_text(record.export)))
+    details = (*record.not_saved, record.unchanged, record.why)
+    lines += [_shortened_text(translated_text(text)) for text in details if text]
+    lines.append(record_origin_text(record))
+    return "\n".join(line for line in lines if line)
+
+
+def _shortened_text(text: str) -> str:
+    return shortened(text, _MOST_LETTERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,40 +276,6 @@ def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordS
     return RecordState(title, subtitle, record.ok, tuple(_facts(record)))
 
 
-def record_tooltip(record: ActionRecord, *, moment: str = "") -> str:
-    """A record in few lines, for under the pointer."""
-    title = action_title(record)
-    title = title if record.ok else tr("{action} failed").format(action=title)
-    head = " \u00b7 ".join(part for part in (f"{title} {position_text(record)}", moment) if part)
-    lines = [head]
-    lines += [f"{_capital(change.title)} {change.text}" for change in record_changes(record)]
-    took = tr("took {time}").format(time=seconds_text(record.seconds))
-    released = released_traces_text(record)
-    lines.append(f"{took}, {tr('released {what}').format(what=released)}" if released else took)
-    held = [
-        tr("still held: {what}").format(what=_shortened_text(line))
-        for line in record.held[:_MOST_HELD]
-    ]
-    lines += held
-    if len(record.held) > _MOST_HELD:
-        lines.append(tr("and {n} more").format(n=len(record.held) - _MOST_HELD))
-    if record.export:
-        lines.append(tr("exported as {file}").format(file=_shortened_text(record.export)))
-    details = (*record.not_saved, record.unchanged, record.why)
-    lines += [_shortened_text(translated_text(text)) for text in details if text]
-    lines.append(record_origin_text(record))
-    return "\n".join(line for line in lines if line)
-
-
-def record_origin_text(record: ActionRecord) -> str:
-    """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
-    who = requester_text(record.requested_by)
-    parts = [tr("asked by {who}").format(who=who)] if who else []
-    if record.part_of:
-        parts.append(tr("as a step of Reclaim"))
-    return ", ".join(parts)
-
-
 def _facts(record: ActionRecord) -> list[RecordFact]:
     facts = [RecordFact(tr("Result"), result_text(record))]
     facts += [RecordFact(_capital(each.title), each.text) for each in record_changes(record)]
@@ -331,10 +315,6 @@ def _listed(lines: list[str]) -> str:
 
 def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
-
-
-def _shortened_text(text: str) -> str:
-    return shortened(text, _MOST_LETTERS)
 
 
 def _indented(text: str) -> str:

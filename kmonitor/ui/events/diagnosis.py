@@ -1,4 +1,4 @@
-"""What a diagnosis found, as it is read and copied; and where an asked one stands."""
+"""Diagnoses of a run as they are read and copied, and the state of a requested one."""
 
 import re
 from bisect import insort
@@ -27,7 +27,7 @@ _LONGEST_HOLDER: Final = 90
 _MOST_LINES: Final = 5
 _MOST_NAMED: Final = 3
 _CULPRITS: Final = (" held by ", "models that are gone")
-"""How the agent's words tell a holder of too much from a function that is in use."""
+"""Marks in the agent's text of holders of too much; others are functions in use."""
 _QUOTED: Final = re.compile("`[^`]+`")
 
 
@@ -54,8 +54,8 @@ class DiagnosisSection:
         title: What it is.
         note: How to read it.
         heads: Titles of the number columns.
-        rows: What was found, most telling first.
-        empty: What stands there when there are no rows.
+        rows: Findings, the most important first.
+        empty: Text in place of no rows.
     """
 
     title: str
@@ -75,7 +75,7 @@ class DiagnosisState:
         subtitle: Where, when, and what it cost.
         summary: What to take from it, in a sentence.
         sections: The evidence.
-        missing: What could not be looked at, and why; may be empty.
+        missing: Parts that could not be examined, and why; may be empty.
     """
 
     row: int
@@ -105,7 +105,7 @@ class _StoredDiagnosis:
 
     @property
     def is_follow_up(self) -> bool:
-        """Whether it only tells the memory by line that the diagnosis before had begun."""
+        """True if it only completes the diagnosis before."""
         return is_follow_up(self.found)
 
 
@@ -135,7 +135,7 @@ class DiagnosisStore:
             self._runs.pop(run, None)
 
     def rows(self, run: str) -> list[int]:
-        """Row ids of a run's diagnoses, oldest first; one that follows up stands for both."""
+        """Row ids of a run's diagnoses, oldest first; a follow-up replaces the one before."""
         return [each.row for each in self._complete_diagnoses(run)]
 
     def row_of(self, run: str, row: int) -> int | None:
@@ -159,7 +159,7 @@ class DiagnosisStore:
         return _diagnosis_state(wanted[0], run_name)
 
     def _complete_diagnoses(self, run: str) -> list[_StoredDiagnosis]:
-        """The diagnoses, each with what was told of it an epoch later."""
+        """The diagnoses, each with its follow-up of an epoch later."""
         whole: list[_StoredDiagnosis] = []
         for each in self._runs.get(run, []):
             if whole and each.is_follow_up and not whole[-1].found.allocations:
@@ -170,7 +170,7 @@ class DiagnosisStore:
 
 
 def no_diagnosis_text() -> str:
-    """What a diagnosis is, for where there is none yet."""
+    """Explanation of a diagnosis, for a run without one."""
     return tr(
         "A diagnosis looks at the next safe point at which Python objects have become more since "
         "the one before, and who holds traces; at the end of the epoch after, at which lines "
@@ -180,7 +180,7 @@ def no_diagnosis_text() -> str:
 
 
 def diagnosis_summary(found: Diagnosis) -> str:
-    """What to take from a diagnosis, in a sentence without its capital and its stop."""
+    """Conclusion of a diagnosis, a sentence without its capital and its stop."""
     if parts := _growth_texts(found):
         return "; ".join(parts)
     if is_follow_up(found):
@@ -191,7 +191,7 @@ def diagnosis_summary(found: Diagnosis) -> str:
 
 
 def is_follow_up(found: Diagnosis) -> bool:
-    """Whether it only tells the memory by line that the diagnosis before had begun."""
+    """True if it only adds the memory by line that the diagnosis before had begun to trace."""
     return not (found.objects or found.holders)
 
 
@@ -330,7 +330,7 @@ def _of_many(lines: Sequence[str]) -> str:
 
 
 def _end_of(name: str, mark: str) -> str:
-    """The telling end of a long name or path."""
+    """The end of a long name or path, which is its significant part."""
     return name.rpartition(mark)[2] or name
 
 

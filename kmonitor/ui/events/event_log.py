@@ -28,7 +28,6 @@ __all__ = [
 ]
 
 LogFilter = Literal["all", "warnings", "actions"]
-
 LOG_KINDS = (
     "session",
     "session_end",
@@ -59,16 +58,16 @@ def event_line(event: AnyEvent, *, name: str) -> EventLine | None:
 
     Args:
         event: Any event of a run.
-        name: The run's name; empty where it is told beside the sentence.
+        name: The run's name; empty where it is shown beside the text.
     """
     return describe_event(event, name)
 
 
 def superseded_events(events: Sequence[AnyEvent | None]) -> set[int]:
-    """Which of a run's events, oldest first, are not told since a later one knows better.
+    """Events of a run, oldest first, that are left out since a later one knows better.
 
     A process cannot know its own exit status: that it finished, or was interrupted, is its word
-    until `kmonitor run`, which had started it, tells how it ended.
+    until `kmonitor run`, which had started it, reports how it ended.
     """
     found = set[int]()
     ended: int | None = None
@@ -96,8 +95,8 @@ class EventLogRow:
         time: When, in the viewer's zone.
         line: Icon, level and sentence.
         wall_s: When, UTC.
-        is_end: Whether it tells how a process ended other than well.
-        is_first: Whether it stands before newer ones, since its run is looked at.
+        is_end: It reports a process that ended other than well.
+        is_first: It precedes newer ones, since its run is selected.
     """
 
     row: int
@@ -111,21 +110,21 @@ class EventLogRow:
 
     @property
     def key(self) -> tuple[str, int, bool]:
-        """Tells it from all others, and where it stands: each hub counts its rows from 1."""
+        """Identifies the row among all hubs, each of which counts its rows from 1."""
         return self.run, self.row, self.is_first
 
 
 class EventLogState:
     """Rows of all hubs by time, each once, the newest `MAX_ROWS` of them; main thread only.
 
-    Those of an ended run that is looked at stand first, and are kept: what others tell since would
+    Those of a selected run that has ended come first, and are kept: newer ones of others would
     push them out of sight.
     """
 
     def __init__(self) -> None:
         self._rows: list[EventLogRow] = []
         self._known: dict[tuple[str, int], AnyEvent] = {}
-        # By run, by row: beginnings and ends of its processes, and which of these are not told.
+        # By run, by row: starts and ends of its processes, and those that are left out.
         self._lives: dict[str, dict[int, AnyEvent]] = {}
         self._overruled: dict[str, set[int]] = {}
         self._first = ""
@@ -152,7 +151,7 @@ class EventLogState:
         return True
 
     def select_ended_run(self, ended_run: str) -> bool:
-        """Let the lines of this run stand first; returns whether some of them were let go before.
+        """Show the lines of this run first; returns True if some of them were dropped before.
 
         Args:
             ended_run: Its id; empty: of none, as of a run that goes on.
@@ -170,7 +169,7 @@ class EventLogState:
         return is_incomplete
 
     def is_end(self, run: str, row: int) -> bool:
-        """Whether this line tells how a process ended other than well."""
+        """True if this line reports a process that ended other than well."""
         return any(each.is_end for each in self._rows if (each.run, each.row) == (run, row))
 
     def forget(self, runs: Collection[str]) -> None:
@@ -183,21 +182,21 @@ class EventLogState:
             self._overruled.pop(run, None)
 
     def refresh_texts(self) -> None:
-        """Write the sizes of every row anew."""
+        """Write the sizes of every row in the units in force."""
         self._rows = [
             replace(row, line=event_line(self._known[row.run, row.row], name="") or row.line)
             for row in self._rows
         ]
 
     def rows(self) -> Sequence[EventLogRow]:
-        """Rows that pass the filter, newest first, those of the run that is looked at before."""
+        """Rows that pass the filter, those of the selected run first, each newest first."""
         found = [row for row in reversed(self._rows) if self._passes(row)]
         if not self._first:
             return found
         return sorted(found, key=lambda row: not row.is_first)
 
     def empty_text(self) -> str:
-        """What stands in the log when no row passes the filter."""
+        """Text of the log when no row passes the filter."""
         match self.filter:
             case "all":
                 return tr("Nothing has happened yet.")

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from typing import Final, Literal
 
-from kmonitor.ui.events.action_records import action_icon, death_text, record_summary
+from kmonitor.ui.events.action_records import action_icon, record_summary
 from kmonitor.ui.events.diagnosis import diagnosis_summary, is_follow_up
 from kmonitor.ui.limits.limit_text import (
     limit_action_name,
@@ -32,7 +32,7 @@ class EventLine:
         icon: Name of an icon in `resources/icons`, without ".svg".
         level: How loud it is.
         text: One sentence.
-        is_action: Whether it tells of something that was asked or done.
+        is_action: It is about an action or a request for one.
     """
 
     icon: str
@@ -53,11 +53,10 @@ COMMAND_TITLES: dict[CommandName, str] = {
     "diagnose": later("Diagnose"),
     "set_limits": later("Set limits"),
 }
-"""What the user sees for each command, English source."""
-
+"""Titles of the commands, English source."""
 
 _OF_STEPS: Final = frozenset({"no_steps", "steps_again"})
-"""Notices whose words are those of a run's state too."""
+"""Notices that share their text with a run's state."""
 
 
 @singledispatch
@@ -66,7 +65,7 @@ def describe_event(event: events.Event, name: str) -> EventLine | None:
 
     Args:
         event: Any event; samples, epochs and counts say nothing here.
-        name: Name of its run; empty where it is told beside the sentence.
+        name: Name of its run; empty where it is shown beside the text.
     """
     del event, name
 
@@ -106,11 +105,27 @@ def _session_ended(event: events.SessionEnded, name: str) -> EventLine:
 @describe_event.register
 def _session_died(event: events.SessionDied, name: str) -> EventLine:
     del name
-    text = death_text(event)
+    text = _death_text(event)
     if event.supervisor:
         text += "; " + tr("a new process follows")
     level: Level = "warning" if event.is_requested else "error"
     return EventLine("bolt" if event.is_requested else "error", level, text)
+
+
+def _death_text(event: events.SessionDied) -> str:
+    if event.why and event.is_requested:
+        return tr("Process was ended by {why}").format(why=translated_text(event.why))
+    if event.why and event.how != "status":
+        return tr("Process died: {why}").format(why=translated_text(event.why))
+    match event.how:
+        case "memory":
+            return tr("Process was killed for want of memory")
+        case "signal":
+            return tr("Process was ended by {signal}").format(
+                signal=event.signal or tr("a signal")
+            )
+        case "status":
+            return tr("Process ended with exit status {status}").format(status=event.status)
 
 
 @describe_event.register
@@ -238,7 +253,7 @@ def _command(event: events.CommandProgress, name: str) -> EventLine | None:
             text = f"{text}: {translated_text(event.why)}" if event.why else text
             return EventLine("warning", "warning", text, is_action=True)
         case _:
-            # Received says nothing new; done is told by the action's own record.
+            # "received" says nothing new; the action's own record reports "done".
             return None
 
 
@@ -319,7 +334,7 @@ def _events_lost(event: events.LostEvents, name: str) -> EventLine:
 @describe_event.register
 def _verdict(event: events.Verdict, name: str) -> EventLine | None:
     del name
-    # That a run is steady says nothing on its own, and newer figures stand on the card.
+    # A steady run is no news, and the card has newer figures.
     if not event.turned or event.state in {"learning", "steady"}:
         return None
     level: Level = "info" if event.state == "cleared" else "warning"

@@ -51,7 +51,7 @@ class ReclaimColumn:
         key: Which.
         title: Above it.
         tooltip: What it says.
-        is_number: Whether its cells stand on the right.
+        is_number: Its cells are aligned to the right.
     """
 
     key: ReclaimColumnKey
@@ -65,7 +65,7 @@ class ReclaimCell:
     """One cell.
 
     Attributes:
-        text: What stands there, one line.
+        text: One line.
         sort_value: What it is sorted by; texts only beside texts.
         tooltip: More, where the text is not all.
         tone: "plain", "mute", or "warn" for what went wrong.
@@ -137,7 +137,7 @@ class ReclaimStore:
         return True
 
     def refresh_texts(self) -> None:
-        """Write the sizes of every row anew."""
+        """Write the sizes of every row in the units in force."""
         for run, reclaims in self._runs.items():
             self._runs[run] = [
                 replace(each, picture=_row(each.row, each.record, each.wall_s))
@@ -208,7 +208,7 @@ def reclaims_as_text(rows: Sequence[ReclaimRow]) -> str:
 
 
 def no_reclaims_text(actions: Sequence[str]) -> str:
-    """What stands in place of an empty table.
+    """Text in place of an empty table.
 
     Args:
         actions: What can be asked of the run.

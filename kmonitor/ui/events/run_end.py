@@ -1,4 +1,8 @@
-"""How a run ended, in full: what is known of its death, its last minute, and what can go on."""
+"""End of a run in full: cause, memory in its last minute, and how the training can go on.
+
+The last minute is requested from the hub once per run. Without numpy, which the window loads only
+after its first paint.
+"""
 
 import math
 import struct
@@ -14,21 +18,13 @@ from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import EvidenceState
 from kmonitor_agent.wire.messages.unions import RunSummary, SeriesReply, SeriesRequest
 
-# Last minute.
-
-
 Floats = Sequence[float]
-"""A minute of samples takes no numpy, which the window loads only after it is seen."""
-
 LAST_S: Final = 60.0
 LAST_MINUTE_COLUMNS: Final = ("ram_bytes", "ram_of_bytes", "cgroup_limit_bytes")
-"""What is asked of the hub."""
+"""Columns to request from the hub."""
 
 _REQUESTED_S: Final = 90.0
 """The run's last event may come some time after its last sample."""
-
-_BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
-_WIDTH: Final = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ class LastMinute:
     @property
     def bytes_per_s(self) -> float:
         """How fast it changed, by the project's slope: one jump moves it little."""
-        # With it comes numpy, which the window loads only after it is seen.
+        # Imported late: numpy would delay the first paint.
         import numpy as np  # noqa: PLC0415
 
         from kmonitor.base.trend import theil_sen_slope  # noqa: PLC0415
@@ -65,7 +61,7 @@ class LastMinute:
 
     @property
     def is_jump(self) -> bool:
-        """Whether it changed at once rather than all the time."""
+        """True if most of the change came at once."""
         return abs(self.bytes_per_s) * self.seconds < abs(self._change_bytes) / 2
 
     @property
@@ -73,13 +69,102 @@ class LastMinute:
         return self.values[-1] - self.values[0]
 
 
+class RunEndStore:
+    """Last minutes of ended runs, requested when one is shown; main thread only."""
+
+    def __init__(self, request: SendRequest) -> None:
+        self._send_request = request
+        self._minutes: dict[str, LastMinute | None] = {}
+        self._open: dict[int, str] = {}
+
+    def want(self, run: RunSummary) -> None:
+        """Request the last minute of a run, unless it is known or the run goes on."""
+        known = run.run in self._minutes or run.run in self._open.values()
+        if has_ended(run) and not known:
+            question = SeriesRequest(
+                request_id=0,
+                run=run.run,
+                columns=list(LAST_MINUTE_COLUMNS),
+                from_s=last_minute_start_s(run),
+                buckets=4000,
+            )
+            self._open[self._send_request(question)] = run.run
+
+    def get(self, run: str) -> LastMinute | None:
+        """The last minute of a run; None: not known, or there is none."""
+        return self._minutes.get(run)
+
+    def apply_series(self, reply: SeriesReply) -> bool:
+        """Take a reply; False: it is to a request of others."""
+        run = self._open.pop(reply.request_id, None)
+        if run is None:
+            return False
+        self._minutes[run] = read_last_minute(reply)
+        return True
+
+    def refuse(self, request_number: int) -> None:
+        """A request was refused: it is sent again when the end is shown again."""
+        self._open.pop(request_number, None)
+
+
+def run_end_state(
+    run: RunSummary, minute: LastMinute | None, *, now_wall_s: float
+) -> EvidenceState:
+    """The end of a run in full.
+
+    Args:
+        run: A run that has ended.
+        minute: Its memory at the end; None if it is not known.
+        now_wall_s: Now, UTC epoch seconds.
+    """
+    state = run_state_label(run, now_wall_s=now_wall_s)
+    lines = [resume_text(run)] if has_ended_badly(run) else []
+    if minute is not None:
+        lines = [
+            last_minute_text(minute),
+            last_minute_sparkline(minute),
+            last_minute_peak_text(minute),
+            *lines,
+        ]
+    lines = [line for line in lines if line]
+    why = state.why
+    return EvidenceState(
+        title=f"{run.name}: {state.label}",
+        subtitle=tr("Before its end"),
+        lead=why[:1].upper() + why[1:],
+        lines=tuple(lines),
+        advice=(),
+        actions=(),
+        tone="crit" if has_ended_badly(run) else "mute",
+    )
+
+
+def resume_text(run: RunSummary) -> str:
+    """How the training can go on from where it was, and with which command.
+
+    Empty for a study's fold that saved nothing: the study decides on another attempt.
+    """
+    if run.checkpoint_bytes is None and run.fold is not None:
+        return ""
+    if run.checkpoint_bytes is None:
+        return tr(
+            "Nothing of it was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves"
+            " as it goes, and goes on after a crash"
+        )
+    epoch = "?" if run.checkpoint_epoch is None else run.checkpoint_epoch + 1
+    return tr(
+        "Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it,"
+        " `kmonitor restore` makes a model of it"
+    ).format(epoch=epoch, size=bytes_text(run.checkpoint_bytes), run=run.run[:8])
+
+
 def last_minute_start_s(run: RunSummary) -> float:
-    """From which run time on the columns are to be asked, seconds."""
+    """Run time from which on to request the columns, seconds."""
     return max(0.0, run.duration_s - _REQUESTED_S)
 
 
 def read_last_minute(reply: SeriesReply) -> LastMinute | None:
-    """The last minute of an answer with `COLUMNS`; None where fewer than two samples are."""
+    """The last minute of a reply with `LAST_MINUTE_COLUMNS`; None for fewer than two samples."""
     columns = {column.name: _points(column.t_s, column.values) for column in reply.columns}
     t_s, values = columns.get("ram_bytes", ((), ()))
     if not t_s:
@@ -90,6 +175,21 @@ def read_last_minute(reply: SeriesReply) -> LastMinute | None:
         return None
     of_bytes, group = _newest(columns, "ram_of_bytes"), _newest(columns, "cgroup_limit_bytes")
     return LastMinute(t_s, values, of_bytes, of_bytes is not None and group == of_bytes)
+
+
+def _newest(columns: Mapping[str, tuple[Floats, Floats]], name: str) -> float | None:
+    values = columns.get(name, ((), ()))[1]
+    return values[-1] if values else None
+
+
+def _points(t_s: bytes, values: bytes) -> tuple[Floats, Floats]:
+    pairs = zip(_floats(t_s), _floats(values), strict=True)
+    finite = [(time_s, value) for time_s, value in pairs if math.isfinite(value)]
+    return tuple(time_s for time_s, _ in finite), tuple(value for _, value in finite)
+
+
+def _floats(packed: bytes) -> tuple[float, ...]:
+    return struct.unpack(f"<{len(packed) // 8}d", packed)
 
 
 def last_minute_text(minute: LastMinute) -> str:
@@ -118,9 +218,13 @@ def last_minute_peak_text(minute: LastMinute) -> str:
     return f"{text} ({100 * highest / minute.of_bytes:.0f} %)" if minute.of_bytes else text
 
 
+_BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+_SPARKLINE_WIDTH: Final = 48
+
+
 def last_minute_sparkline(minute: LastMinute) -> str:
     """The same as a line of blocks, from the lowest sample to the highest, evenly in time."""
-    n = min(_WIDTH, len(minute.values))
+    n = min(_SPARKLINE_WIDTH, len(minute.values))
     values = [_at(minute, minute.t_s[0] + minute.seconds * i / (n - 1)) for i in range(n)]
     low, high = min(values), max(values)
     top = len(_BLOCKS) - 1
@@ -133,107 +237,3 @@ def _at(minute: LastMinute, t_s: float) -> float:
     t0, t1 = minute.t_s[after - 1], minute.t_s[after]
     v0, v1 = minute.values[after - 1], minute.values[after]
     return v1 if t1 <= t0 else v0 + (v1 - v0) * (t_s - t0) / (t1 - t0)
-
-
-def _newest(columns: Mapping[str, tuple[Floats, Floats]], name: str) -> float | None:
-    values = columns.get(name, ((), ()))[1]
-    return values[-1] if values else None
-
-
-def _points(t_s: bytes, values: bytes) -> tuple[Floats, Floats]:
-    pairs = zip(_floats(t_s), _floats(values), strict=True)
-    finite = [(time_s, value) for time_s, value in pairs if math.isfinite(value)]
-    return tuple(time_s for time_s, _ in finite), tuple(value for _, value in finite)
-
-
-def _floats(packed: bytes) -> tuple[float, ...]:
-    return struct.unpack(f"<{len(packed) // 8}d", packed)
-
-
-def resume_text(run: RunSummary) -> str:
-    """Whether the training can go on from where it was, and with which command.
-
-    Empty of a study's fold that saved nothing: whether it is tried again is the study's matter.
-    """
-    if run.checkpoint_bytes is None and run.fold is not None:
-        return ""
-    if run.checkpoint_bytes is None:
-        return tr(
-            "Nothing of it was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves"
-            " as it goes, and goes on after a crash"
-        )
-    epoch = "?" if run.checkpoint_epoch is None else run.checkpoint_epoch + 1
-    return tr(
-        "Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it,"
-        " `kmonitor restore` makes a model of it"
-    ).format(epoch=epoch, size=bytes_text(run.checkpoint_bytes), run=run.run[:8])
-
-
-def run_end_state(
-    run: RunSummary, minute: LastMinute | None, *, now_wall_s: float
-) -> EvidenceState:
-    """The end of a run in full.
-
-    Args:
-        run: A run that has ended.
-        minute: What its memory did at last; None if it is not known.
-        now_wall_s: Now, UTC epoch seconds.
-    """
-    state = run_state_label(run, now_wall_s=now_wall_s)
-    lines = [resume_text(run)] if has_ended_badly(run) else []
-    if minute is not None:
-        lines = [
-            last_minute_text(minute),
-            last_minute_sparkline(minute),
-            last_minute_peak_text(minute),
-            *lines,
-        ]
-    lines = [line for line in lines if line]
-    why = state.why
-    return EvidenceState(
-        title=f"{run.name}: {state.label}",
-        subtitle=tr("Before its end"),
-        lead=why[:1].upper() + why[1:],
-        lines=tuple(lines),
-        advice=(),
-        actions=(),
-        tone="crit" if has_ended_badly(run) else "mute",
-    )
-
-
-class RunEndStore:
-    """Last minutes of runs that ended, asked for when one is looked at; main thread only."""
-
-    def __init__(self, request: SendRequest) -> None:
-        self._send_request = request
-        self._minutes: dict[str, LastMinute | None] = {}
-        self._open: dict[int, str] = {}
-
-    def want(self, run: RunSummary) -> None:
-        """Have the last minute of a run asked for, unless it is known or it goes on."""
-        known = run.run in self._minutes or run.run in self._open.values()
-        if has_ended(run) and not known:
-            question = SeriesRequest(
-                request_id=0,
-                run=run.run,
-                columns=list(LAST_MINUTE_COLUMNS),
-                from_s=last_minute_start_s(run),
-                buckets=4000,
-            )
-            self._open[self._send_request(question)] = run.run
-
-    def get(self, run: str) -> LastMinute | None:
-        """What is known."""
-        return self._minutes.get(run)
-
-    def apply_series(self, reply: SeriesReply) -> bool:
-        """Take an answer; False: it is to a question of others."""
-        run = self._open.pop(reply.request_id, None)
-        if run is None:
-            return False
-        self._minutes[run] = read_last_minute(reply)
-        return True
-
-    def refuse(self, request_number: int) -> None:
-        """A question was refused: it is asked again when the end is looked at again."""
-        self._open.pop(request_number, None)

@@ -1,4 +1,4 @@
-"""The guide's pages: in which order, where their headings lead, and where words are found."""
+"""Pages of the guide in the language in force, else in English: their text, order, and search."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -12,66 +12,6 @@ from kmonitor.ui.text.language import language_tag
 FIRST_PAGE: Final = "index.md"
 _LINK: Final = re.compile(r"\]\(([\w-]+\.md)")
 _NO_LETTER: Final = re.compile(r"[^\w\- ]")
-
-
-@dataclass(frozen=True, slots=True)
-class GuideMatch:
-    """Where something was found: the nth time in this page, from 0."""
-
-    page: str
-    nth: int
-
-
-def heading_slug(heading: str) -> str:
-    """What stands behind the # of a link to this heading."""
-    return _NO_LETTER.sub("", heading.strip().lower()).replace(" ", "-")
-
-
-def reading_order(pages: Mapping[str, str]) -> list[str]:
-    """The pages as the first one lists them; those that it does not list come last.
-
-    Args:
-        pages: Text by file name.
-    """
-    listed = _LINK.findall(pages.get(FIRST_PAGE, ""))
-    order = [FIRST_PAGE, *listed, *sorted(pages)]
-    return [name for name in dict.fromkeys(order) if name in pages]
-
-
-def find_matches(
-    pages: Mapping[str, str], order: Sequence[str], search_text: str
-) -> list[GuideMatch]:
-    """Every place of these words, whatever their case, in the order of the pages.
-
-    Args:
-        pages: What is read, by file name.
-        order: Of the pages.
-        search_text: As typed; nothing is found for none.
-    """
-    wanted = search_text.strip().lower()
-    if not wanted:
-        return []
-    return [
-        GuideMatch(name, nth) for name in order for nth in range(pages[name].lower().count(wanted))
-    ]
-
-
-def next_match(found: Sequence[GuideMatch], page: str, at: GuideMatch | None) -> GuideMatch | None:
-    """The place to go to next: behind the last one, or the first from this page on; then around.
-
-    Args:
-        found: All of them, in order.
-        page: The page that is shown.
-        at: Where the last search led; None: nowhere yet.
-    """
-    if not found:
-        return None
-    if at is not None and at in found:
-        return found[(found.index(at) + 1) % len(found)]
-    return next((match for match in found if match.page == page), found[0])
-
-
-# guide_pages: Where the guide's pages are read: in the language in force, else in English.
 
 
 def read_page(name: str) -> str | None:
@@ -103,3 +43,60 @@ def _folders() -> list[Path]:
         except FileNotFoundError:
             continue
     return found
+
+
+def reading_order(pages: Mapping[str, str]) -> list[str]:
+    """The pages as the first one lists them; those that it does not list come last.
+
+    Args:
+        pages: Text by file name.
+    """
+    listed = _LINK.findall(pages.get(FIRST_PAGE, ""))
+    order = [FIRST_PAGE, *listed, *sorted(pages)]
+    return [name for name in dict.fromkeys(order) if name in pages]
+
+
+def heading_slug(heading: str) -> str:
+    """Fragment of a link to this heading, without the #."""
+    return _NO_LETTER.sub("", heading.strip().lower()).replace(" ", "-")
+
+
+@dataclass(frozen=True, slots=True)
+class GuideMatch:
+    """Where something was found: the nth time in this page, from 0."""
+
+    page: str
+    nth: int
+
+
+def find_matches(
+    pages: Mapping[str, str], order: Sequence[str], search_text: str
+) -> list[GuideMatch]:
+    """Every match of a text, whatever its case, in the order of the pages.
+
+    Args:
+        pages: What is read, by file name.
+        order: Of the pages.
+        search_text: As typed; nothing is found for none.
+    """
+    wanted = search_text.strip().lower()
+    if not wanted:
+        return []
+    return [
+        GuideMatch(name, nth) for name in order for nth in range(pages[name].lower().count(wanted))
+    ]
+
+
+def next_match(found: Sequence[GuideMatch], page: str, at: GuideMatch | None) -> GuideMatch | None:
+    """The place to go to next: behind the last one, or the first from this page on; then around.
+
+    Args:
+        found: All of them, in order.
+        page: The page that is shown.
+        at: Where the last search led; None: nowhere yet.
+    """
+    if not found:
+        return None
+    if at is not None and at in found:
+        return found[(found.index(at) + 1) % len(found)]
+    return next((match for match in found if match.page == page), found[0])

@@ -1,4 +1,4 @@
-"""What the table of all runs says: its columns, and each cell."""
+"""Table of all runs: its columns and cells."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class HistoryHead:
         key: Which.
         title: Above it.
         tooltip: What it says.
-        is_number: Whether its cells stand on the right.
+        is_number: Its cells are aligned to the right.
         starts_high: Whether a first click sorts the highest to the top.
     """
 
@@ -92,7 +92,7 @@ def history_heads() -> tuple[HistoryHead, ...]:
 
 
 def history_cell(row: HistoryRow, column: HistoryColumn, *, now_wall_s: float) -> HistoryCell:
-    """What a cell says.
+    """Content of a cell.
 
     Args:
         row: The run.

@@ -34,7 +34,6 @@ HistoryColumn = Literal[
 StartFilter = Literal["any", "day", "week", "month", "year", "older"]
 EndFilter = Literal["any", "running", "finished", "failed"]
 VerdictFilter = Literal["any", "suspected", "growing", "slowing", "quiet"]
-
 DateRange = tuple[float, float]
 """From and to, UTC seconds."""
 
@@ -58,7 +57,7 @@ class HistoryFilter:
         search_text: All must occur in name, host, model, note, job, id or date of the start.
         start_filter: When it started; "older": more than 30 days ago.
         end_filter: How it ended, or that it did not; "failed": not as the training wanted.
-        verdict_filter: What is said of any metric, as the list words it; "quiet": nothing grows.
+        verdict_filter: Verdict on any metric, as in the list; "quiet": nothing grows.
         host: Name of a host; empty: all.
         is_pinned: Only those that are pinned.
     """
@@ -81,7 +80,7 @@ class HistoryRow:
 
     Attributes:
         run: Run id.
-        summary: What the hub told.
+        summary: As from the hub.
         host: What its host is called.
         is_reached: Whether its hub is reached.
     """
@@ -94,7 +93,7 @@ class HistoryRow:
 
 @dataclass(frozen=True, slots=True)
 class KnownHub:
-    """What is known of a hub.
+    """Facts about a hub.
 
     Attributes:
         name: What its host is called where the user named it; empty: as its runs say.
@@ -111,7 +110,7 @@ class RunHistory:
     Attributes:
         history_filter: Which runs.
         sorted_by: By which column.
-        is_falling: Whether the highest stands first.
+        is_falling: The highest comes first.
     """
 
     def __init__(self, known_hub: Callable[[str], KnownHub]) -> None:
@@ -158,7 +157,7 @@ class RunHistory:
         return tr("1 run") if n == 1 else tr("{n} runs").format(n=count_text(n))
 
     def empty_text(self) -> str:
-        """What stands in the place of a table without rows."""
+        """Text in place of a table without rows."""
         if self._rows:
             return tr("No run fits what is asked for. Clear the filters to see all of them.")
         return tr("No runs yet. Each training with MonitorCallback() will be listed here.")
@@ -230,7 +229,7 @@ def metric_of(column: str) -> VerdictMetric | None:
 
 
 def parse_date_range(text: str) -> DateRange | None:
-    """What a word as 2026-11-22, 2026-11 or 2026 means: from and to, UTC; None: no date."""
+    """Start and end, UTC, of a date such as 2026-11-22, 2026-11 or 2026; None: no date."""
     if _DATE.fullmatch(text) is None:
         return None
     year, month, day = (int(part) if part else 0 for part in (text + "--").split("-")[:3])
@@ -286,7 +285,7 @@ def _is_judged(run: RunSummary, verdict_filter: VerdictFilter) -> bool:
 
 
 def _verdict_filter_of(metric: str, state: str) -> VerdictFilter | None:
-    """What the words say: a graph grows and is no leak, steps slow down."""
+    """The kind that the text states: a graph grows and is no leak, steps slow down."""
     if metric == "step_time" and state == "growing":
         return "slowing"
     if state == "growing" or (metric == "graph" and state == "suspected"):
@@ -295,7 +294,7 @@ def _verdict_filter_of(metric: str, state: str) -> VerdictFilter | None:
 
 
 def _sort_key(column: HistoryColumn) -> Callable[[HistoryRow], float | str | None]:
-    """What rows are sorted by; None: nothing is known of a row."""
+    """Key to sort rows by; None: not known for a row."""
     metric = metric_of(column)
     if metric is not None:
         return lambda row: metric_reading(row.summary, metric).value

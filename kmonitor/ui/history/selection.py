@@ -1,4 +1,4 @@
-"""What can be done with the runs that are selected in the history, and why not."""
+"""Actions on the runs that are selected in the history, and why one is not possible."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,10 +12,9 @@ from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 HistoryActionKey = Literal["open", "compare", "rename", "note", "pin", "delete"]
-
 MIN_COMPARED: Final = 2
 MAX_COMPARED: Final = 6
-"""So many hues can be told apart."""
+"""More hues are hard to distinguish."""
 
 _LONGEST: Final = 300
 
@@ -45,7 +44,7 @@ class HistoryAction:
 
 @dataclass(frozen=True, slots=True)
 class HistorySelectionState:
-    """The strip below the table.
+    """State of the bar below the table.
 
     Attributes:
         title: Name of the run, or how many are selected.
@@ -65,7 +64,7 @@ class HistorySelectionState:
 def history_selection_state(
     workspace: Workspace, runs: Sequence[RunSummary]
 ) -> HistorySelectionState:
-    """The strip for these runs.
+    """The bar for these runs.
 
     Args:
         workspace: Knows what may be changed where.

@@ -13,7 +13,6 @@ from kmonitor_agent.wire.messages.unions import AuditReply, AuditRequest, AuditR
 
 _MOST_ROWS = 500
 _ID_LENGTH = 8
-
 ALL: Final = "*"
 """Chosen in place of a host's address: all of them."""
 
@@ -84,7 +83,7 @@ class AuditStore:
         self._numbers: dict[tuple[str, str, int], int] = {}
 
     def show_hubs(self, hubs: Sequence[AuditHub]) -> None:
-        """These are the hubs from now on; of one that is known, what it told is kept."""
+        """These are the hubs from now on; the lines of known ones are kept."""
         before = self._lists
         self._lists = {hub.address: before.get(hub.address, _HubAuditList()) for hub in hubs}
         for hub in hubs:
@@ -96,11 +95,11 @@ class AuditStore:
             hub_list.refresh()
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
-        """Whether an answer was to a question of this list; then the picture has changed."""
+        """Take a reply; True if it was to a request of this list, which then has changed."""
         return any(hub_list.apply_reply(reply) for hub_list in self._lists.values())
 
     def state(self, now_wall_s: float, only: str = ALL) -> AuditState:
-        """What to show now.
+        """The list to show now.
 
         Args:
             now_wall_s: Now, UTC.
@@ -109,7 +108,7 @@ class AuditStore:
         hosts = {address: hub_list.name for address, hub_list in self._lists.items()}
         wanted = [d for address, d in self._lists.items() if only in (ALL, address)]
         found = [(row, hub_list) for hub_list in wanted for row in hub_list.rows]
-        # Of two that happened at once the one with the higher number came later.
+        # The higher number came later of two at the same time.
         found.sort(key=lambda pair: (pair[0].wall_s, pair[0].row), reverse=True)
         lines = tuple(
             self._line(row, hub_list, now_wall_s) for row, hub_list in found[:_MOST_ROWS]
@@ -130,7 +129,7 @@ class AuditStore:
 
 
 class _HubAuditList:
-    """What one hub told, and whether a question to it is open."""
+    """Lines of one hub, and its open request."""
 
     def __init__(self) -> None:
         self.hub: AuditHub | None = None
@@ -173,7 +172,7 @@ class _HubAuditList:
         return True
 
     def note(self, *, is_one: bool) -> str:
-        """What is said of it besides its lines; empty: nothing."""
+        """Note besides its lines; may be empty."""
         why_not = self.hub.why_not if self.hub is not None else ""
         text = why_not or self._refused
         if not text and self._rows_received is None:

@@ -1,4 +1,4 @@
-"""How the window stands with its hub."""
+"""State of the window's connection to a hub, with the banner and the status bar about it."""
 
 import math
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class StatusBarState:
 
     Attributes:
         tone: Of the dot.
-        link: How the window stands with the hub.
+        link: State of the connection to the hub.
         rate: Events a second; may be empty.
         tooltip: More about the hub.
         version: On the right.
@@ -54,7 +54,7 @@ class ConnectionStatus:
     """Follows the connection to the hub; main thread only.
 
     Attributes:
-        state: Where it stands.
+        state: Its state.
         hub: What the hub said of itself, when it was reached.
     """
 
@@ -79,7 +79,7 @@ class ConnectionStatus:
 
     @property
     def is_live(self) -> bool:
-        """Whether the hub is reached."""
+        """True while the hub is reached."""
         return self.state == "live"
 
     def connected(self, reply: HubReply) -> None:
@@ -88,9 +88,9 @@ class ConnectionStatus:
         self.apply_hub_reply(reply)
 
     def apply_hub_reply(self, reply: HubReply) -> None:
-        """What the hub says of itself now."""
+        """The hub's newest reply about itself."""
         self.hub = reply
-        # What was mended and comes again is worth a word again.
+        # A trouble that was over and comes back is shown again.
         self._read &= set(reply.troubles)
         self._hub_troubles = [text for text in reply.troubles if text not in self._read]
 
@@ -98,7 +98,7 @@ class ConnectionStatus:
         """The hub does not answer.
 
         Args:
-            why: In words.
+            why: As text.
             since_wall_s: Since when, UTC.
             retry_wall_s: When it is tried again, UTC; infinite: not before the user asks.
         """
@@ -108,7 +108,7 @@ class ConnectionStatus:
 
     @property
     def has_trouble(self) -> bool:
-        """Whether the hub could not be started here."""
+        """True if the hub could not be started here."""
         return bool(self._trouble)
 
     def trouble(self, text: str) -> None:
@@ -171,7 +171,7 @@ class ConnectionStatus:
         return BannerState(title, f"{text} {retry}", "unplug", tr("Retry now"))
 
     def hub_trouble_banner(self, host: str) -> BannerState | None:
-        """What the hub itself says is wrong with it; until the user has read it.
+        """Troubles that the hub itself reports, until the user has read them.
 
         Args:
             host: What its host is called.
@@ -195,7 +195,7 @@ class ConnectionStatus:
         return BannerState(title, joined, "error", "", can_close=True)
 
     def _shown(self) -> list[str]:
-        """What the banner says of the hub's troubles; what stops it from writing stands alone."""
+        """Text of the hub's troubles; one that stops it from writing is shown alone."""
         unwritten = self.hub.unwritten if self.hub is not None else ""
         return [unwritten] if unwritten in self._hub_troubles else self._hub_troubles
 

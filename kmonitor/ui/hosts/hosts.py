@@ -1,4 +1,7 @@
-"""The hosts that the window is connected to over ssh, and what is said of each."""
+"""Hosts that the window reaches over ssh: their state in the tree, the banner and the settings.
+
+Also the texts that explain a version skew, and why a hub refuses commands or its audit.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,13 +15,16 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import HubReply
 
 HERE: Final = ""
-"""Stands for this machine's own hub wherever a host's address could stand."""
+"""Address of this machine's own hub."""
+
+IsReached = Callable[[str], bool]
+"""True if the hub of a run, by the run's id, is reached."""
 
 RouteStage = Literal["asking", "opening", "open", "closed"]
-"""How the way to a host stands: see `kmonitor.connect.follower.RouteChanged`."""
+"""State of the route to a host: see `kmonitor.connect.follower.RouteChanged`."""
 
 _SKEW_S: Final = 2.0
-"""Clocks that differ by more are worth a word."""
+"""Clocks that differ by more are mentioned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +75,15 @@ class Host:
     def set_route(
         self, stage: RouteStage, what: str, remedy: str, retry_wall_s: float | None
     ) -> None:
-        """The way to it changed.
+        """The route to it changed.
 
         Args:
-            stage: How it stands.
+            stage: Its state.
             what: Why it is closed.
             remedy: What to do about it.
             retry_wall_s: When it is tried again, UTC; None: not before the user asks.
         """
-        # What is tried again and again stays told until it works.
+        # The reason stays shown through further attempts until one works.
         if stage == "closed":
             self._is_read = self._is_read and what == self._what
             self._what, self._remedy = what, remedy
@@ -197,7 +203,7 @@ class HostList:
         return list(self._hosts.values())
 
     def troubled(self, first: str) -> Host | None:
-        """The host whose trouble is to be told: of the run that is looked at, else any."""
+        """The host whose trouble to show: that of the selected run, else any."""
         hosts = list(self._hosts.values())
         own = [host for host in hosts if host.address == first]
         new = [host for host in hosts if host.link.state != "lost"]
@@ -213,101 +219,17 @@ class HostList:
         return sum(h.link.is_live for h in self._hosts.values()), len(self._hosts)
 
 
-def version_skew_text(theirs: str, ours: str, *, host: str) -> str:
-    """What it means that hub and window are of different versions; empty when they are not.
-
-    Args:
-        theirs: The hub's version.
-        ours: This program's.
-        host: Where the hub is.
-    """
-    if theirs == ours:
-        return ""
-    if _numbers(theirs) < _numbers(ours):
-        text = tr(
-            "kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not "
-            "know is missing here. Install {ours} there."
-        )
-    else:
-        text = tr(
-            "kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there "
-            "is not shown here. Install {theirs} here."
-        )
-    return text.format(host=host, theirs=theirs, ours=ours)
-
-
-def command_blocked_reason(hub: HubReply | None, host: str) -> str:
-    """Why nothing may be asked of a hub's runs; empty where it may.
-
-    Args:
-        hub: What the hub said of itself, and of whom it takes this window for.
-        host: What it is called.
-    """
-    if hub is None or getattr(hub, "role", "operator") != "viewer":
-        return ""
-    text = tr(
-        "You may look at the runs of {host}, not command them: your key there is a viewer's."
-    )
-    return text.format(host=host)
-
-
-def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
-    """Why a hub is not asked what was done through it, in a sentence; empty: it is.
-
-    Args:
-        link: How the window stands with it.
-        host: What its host is called.
-    """
-    if not link.is_live:
-        return tr("It is not connected now.")
-    if link.hub is None or link.hub.role != "viewer":
-        return ""
-    text = tr(
-        "Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs "
-        "the hub can change that: kmonitor authorize KEY --role operator --name NAME"
-    )
-    return text.format(host=host)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
-
-
-IsReached = Callable[[str], bool]
-"""Whether the hub of a run, by the run's id, is reached."""
-
-
-def confirm_remove(host: str) -> Confirmation:
-    """What is asked before a host is forgotten.
-
-    Args:
-        host: What it is called.
-    """
-    return Confirmation(
-        tr("Remove \u201c{host}\u201d?").format(host=host),
-        tr(
-            "The window forgets the host and shows its runs no more. Nothing there is touched: "
-            "trainings and hub go on, and connecting again brings everything back."
-        ),
-        tr("Remove host"),
-        tr("Keep it"),
-    )
-
-
-# host_settings: The remembered hosts as the settings list them.
-
-
 @dataclass(frozen=True, slots=True)
 class HostLine:
-    """A host.
+    """A host in the settings.
 
     Attributes:
-        key: Its whole address, which tells it from the others.
+        key: Its whole address, which identifies it.
         name: What it is called.
         address: As it is shown: without a hub's key.
-        state: How it stands, and when it was last reached.
+        state: Its state, and when it was last reached.
         tone: Of the state.
-        can_retry: Whether trying it now is worth anything.
+        can_retry: It is not connected, so it can be tried now.
     """
 
     key: str
@@ -350,3 +272,80 @@ def host_lines(
             HostLine(host.address, host.name, address, state, host_state.tone, can_retry=True)
         )
     return tuple(found)
+
+
+def version_skew_text(theirs: str, ours: str, *, host: str) -> str:
+    """Consequence of different versions of hub and window; empty when they are the same.
+
+    Args:
+        theirs: The hub's version.
+        ours: This program's.
+        host: Where the hub is.
+    """
+    if theirs == ours:
+        return ""
+    if _numbers(theirs) < _numbers(ours):
+        text = tr(
+            "kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not "
+            "know is missing here. Install {ours} there."
+        )
+    else:
+        text = tr(
+            "kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there "
+            "is not shown here. Install {theirs} here."
+        )
+    return text.format(host=host, theirs=theirs, ours=ours)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def command_blocked_reason(hub: HubReply | None, host: str) -> str:
+    """Why nothing may be asked of a hub's runs; empty where it may.
+
+    Args:
+        hub: The hub's reply about itself and this window's role.
+        host: What it is called.
+    """
+    if hub is None or getattr(hub, "role", "operator") != "viewer":
+        return ""
+    text = tr(
+        "You may look at the runs of {host}, not command them: your key there is a viewer's."
+    )
+    return text.format(host=host)
+
+
+def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
+    """Why a hub is not asked what was done through it, in a sentence; empty: it is.
+
+    Args:
+        link: State of the connection to it.
+        host: What its host is called.
+    """
+    if not link.is_live:
+        return tr("It is not connected now.")
+    if link.hub is None or link.hub.role != "viewer":
+        return ""
+    text = tr(
+        "Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs "
+        "the hub can change that: kmonitor authorize KEY --role operator --name NAME"
+    )
+    return text.format(host=host)
+
+
+def confirm_remove(host: str) -> Confirmation:
+    """Question before a host is forgotten.
+
+    Args:
+        host: What it is called.
+    """
+    return Confirmation(
+        tr("Remove \u201c{host}\u201d?").format(host=host),
+        tr(
+            "The window forgets the host and shows its runs no more. Nothing there is touched: "
+            "trainings and hub go on, and connecting again brings everything back."
+        ),
+        tr("Remove host"),
+        tr("Keep it"),
+    )

@@ -1,4 +1,4 @@
-"""What a limit would have done, had it been there: counted in what was measured."""
+"""Dry run of a limit: how often its action would have run, counted in measured values."""
 
 from dataclasses import dataclass
 
@@ -29,8 +29,8 @@ class DryRun:
 def dry_run(t_s: Floats, values: Floats, *, threshold: float, cool_down_s: float) -> DryRun:
     """Count how often values rise above a threshold, once in each cool-down.
 
-    What the action would have changed is not known: values go on as they were measured. So it is
-    an estimate, and a low one where the action would have let the metric grow anew.
+    The effect of the action is not known: values go on as they were measured. So it is an
+    estimate, and a low one where the metric would have grown again after the action.
 
     Args:
         t_s: Rising times `[n]`, seconds.

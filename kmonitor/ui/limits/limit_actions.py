@@ -1,4 +1,4 @@
-"""What will happen at the selected run's limits, and what could happen instead."""
+"""Actions at the selected run's limits: those in force, and the choices."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -30,7 +30,7 @@ class LimitActionChoice:
 
     Attributes:
         action: What.
-        title: In words.
+        title: As text.
         is_chosen: Whether it is done now.
     """
 
@@ -61,7 +61,7 @@ class LimitActionsState:
 
 
 def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> LimitActionsState:
-    """What happens at this run's limits.
+    """The actions at this run's limits.
 
     Args:
         run: The run.
@@ -89,7 +89,7 @@ def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> Li
 
 
 def limit_action_choices(run: RunSummary, metric: LimitMetric) -> tuple[LimitActionChoice, ...]:
-    """What the limit on one metric can do; empty where there is none.
+    """Choices for the limit on one metric; empty where there is none.
 
     Args:
         run: The run.

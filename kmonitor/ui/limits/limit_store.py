@@ -21,9 +21,8 @@ from kmonitor_agent.wire.messages.commands import (
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 
 CHART_METRICS: tuple[LimitMetric, ...] = ("vram", "ram", "graph", "step_time")
-
 RECLAIM_ACTIONS: tuple[LimitAction, ...] = ("collect", "reload", "auto", "restart")
-"""What a limit can do about what grew, lightest first."""
+"""Actions at a limit that reclaim memory, lightest first."""
 
 _STRENGTH: dict[LimitAction, int] = {
     "notify": 0,
@@ -63,8 +62,8 @@ class LimitStore:
     """Asks for limits and shows them as pending until the process confirms; main thread only.
 
     Attributes:
-        reloads: Whether a newly set limit does something, or only tells.
-        answer: What it does: one of `ANSWERS`.
+        reloads: A newly set limit acts; else it only notifies.
+        answer: Its action: one of `ANSWERS`.
     """
 
     def __init__(self, commands: CommandStore, *, user: str) -> None:
@@ -107,21 +106,21 @@ class LimitStore:
         self._replace(run, metric, strongest_limit(run, metric), None)
 
     def reload_at_limits(self, run: RunSummary | None, *, on: bool) -> None:
-        """Whether limits answer from now on, or only tell. Those in force are changed as well."""
+        """Let limits act from now on, or only notify. Those in force are changed as well."""
         shown = self.shown_answer(run)
         self.reloads = on
         if run is not None:
             self._change(run, ("notify", shown), shown if on else "notify")
 
     def answer_with(self, run: RunSummary | None, action: LimitAction) -> None:
-        """What limits do from now on. Those in force that did the same so far are changed too."""
+        """Set the action of limits. Those in force that had the same so far are changed too."""
         shown = self.shown_answer(run)
         self.reloads, self.answer = True, action
         if run is not None:
             self._change(run, ("notify", shown), action)
 
     def shown_answer(self, run: RunSummary | None) -> LimitAction:
-        """What the strongest limit in force does, else what a new one would do."""
+        """Action of the strongest limit in force, else of a new one."""
         held = _strongest(
             [each for each in run.limits if each.action in RECLAIM_ACTIONS] if run else []
         )
@@ -149,14 +148,14 @@ class LimitStore:
             del self._pending[key]
 
     def has_pending(self, run: str) -> bool:
-        """Whether something was asked for that the process has not confirmed."""
+        """True if there is a request that the process has not confirmed."""
         return any(key[0] == run for key in self._pending)
 
     def _action(self, run: RunSummary) -> LimitAction:
         return self._possible(run) if self.reloads else "notify"
 
     def _possible(self, run: RunSummary) -> LimitAction:
-        """What a new limit of this run does: the chosen answer, else a reload, else it tells."""
+        """Action of a new limit of this run: the chosen one, else reload, else notify."""
         can: list[LimitAction] = [each for each in (self.answer, "reload") if each in run.actions]
         return can[0] if can else "notify"
 
@@ -204,7 +203,7 @@ def metric_reading(run: RunSummary, metric: LimitMetric) -> MetricReading:
 
 
 def strongest_limit(run: RunSummary, metric: LimitMetric) -> LimitSpec | None:
-    """Of a metric's limits the one that does most; it is the one that its chart draws."""
+    """The limit on a metric with the strongest action, which its chart draws."""
     return _strongest([limit for limit in run.limits if limit.metric == metric])
 
 

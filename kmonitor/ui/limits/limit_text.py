@@ -1,4 +1,4 @@
-"""Metrics, limits and what is done at a limit, in words."""
+"""Metrics, limits and their actions as text."""
 
 import re
 from typing import Final
@@ -48,7 +48,7 @@ _ACTIONS: Final[dict[LimitAction, str]] = {
 
 
 def metric_name(metric: LimitMetric) -> str:
-    """What the user calls a metric."""
+    """Name of a metric."""
     return tr(_NAMES[metric])
 
 
@@ -69,12 +69,12 @@ def round_amount(metric: LimitMetric, value: float) -> str:
 
 
 def limit_action_name(action: LimitAction) -> str:
-    """What is done at a limit, in one word."""
+    """Action at a limit, in one word."""
     return tr(_ACTIONS[action])
 
 
 def limit_action_text(action: LimitAction) -> str:
-    """What is done at a limit, as a choice: "Collect: release what is retained"."""
+    """Action at a limit, as a choice: "Collect: release what is retained"."""
     texts: dict[LimitAction, str] = {
         "notify": tr("Only tell"),
         "save": tr("Save a checkpoint"),

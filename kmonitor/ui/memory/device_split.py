@@ -1,4 +1,4 @@
-"""What a device holds, in parts: context, the framework's pool, other processes, what is free."""
+"""Memory of a device in parts: context, the framework's pool, other processes, free."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -16,12 +16,12 @@ _FREE: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class DeviceSplitRow:
-    """One part in words.
+    """One part as text.
 
     Attributes:
         title: What it is.
         text: Its size, or empty.
-        source: Where it comes from, or why it cannot be told.
+        source: Where it comes from, or why it is not known.
         hue: Which of the palette's; -1: free; None: it is not in the bar.
     """
 
@@ -39,7 +39,7 @@ class DeviceSplitState:
         title: What is split up.
         parts: Of the bar.
         reach: The bar's whole length, bytes.
-        rows: In words.
+        rows: The parts as text.
         paragraphs: What to know about it, in paragraphs.
         description: For a screen reader.
     """
@@ -54,14 +54,14 @@ class DeviceSplitState:
 
 @dataclass(frozen=True, slots=True)
 class ResidentMemory:
-    """What is there between steps, bytes, and whence that is known; None: it is not."""
+    """Bytes that stay between steps, and their source; None: not known."""
 
     n_bytes: float | None
     source: str
 
 
 class _Split:
-    """Takes the readings apart; what one does not tell stays with its neighbour."""
+    """Splits the readings; a part that cannot be split off stays in its neighbour."""
 
     def __init__(self, readings: RunReadings, memory: ResidentMemory, backend: str) -> None:
         self._readings = readings
@@ -167,7 +167,7 @@ class _Split:
 def device_split_state(
     readings: RunReadings, memory: ResidentMemory, backend: str
 ) -> DeviceSplitState:
-    """What a run's device holds, as far as it can be read.
+    """The memory of a run's device, as far as it can be read.
 
     Args:
         readings: The run's.

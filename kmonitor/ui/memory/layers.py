@@ -1,4 +1,7 @@
-"""A memory map by layer: the icicle picture and the table."""
+"""A memory map by layer: the tiles of the icicle and the rows of the table.
+
+Both split a layer's memory into the same parts, in the same order and hues.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,9 +14,6 @@ from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor.ui.theme.palettes import Tone
 
-# map_parts: The parts of a layer's memory: their order, hues and names.
-
-
 MapPart = Literal["weights", "gradients", "slots", "kept", "workspace"]
 PARTS: Final[tuple[MapPart, ...]] = ("weights", "slots", "gradients", "kept", "workspace")
 """From the bottom of a layer's tile to its top: what stays first."""
@@ -25,7 +25,12 @@ HUES: Final[dict[MapPart, int]] = {
     "kept": 1,
     "workspace": 2,
 }
-"""Which of the palette's hues a part has."""
+"""Index of a part's hue in the palette."""
+
+MAP_COLUMNS: Final = (
+    "layer", "kind", "total", "weights", "slots", "gradients", "kept", "workspace", "note",
+)  # fmt: skip
+"""Keys of the table's columns."""
 
 _TITLES: Final[dict[MapPart, str]] = {
     "weights": later("Weights"),
@@ -37,7 +42,7 @@ _TITLES: Final[dict[MapPart, str]] = {
 
 
 def part_title(part: MapPart) -> str:
-    """What a part is called."""
+    """Title of a part."""
     return tr(_TITLES[part])
 
 
@@ -58,12 +63,6 @@ def layer_part_bytes(row: LayerMemory) -> tuple[int, ...]:
     return tuple(by_part[part] for part in PARTS)
 
 
-MAP_COLUMNS: Final = (
-    "layer", "kind", "total", "weights", "slots", "gradients", "kept", "workspace", "note",
-)  # fmt: skip
-"""Of the table, by key."""
-
-
 @dataclass(frozen=True, slots=True)
 class MapTile:
     """A rectangle of the icicle.
@@ -76,7 +75,7 @@ class MapTile:
         end: Right edge.
         parts: Of a layer, bytes in the order of `PARTS`; empty of what holds others.
         tooltip: More about it.
-        is_hatched: Whether it is only assumed: no rule covers it.
+        is_hatched: It is only assumed: no rule covers it.
     """
 
     path: str
@@ -89,27 +88,8 @@ class MapTile:
     is_hatched: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class MapRow:
-    """A row of the table.
-
-    Attributes:
-        path: Of the layer.
-        cells: Texts in the order of `COLUMNS`.
-        values: Bytes in the same order, to sort by; -1 for what is text.
-        tooltip: Of all cells.
-        tone: Of the note.
-    """
-
-    path: str
-    cells: tuple[str, ...]
-    values: tuple[int, ...]
-    tooltip: str
-    tone: Tone
-
-
 def map_tiles(found: MemoryMap) -> tuple[MapTile, ...]:
-    """The picture by layer: as wide as what a layer's parts take together."""
+    """The tiles of the icicle: each layer as wide as the total of its parts."""
     root = _Node("", "")
     for row in found.layers:
         root.add(row, row.path.split("/"))
@@ -118,23 +98,6 @@ def map_tiles(found: MemoryMap) -> tuple[MapTile, ...]:
     tiles: list[MapTile] = []
     _add_tiles(root, 0, 0.0, 1.0, tiles)
     return tuple(tiles)
-
-
-def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRow, ...]:
-    """The table.
-
-    Args:
-        found: The map.
-        has_calls: Whether it is known how the layers are connected.
-        by: A column; "layer": in the order of computing, others with the largest first.
-    """
-    rows = [_row(each, has_calls=has_calls) for each in found.layers]
-    at = MAP_COLUMNS.index(by)
-    if by in ("kind", "note"):
-        rows.sort(key=lambda row: row.cells[at])
-    elif by != "layer":
-        rows.sort(key=lambda row: -row.values[at])
-    return tuple(rows)
 
 
 @dataclass(slots=True)
@@ -179,6 +142,48 @@ def _add_tiles(node: _Node, level: int, start: float, end: float, tiles: list[Ma
             at += width
 
 
+def _group_tooltip(node: _Node) -> str:
+    name = node.path or tr("the whole model")
+    sizes = tr("{size} in its parts together; they are not all there at one time")
+    return f"{name}\n{sizes.format(size=bytes_text(node.n_bytes))}"
+
+
+@dataclass(frozen=True, slots=True)
+class MapRow:
+    """A row of the table.
+
+    Attributes:
+        path: Of the layer.
+        cells: Texts in the order of `MAP_COLUMNS`.
+        values: Bytes in the same order, to sort by; -1 for what is text.
+        tooltip: Of all cells.
+        tone: Of the note.
+    """
+
+    path: str
+    cells: tuple[str, ...]
+    values: tuple[int, ...]
+    tooltip: str
+    tone: Tone
+
+
+def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[MapRow, ...]:
+    """The table.
+
+    Args:
+        found: The map.
+        has_calls: The connections of the layers are known.
+        by: A column; "layer": in the order of computing, others with the largest first.
+    """
+    rows = [_row(each, has_calls=has_calls) for each in found.layers]
+    at = MAP_COLUMNS.index(by)
+    if by in ("kind", "note"):
+        rows.sort(key=lambda row: row.cells[at])
+    elif by != "layer":
+        rows.sort(key=lambda row: -row.values[at])
+    return tuple(rows)
+
+
 def _row(row: LayerMemory, *, has_calls: bool) -> MapRow:
     parts = layer_part_bytes(row)
     total = sum(parts)
@@ -216,9 +221,3 @@ def _tooltip(row: LayerMemory, *, has_calls: bool = True) -> str:
     ]
     note = _note(row, has_calls=has_calls)
     return "\n".join([*lines, note] if note else lines)
-
-
-def _group_tooltip(node: _Node) -> str:
-    name = node.path or tr("the whole model")
-    sizes = tr("{size} in its parts together; they are not all there at one time")
-    return f"{name}\n{sizes.format(size=bytes_text(node.n_bytes))}"

@@ -1,4 +1,4 @@
-"""What each way to load a model takes, as it is measured and shown."""
+"""Cost of each way to load a model: the state of its measuring, and its rows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,11 +33,11 @@ class CostRow:
     """One way.
 
     Attributes:
-        title: What is called.
+        title: What it is called.
         bar: What is kept, and what the load took beyond that.
         figures: Peak, kept and seconds.
         text: What came back, and whether training goes on; or why it does not work.
-        tone: Of the words.
+        tone: Of the text.
         marks: What it is recommended for; may be empty.
     """
 
@@ -57,8 +57,8 @@ class LoadCostState:
         rows: What was measured.
         reach: Length of the bars, bytes.
         n_done: Processes that have ended. total: Of how many; 0: none were started.
-        is_running: Whether they go on.
-        progress: How far it is, in words.
+        is_running: They go on.
+        progress: How far it is, as text.
         text: What there is to say instead of rows, or of them.
         tone: Of the text.
         recommended: To predict only, and to train on.
@@ -87,7 +87,7 @@ class LoadCostStore:
 
     @property
     def is_running(self) -> bool:
-        """Whether processes are being measured."""
+        """True while processes are being measured."""
         return self._is_running
 
     def begin(self) -> None:
@@ -112,7 +112,7 @@ class LoadCostStore:
         self._is_running, self._was_cancelled = False, True
 
     def state(self) -> LoadCostState:
-        """What is shown now."""
+        """The state to show now."""
         best = recommend(self._costs)
         text, tone = self._text()
         return LoadCostState(

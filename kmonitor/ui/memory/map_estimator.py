@@ -1,4 +1,8 @@
-"""The memory map that is looked at: what is asked of the estimator, and its answer so far."""
+"""The memory map that is shown: its question, the estimate so far, and the page's heading.
+
+An estimate takes long with its curve and advice, so it is worked out in steps between which the
+main thread paints.
+"""
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
@@ -13,8 +17,8 @@ from kmonitor.memory.calibration import (
 from kmonitor.memory.estimate import MemoryMap, Plan
 from kmonitor.memory.tensor_sizes import OpenShape
 from kmonitor.memory.what_if import BatchFit, BatchPeak, PeakReduction, advising, searching_batches
-from kmonitor.ui.memory.subjects import (
-    MapSubject,
+from kmonitor.ui.memory.subjects import MapSubject
+from kmonitor.ui.memory.what_if import (
     WhatIf,
     device_limit_bytes,
     is_as_trained,
@@ -26,7 +30,7 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 POINTS: Final = 13
-"""Of the curve; between them it is a line, with at most one bend."""
+"""Points of the curve; between them it is a line, with at most one bend."""
 
 _FURTHER: Final = 2.0
 _FURTHEST: Final = 64
@@ -34,15 +38,15 @@ _FURTHEST: Final = 64
 
 @dataclass(slots=True)
 class MapEstimate:
-    """What is known so far of one question.
+    """The answer so far to one question.
 
     Attributes:
         found: The map; None until it is worked out, and where it cannot be.
-        why_not: Why there is none, in words.
+        why_not: Why there is none.
         calibration: Why measured peaks do not correct it; empty where they do or there are none.
         points: Of the curve of the peak over the batch, rising; empty until it is worked out.
         fit: The largest batches within the limit; None until then, and without a limit.
-        advice: What would lower the peak.
+        advice: Changes that would lower the peak.
         is_whole: Whether all of it is there.
     """
 
@@ -59,10 +63,10 @@ class MapEstimator:
     """Works out what is shown, in steps of one estimate each; main thread only.
 
     Attributes:
-        subject: Whose map it is; None: nobody's.
-        what_if: What is asked about it.
-        map_estimate: What is known so far; curve, fit and advice of the question before stay until
-            they are worked out anew.
+        subject: The run or file; None: none is shown.
+        what_if: The question about it.
+        map_estimate: The answer so far; curve, fit and advice of the question before stay until
+            the new ones are there.
     """
 
     def __init__(self) -> None:
@@ -72,10 +76,10 @@ class MapEstimator:
         self._work: Generator[None] | None = None
 
     def show(self, subject: MapSubject) -> bool:
-        """Look at this one; what was asked stays where it is the same one.
+        """Show this subject; the question stays if it is the same one.
 
         Returns:
-            Whether there is something to be worked out anew.
+            True if there is something to work out.
         """
         before, self.subject = self.subject, subject
         if before == subject:
@@ -127,7 +131,7 @@ class MapEstimator:
             pass
 
     def _begin(self) -> None:
-        """Ask anew; the map itself is worked out at once."""
+        """Start over; the map itself is worked out at once."""
         self._work = None
         layout, subject = self.layout, self.subject
         before = self.map_estimate
@@ -151,7 +155,7 @@ class MapEstimator:
         self._work = self._rest(layout, plan, measured)
 
     def _measured(self, layout: ModelLayout) -> Sequence[PeakMeasurement]:
-        """What corrects this estimate: nothing where another training is asked about."""
+        """Measurements that correct this estimate: none if the question is another training."""
         subject = self.subject
         if subject is None or not layout.calls:
             return ()
@@ -203,21 +207,18 @@ def _open_shape_text(exc: OpenShape) -> str:
     ).format(shape=shape)
 
 
-# Map page.
-
-
 @dataclass(frozen=True, slots=True)
 class MapPageState:
-    """What the page shows.
+    """Heading of the page.
 
     Attributes:
         title: Name of the run or file.
         subtitle: What it is.
-        is_filled: Whether there is a map; else `text` stands in its place.
+        is_filled: There is a map; else `text` is shown in its place.
         text: Why there is none, or what is going on.
         remedy: What to do about it.
-        has_device: Whether there is a device to look at.
-        has_file: Whether it is a file, which can be inspected and loaded.
+        has_device: There is a device to show.
+        has_file: It is a file, which can be inspected and loaded.
     """
 
     title: str
@@ -230,7 +231,7 @@ class MapPageState:
 
 
 def map_page_state(estimator: MapEstimator) -> MapPageState:
-    """The page for what is looked at."""
+    """The heading for the subject that is shown."""
     subject, found = estimator.subject, estimator.map_estimate.found
     if subject is None:
         return MapPageState(

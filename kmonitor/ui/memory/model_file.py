@@ -1,4 +1,4 @@
-"""What a model file holds, as its inspector shows it."""
+"""Content of a model file as its window shows it: facts, layers, and settings as short text."""
 
 import json
 import struct
@@ -9,55 +9,6 @@ from typing import Any, Final, cast
 from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile
 from kmonitor.ui.text.formats import bytes_text, count_text
 from kmonitor.ui.text.language import later, tr
-
-# setting_words: Settings in a model file, written as short as they can be told apart.
-
-
-_MOST_DIGITS: Final = 9
-"""That tell any two numbers of float32 apart. Source: IEEE 754, 5.12.2."""
-
-
-def settings_text(settings: Mapping[str, Any]) -> str:
-    """`learning_rate=0.001, beta_1=0.9`; names of objects and what is not set are left out."""
-    return ", ".join(_settings(settings))
-
-
-def setting_number_text(value: float) -> str:
-    """A number with the digits that it was set with: optimizers keep theirs as float32.
-
-    Args:
-        value: As the file has it: 0.0010000000474974513 for a float32's 0.001.
-    """
-    try:
-        is_short = struct.unpack("f", struct.pack("f", value))[0] == value
-    except OverflowError:
-        is_short = False
-    if is_short:
-        for digits in range(1, _MOST_DIGITS + 1):
-            shorter = float(f"{value:.{digits}g}")
-            if struct.unpack("f", struct.pack("f", shorter))[0] == value:
-                return json.dumps(shorter)
-    return json.dumps(value)
-
-
-def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in settings.items():
-        if name != "name" and value is not None:
-            yield f"{name}={_value_text(value)}"
-
-
-def _value_text(value: Any) -> str:
-    if isinstance(value, float):
-        return setting_number_text(value)
-    if isinstance(value, list):
-        return f"[{', '.join(_value_text(each) for each in cast('list[Any]', value))}]"
-    if isinstance(value, dict):
-        config = cast("dict[str, Any]", value)
-        inner = config.get("config")
-        if isinstance(config.get("class_name"), str) and isinstance(inner, dict):
-            return f"{config['class_name']}({settings_text(cast('dict[str, Any]', inner))})"
-    return json.dumps(value)
-
 
 _FORMS: Final = {
     "keras": later("Keras archive"),
@@ -101,7 +52,7 @@ def refused_file(what: str, remedy: str) -> ModelFileState:
 
 
 def model_file_state(found: ModelFile) -> ModelFileState:
-    """What was found in it."""
+    """The content of a file that was read."""
     layers = tuple(
         (
             each.path,
@@ -152,3 +103,49 @@ def _compiled(compile_settings: CompileSettings | None) -> list[tuple[str, str]]
             "" if compile_settings.jit_compile is None else str(compile_settings.jit_compile),
         ),
     ]
+
+
+def settings_text(settings: Mapping[str, Any]) -> str:
+    """`learning_rate=0.001, beta_1=0.9`; names of objects and what is not set are left out."""
+    return ", ".join(_settings(settings))
+
+
+def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    for name, value in settings.items():
+        if name != "name" and value is not None:
+            yield f"{name}={_value_text(value)}"
+
+
+def _value_text(value: Any) -> str:
+    if isinstance(value, float):
+        return setting_number_text(value)
+    if isinstance(value, list):
+        return f"[{', '.join(_value_text(each) for each in cast('list[Any]', value))}]"
+    if isinstance(value, dict):
+        config = cast("dict[str, Any]", value)
+        inner = config.get("config")
+        if isinstance(config.get("class_name"), str) and isinstance(inner, dict):
+            return f"{config['class_name']}({settings_text(cast('dict[str, Any]', inner))})"
+    return json.dumps(value)
+
+
+_MOST_DIGITS: Final = 9
+"""Enough to distinguish any two numbers of float32. Source: IEEE 754, 5.12.2."""
+
+
+def setting_number_text(value: float) -> str:
+    """A number with the digits that it was set with: optimizers keep theirs as float32.
+
+    Args:
+        value: As the file has it: 0.0010000000474974513 for a float32's 0.001.
+    """
+    try:
+        is_short = struct.unpack("f", struct.pack("f", value))[0] == value
+    except OverflowError:
+        is_short = False
+    if is_short:
+        for digits in range(1, _MOST_DIGITS + 1):
+            shorter = float(f"{value:.{digits}g}")
+            if struct.unpack("f", struct.pack("f", shorter))[0] == value:
+                return json.dumps(shorter)
+    return json.dumps(value)

@@ -1,4 +1,4 @@
-"""What runs told of their models, as descriptions from which their memory can be foretold."""
+"""Models of runs, as descriptions from which their memory can be estimated."""
 
 from collections.abc import Collection, Iterator
 from typing import Final
@@ -31,7 +31,7 @@ class ModelStore:
         self._fits: dict[str, tuple[FitMemory, ...]] = {}
 
     def apply_event(self, run: str, event: AnyEvent) -> None:
-        """Keep what an event tells of a model; others are passed over."""
+        """Keep the part of a model that an event carries; other events are ignored."""
         match event:
             case ModelFacts():
                 self._store_facts(run, event)
@@ -43,13 +43,13 @@ class ModelStore:
                 return
 
     def forget(self, runs: Collection[str]) -> None:
-        """What was told of these runs is void."""
+        """Drop the models of these runs."""
         for run in runs:
             for by_run in (self._facts_by_run, self._events, self._fits):
                 by_run.pop(run, None)
 
     def layout(self, run: str) -> ModelLayout | None:
-        """The model of a run's newest fit; None while not all of it was told."""
+        """The model of a run's newest fit; None until all of it has arrived."""
         fits = self.fits(run)
         if fits:
             return fits[-1].layout
@@ -60,13 +60,13 @@ class ModelStore:
         return layout_from_facts(parts)
 
     def fits(self, run: str) -> tuple[FitMemory, ...]:
-        """The fits of a run whose model was told with its connections, in order."""
+        """The fits of a run whose model came with its connections, in order."""
         if run not in self._fits:
             self._fits[run] = fit_memories(self._events.get(run, {}).values())
         return self._fits[run]
 
     def measured(self, layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
-        """What was measured of the same training in any run that is known here."""
+        """Measurements of the same training in any run that is known here."""
         fits = (each for run in self._events for each in self.fits(run))
         return measurements_of(fits).of(layout, plan)
 
@@ -76,7 +76,7 @@ class ModelStore:
         self._fits.pop(run, None)
 
     def _store_facts(self, run: str, facts: ModelFacts) -> None:
-        """Keep a part of what was told; that of an older fit is passed over."""
+        """Keep a part of a model; that of an older fit is ignored."""
         known = self._facts_by_run.setdefault(run, {})
         newest = max((part.fit for part in known.values()), default=facts.fit)
         if facts.fit > newest:

@@ -20,11 +20,11 @@ _USUAL_BATCH = 32
 _NOT_MEASURED = 3
 _LENGTHS = (32, 64, 96, 128, 160, 192, 256, 512, 1024, 2048)
 _USUAL_LENGTH = 128
-"""Of a sequence whose length the model leaves open, as of a file's."""
+"""Length of a sequence that the model leaves open, as for a file."""
 
 
 def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
-    """Whose map is shown when a run is selected."""
+    """The subject of the map when a run is selected."""
     layout = workspace.models.layout(run.run)
     if layout is not None and not layout.backend:
         layout = msgspec.structs.replace(layout, backend=run.backend)
@@ -49,7 +49,7 @@ def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
 
 
 def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
-    """With the model on several lengths: how long its data were, the run does not tell."""
+    """The subject with its model on several lengths: a run does not report that of its data."""
     try:
         sizes = tuple(SizedLayout(str(each), with_length(layout, each)) for each in _LENGTHS)
     except OpenShape:
@@ -71,7 +71,7 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
 def run_device_split(
     workspace: Workspace, run: RunSummary, of_map: MapEstimator
 ) -> DeviceSplitState:
-    """What the device of a run holds."""
+    """Memory of the device of a run."""
     found = of_map.map_estimate.found
     is_it = of_map.subject is not None and of_map.subject.key == run.run
     if found is None or not is_it:

@@ -1,11 +1,12 @@
-"""The totals of a memory map: the answer in words, and the bar beside it."""
+"""Totals of a memory map: the peak as text, and the bar beside it."""
 
 from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.memory.estimate import MemoryMap
 from kmonitor.ui.memory.layers import HUES
-from kmonitor.ui.memory.subjects import MapSubject, backend_title
+from kmonitor.ui.memory.subjects import MapSubject
+from kmonitor.ui.memory.what_if import backend_title
 from kmonitor.ui.text.formats import bytes_text, count_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
@@ -49,7 +50,7 @@ class TotalsMark:
 
 @dataclass(frozen=True, slots=True)
 class MapTotalsState:
-    """The answer in words, and the bar beside it.
+    """The peak as text, and the bar beside it.
 
     Attributes:
         peak: "1.4 GiB", or empty.
@@ -104,7 +105,7 @@ def map_totals_state(
         backend=backend_title(found.backend),
     )
     is_open = found.high_bytes is None
-    # What feature maps take is not known: the rest alone is no peak.
+    # The size of feature maps is not known: the rest alone is no peak.
     peak = f"\u2265 {bytes_text(found.low_bytes)}" if is_open else bytes_text(found.peak_bytes)
     totals = tr("{resident} resident + {transient} transient").format(
         resident=bytes_text(found.resident_bytes), transient=bytes_text(found.transient_bytes)
@@ -127,7 +128,7 @@ def map_totals_state(
 
 
 def _tier(found: MemoryMap, subject: MapSubject) -> str:
-    # Of a run something did run: only no measurement corrects what is told here.
+    # A run did train: there is only no measurement to correct its estimate by.
     if subject.kind == "run" and found.tier == _NOT_MEASURED:
         return tr("Tier 3 \u00b7 not corrected by measurements")
     return tr(_TIERS[found.tier])

@@ -1,160 +1,108 @@
-"""The curve of the peak over the batch, and what fits, as they are shown."""
+"""Questions to the memory map: a training as it is or with changes, and the choices offered."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
 
-from kmonitor.memory.what_if import BatchFit, BatchPeak, PeakReduction
-from kmonitor.ui.memory.map_estimator import MapEstimator
-from kmonitor.ui.memory.subjects import (
-    backend_choices,
-    batch_choices,
-    device_limit_bytes,
-    is_as_trained,
-    limit_choices,
-    optimizer_choices,
-    precision_choices,
-    trained_what_if,
-)
-from kmonitor.ui.text.formats import bytes_text, count_text, round_bytes_text
-from kmonitor.ui.text.hub_text import translated_text
-from kmonitor.ui.text.language import tr
-from kmonitor.ui.theme.palettes import Tone
+from kmonitor.memory.estimate import Plan, backend_of
+from kmonitor.memory.layer_rules import Backend
+from kmonitor.memory.optimizer_slots import OPTIMIZERS
+from kmonitor.ui.memory.subjects import MapSubject
+from kmonitor.ui.text.formats import count_text, round_bytes_text
+from kmonitor.ui.text.language import later, tr
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
+
+GIB: Final = 2**30
+PRECISIONS: Final = ("float32", "mixed_float16", "mixed_bfloat16", "float16", "bfloat16")
+"""Dtype policies that are offered."""
+
+_BACKENDS: Final[dict[Backend, str]] = {
+    "tensorflow": later("TensorFlow"),
+    "xla": later("XLA (JAX, jit_compile)"),
+    "torch": later("PyTorch"),
+}
+
+_OPTIMIZER_TITLES: Final = {
+    "adam": "Adam",
+    "adamw": "AdamW",
+    "sgd": "SGD",
+    "sgd-momentum": "SGD, momentum",
+    "rmsprop": "RMSprop",
+    "lion": "Lion",
+    "adafactor": "Adafactor",
+    "nadam": "Nadam",
+    "adamax": "Adamax",
+    "adagrad": "Adagrad",
+    "lamb": "Lamb",
+}
+
+_USUAL_BATCHES: Final = (
+    1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 2048, 4096,
+)  # fmt: skip
+
+_DEVICES_GIB: Final = (4, 6, 8, 11, 12, 16, 24, 32, 40, 48, 80, 141)
 
 
 @dataclass(frozen=True, slots=True)
-class AxisTick:
-    """A number beside an axis, at 0..1 of it."""
-
-    at: float
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class BatchCurve:
-    """The chart; places are 0..1 from the left and from the bottom.
+class WhatIf:
+    """A training to estimate: that of the subject, with changes.
 
     Attributes:
-        line: Places of the estimate, from left to right; empty: there is none.
-        band: Left, lower and upper end of the interval.
-        batch: Where the batch is that is asked about, and its peak.
-        measured: Where a batch was measured, and what it took.
-        limit: How high the device's limit is; None: none is known or it is far above.
-        x_ticks: Batch sizes.
-        y_ticks: Sizes.
-        text: What fits, in words.
-        tone: Of the text.
-        description: For a screen reader.
+        batch: Examples a step.
+        size: Which of the subject's input sizes.
+        optimizer: A key of `optimizer_choices`; empty: the model's own.
+        precision: A dtype policy; empty: the model's own.
+        backend: How a step is computed; empty: as described.
+        limit_bytes: Of the device; 0: the subject's own.
     """
 
-    line: tuple[tuple[float, float], ...] = ()
-    band: tuple[tuple[float, float, float], ...] = ()
-    batch: tuple[float, float] | None = None
-    measured: tuple[tuple[float, float], ...] = ()
-    limit: float | None = None
-    x_ticks: tuple[AxisTick, ...] = ()
-    y_ticks: tuple[AxisTick, ...] = ()
-    text: str = ""
-    tone: Tone = "plain"
-    description: str = ""
+    batch: int = 32
+    size: int = 0
+    optimizer: str = ""
+    precision: str = ""
+    backend: Backend | Literal[""] = ""
+    limit_bytes: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class PeakReductionRow:
-    """One change: what it saves, and what it is."""
-
-    saved: str
-    text: str
-    tooltip: str
-
-
-def batch_curve(estimator: MapEstimator) -> BatchCurve:
-    """The curve of what is asked about."""
-    points, subject = estimator.map_estimate.points, estimator.subject
-    limit = device_limit_bytes(subject, estimator.what_if) if subject is not None else None
-    text, tone = batch_fit_summary(estimator.map_estimate.fit, limit)
-    layout = estimator.layout
-    if layout is not None and not layout.calls:
-        text, tone = tr("How the peak grows with the batch is not known."), "mute"
-    if len(points) < 2 or subject is None:  # noqa: PLR2004 - a line has two ends
-        return BatchCurve(text=text, tone=tone)
-    x_most = points[-1].batch
-    y_most = _highest(points, limit)
-    found = estimator.map_estimate.found
-    measured = [each for each in subject.measured if each.batch <= x_most]
-    ticks = sorted({1, round(x_most / 2), x_most})
-    return BatchCurve(
-        line=tuple((p.batch / x_most, p.peak_bytes / y_most) for p in points),
-        band=tuple(
-            (p.batch / x_most, p.low_bytes / y_most, min(1.0, p.high_bytes / y_most))
-            for p in points
-            if p.high_bytes is not None
-        ),
-        batch=(estimator.what_if.batch / x_most, found.peak_bytes / y_most)
-        if found is not None and estimator.what_if.batch <= x_most
-        else None,
-        measured=tuple((m.batch / x_most, m.peak_bytes / y_most) for m in measured),
-        limit=limit / y_most if limit is not None and limit <= y_most else None,
-        x_ticks=tuple(AxisTick(n / x_most, count_text(n)) for n in ticks),
-        y_ticks=tuple(AxisTick(part, bytes_text(part * y_most)) for part in (0.5, 1.0)),
-        text=text,
-        tone=tone,
-        description=_description(points, text),
-    )
-
-
-def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Tone]:
-    """What fits the device, in words, and how good that is."""
-    if limit is None:
-        return tr("Choose a device to see the largest batch that fits."), "mute"
-    if fit is None:
-        return "", "mute"
-    size = round_bytes_text(limit)
-    if fit.likely is None:
-        return tr("Not even a batch of 1 is expected to fit {size}.").format(size=size), "crit"
-    if fit.certain is None:
-        template = tr("In {size}: {likely} by the estimate; none is certain.")
-        return template.format(size=size, likely=count_text(fit.likely)), "warn"
-    template = tr("In {size}: a batch of {certain} is certain, {likely} by the estimate.")
-    return (
-        template.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),
-        "plain",
-    )
-
-
-def peak_reduction_rows(advised: Sequence[PeakReduction]) -> tuple[PeakReductionRow, ...]:
-    """What would lower the peak, the largest saving first."""
-    return tuple(
-        PeakReductionRow(
-            saved=f"\u2212{bytes_text(each.saved_bytes)}",
-            text=translated_text(each.words),
-            tooltip=tr("{words}: then the peak is {size}").format(
-                words=translated_text(each.words), size=bytes_text(each.peak_bytes)
-            ),
+    def plan(self, layout: ModelLayout) -> Plan:
+        """The same as a plan for the estimator."""
+        policy = self.precision or layout.precision
+        return Plan(
+            self.batch,
+            _optimizer(self.optimizer, has_scaling=policy == "mixed_float16"),
+            self.precision or None,
+            self.backend or None,
         )
-        for each in advised
-    )
 
 
-def _highest(points: Sequence[BatchPeak], limit: int | None) -> float:
-    most = max(p.peak_bytes for p in points)
-    highs = [p.high_bytes for p in points if p.high_bytes is not None]
-    top = min(max([most, *highs]), 1.6 * most)
-    # A limit far above would press the curve to the ground.
-    return 1.04 * (max(top, limit) if limit is not None and limit <= 2.5 * top else top)
+def _optimizer(key: str, *, has_scaling: bool) -> OptimizerLayout | None:
+    if not key:
+        return None
+    kind, _, setting = key.partition("-")
+    settings = {"momentum": 0.9} if setting else {}
+    return OptimizerLayout(kind, dict(settings), loss_scaling=has_scaling)
 
 
-def _description(points: Sequence[BatchPeak], text: str) -> str:
-    first, last = points[0], points[-1]
-    range_text = tr("Peak over batch: {low} at {first}, {high} at {last}.").format(
-        low=bytes_text(first.peak_bytes),
-        first=count_text(first.batch),
-        high=bytes_text(last.peak_bytes),
-        last=count_text(last.batch),
-    )
-    return f"{range_text} {text}".strip()
+def trained_what_if(subject: MapSubject) -> WhatIf:
+    """The training as it is."""
+    return WhatIf(batch=subject.batch, size=subject.own)
 
 
-# Map controls.
+def is_as_trained(subject: MapSubject, what_if: WhatIf) -> bool:
+    """True if at most the batch and the device differ from the training."""
+    return replace(what_if, batch=subject.batch, limit_bytes=0) == trained_what_if(subject)
+
+
+def device_limit_bytes(subject: MapSubject, what_if: WhatIf) -> int | None:
+    """The device's limit, bytes; None: none is known."""
+    return what_if.limit_bytes or subject.limit_bytes
+
+
+def smaller_input_layouts(subject: MapSubject, what_if: WhatIf) -> dict[str, ModelLayout]:
+    """Models with smaller inputs than that of the question, by a text for the change."""
+    template = tr("sequences of {size}") if subject.is_sequence else tr("inputs of {size}")
+    return {
+        template.format(size=each.label): each.layout for each in subject.sizes[: what_if.size]
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,14 +110,15 @@ class WhatIfControlsState:
     """Sliders and menus.
 
     Attributes:
-        batches: Words of the batch slider's steps. batch: Where it stands.
-        sizes: Words of the input slider's steps; one or none: there is nothing to slide.
-        size: Where it stands.
+        batches: Texts of the batch slider's steps.
+        batch: Index of the current one.
+        sizes: Texts of the input slider's steps; one or none: there is nothing to slide.
+        size: Index of the current one.
         size_title: What a step is: the size of an input or the length of a sequence.
         size_why: Why there is nothing to slide; empty where there is.
         menus: For each of "optimizer", "precision", "backend", "limit" the titles by key.
         chosen: For each of them the key that is chosen.
-        can_reset: Whether something is another than in the training.
+        can_reset: Something differs from the training.
     """
 
     batches: tuple[str, ...]
@@ -183,10 +132,11 @@ class WhatIfControlsState:
     can_reset: bool
 
 
-def what_if_controls_state(estimator: MapEstimator) -> WhatIfControlsState | None:
+def what_if_controls_state(
+    subject: MapSubject | None, what_if: WhatIf
+) -> WhatIfControlsState | None:
     """The controls of the page; None while there is no model."""
-    subject, layout, what_if = estimator.subject, estimator.layout, estimator.what_if
-    if subject is None or layout is None:
+    if subject is None or not subject.sizes:
         return None
     batches = batch_choices(subject)
     own = subject.sizes[subject.own].layout
@@ -219,3 +169,46 @@ def what_if_controls_state(estimator: MapEstimator) -> WhatIfControlsState | Non
 
 def _own(text: str, *, is_own: bool) -> str:
     return tr("{name} (own)").format(name=text) if is_own else text
+
+
+def batch_choices(subject: MapSubject) -> tuple[int, ...]:
+    """The sizes of a batch that are offered, with the training's own."""
+    return tuple(sorted({*_USUAL_BATCHES, subject.batch}))
+
+
+def optimizer_choices(layout: ModelLayout) -> dict[str, str]:
+    """Titles by key; the first is the model's own."""
+    own = layout.optimizer.kind if layout.optimizer is not None else tr("none")
+    others = {
+        key: title
+        for key, title in _OPTIMIZER_TITLES.items()
+        if key.partition("-")[0] in OPTIMIZERS and title.lower() != own.lower()
+    }
+    return {"": tr("{name} (own)").format(name=own), **others}
+
+
+def precision_choices(layout: ModelLayout) -> dict[str, str]:
+    """Titles by key; the first is the model's own."""
+    others = {each: each for each in PRECISIONS if each != layout.precision}
+    return {"": tr("{name} (own)").format(name=layout.precision), **others}
+
+
+def backend_choices(layout: ModelLayout) -> dict[str, str]:
+    """Titles by key; the first is the one that the model is described on."""
+    own = backend_of(layout)
+    others = {key: tr(title) for key, title in _BACKENDS.items() if key != own}
+    return {"": tr("{name} (own)").format(name=tr(_BACKENDS[own])), **others}
+
+
+def backend_title(backend: Backend) -> str:
+    """Title of a way to compute."""
+    return tr(_BACKENDS[backend])
+
+
+def limit_choices(subject: MapSubject) -> dict[str, str]:
+    """Titles by size in bytes; the first is the run's own device, or none."""
+    own = subject.limit_bytes
+    title = tr("not said") if own is None else round_bytes_text(own)
+    first = title if own is None else tr("{name} (own)").format(name=title)
+    others = {str(n * GIB): round_bytes_text(n * GIB) for n in _DEVICES_GIB}
+    return {"0": first, **others}

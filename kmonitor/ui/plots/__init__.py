@@ -1,1 +1,4 @@
-"""One chart without Qt: axes, layout, labels, thinning of what is drawn."""
+"""One chart, whatever it shows: its state, axes, layout, labels and thinning, without Qt.
+
+The choice of charts, and their content, is in `kmonitor.ui.charts`.
+"""

@@ -1,4 +1,4 @@
-"""Where ticks stand on a chart's axes, and their texts: one unit, few digits."""
+"""Ticks of a chart's axes and their texts: one unit, few digits."""
 
 import math
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ _SMALL_COUNT: Final = 5000.0
 _STARTS_ABOVE_ZERO_FROM: Final = 0.6
 _NOTHING_PART: Final = 1e-6
 _FINEST: Final = 1e-12
-"""Parts of a value that are still told apart on an axis."""
+"""Parts of a value that can still be distinguished on an axis."""
 
 _NO_NUMBER: Final = 1e-100
 """A plain number may be as small as it likes: a learning rate, a loss."""

@@ -1,4 +1,4 @@
-"""What one chart draws, as plain data: the border between presenters and plots.
+"""State of one chart as plain data: the border between presenters and plots.
 
 A presenter builds a new `ChartState` when something changed and keeps the array objects of the
 curves that did not: a chart compares arrays by identity and redraws only what is new.
@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 from kmonitor.ui.text.formats import Unit
 
 FloatArray = NDArray[np.float64]
+NO_POINTS: Final[FloatArray] = np.empty(0, np.float64)
+NO_POINTS.setflags(write=False)
+
 
 XKind = Literal["epochs", "seconds", "models"]
 """What the horizontal axis counts: epochs of all fits in a row, seconds of run time, or fits."""
@@ -20,9 +23,6 @@ XKind = Literal["epochs", "seconds", "models"]
 LimitLook = Literal["in_force", "pending", "offered"]
 """`in_force`: the agent enforces it. `pending`: set here, not yet acknowledged by the agent.
 `offered`: there is no limit; a faint line shows where one can be dragged from."""
-
-NO_POINTS: Final[FloatArray] = np.empty(0, np.float64)
-NO_POINTS.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +37,7 @@ class CurveState:
         dotted: Drawn dotted: what is dashed beside a dashed run's line.
         selected: Drawn heavier, with a gradient below it.
         stale: Greyed: the host is lost, the last data are shown.
-        strong: As heavy as the selected one, without a gradient: none stands back.
+        strong: As heavy as the selected one, without a gradient: none recedes.
         faint: As thin and pale as can be: what another curve was smoothed from.
         x: Epochs or seconds, rising, `[n_points]`, thinned to the chart's width.
         y: In the chart's unit, `[n_points]`; NaN marks a gap, which breaks the line.
@@ -72,6 +72,11 @@ class LimitLineState:
     style: LimitLook = "in_force"
     is_draggable: bool = True
 
+    @property
+    def colour(self) -> str:
+        """By its name in the palette: critical in force, quieter while pending or offered."""
+        return {"in_force": "crit", "pending": "warn", "offered": "mute"}[self.style]
+
 
 @dataclass(frozen=True, slots=True)
 class FlagState:
@@ -82,7 +87,7 @@ class FlagState:
         text: On the flag, for example "reload".
         tooltip: What it did, shown under the pointer.
         ok: False: it failed, drawn in the warning colour.
-        row: The hub's row id of its record, told on a click; None: a click means nothing.
+        row: The hub's row id of its record, emitted on a click; None: a click means nothing.
         is_quiet: Only the pole is drawn, without a label.
     """
 
@@ -184,6 +189,12 @@ class ChartState:
         is_offer = self.limit is not None and self.limit.style == "offered"
         return replace(self, limit=None) if is_offer else self
 
+    def with_limit_value(self, value: float, text: str) -> "ChartState":
+        """The same with its limit line elsewhere, while it is dragged."""
+        if self.limit is None:
+            return self
+        return replace(self, limit=replace(self.limit, value=value, text=text))
+
     def is_painted_like(self, other: "ChartState") -> bool:
         """Whether the other one would be painted the same; arrays by identity, marks by value."""
         return (
@@ -233,7 +244,7 @@ class CrosshairRow:
 
 @dataclass(frozen=True, slots=True)
 class CrosshairCard:
-    """What stands beside the crosshair.
+    """Text beside the crosshair.
 
     Attributes:
         title: For example "epoch 28 · step 469".

@@ -1,21 +1,22 @@
-"""Where labels go so that none covers another: plain geometry in pixels."""
+"""Positions of labels so that none covers another: plain geometry in pixels."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
-from kmonitor.ui.plots.chart_state import CurveState
+from kmonitor.ui.plots.chart_state import CurveState, FlagState
 from kmonitor.ui.plots.layout import PlotFrame
 
 Span = tuple[float, float]
 """From and to along one direction, pixels."""
 
-_APART_PX: Final = 4.0
+_LABEL_GAP_PX: Final = 4.0
+_FLAG_PADDING_PX: Final = 10.0
 DOT_PX: Final = 5.0
-"""From the middle of a run's newest dot to where a label may stand."""
+"""From the middle of a run's newest dot to where a label may begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +39,37 @@ class FlagPosition:
         return self.left, self.left + self.width
 
 
+def place_flags(
+    flags: Iterable[FlagState], frame: PlotFrame, text_width: Callable[[str], float]
+) -> list[tuple[FlagState, FlagPosition]]:
+    """The flags in sight with their places; of a quiet one only the pole is drawn.
+
+    Args:
+        flags: Rising in x.
+        frame: Of the plot.
+        text_width: How wide a label's text is, pixels.
+    """
+    seen = [flag for flag in flags if frame.x_lo <= flag.x <= frame.x_hi]
+    loud = [flag for flag in seen if not flag.is_quiet]
+    labelled = iter(
+        flag_positions(
+            [frame.x_px(flag.x) for flag in loud],
+            [text_width(flag.text) + _FLAG_PADDING_PX for flag in loud],
+            (frame.left, frame.right),
+        )
+    )
+    poles = ((flag, frame.x_px(flag.x)) for flag in seen)
+    return [
+        (flag, FlagPosition(x, x, 0.0) if flag.is_quiet else next(labelled)) for flag, x in poles
+    ]
+
+
 def flag_positions(
     xs: Sequence[float], widths: Sequence[float], within: Span
 ) -> list[FlagPosition]:
     """One place a flag, in the same order; where two collide the later flag keeps its label.
 
-    A label stands right of its pole, or left of it where it would leave the plot or cover
+    A label is right of its pole, or left of it where it would leave the plot or cover
     a later flag's.
     """
     positions: list[FlagPosition] = []
@@ -55,16 +81,6 @@ def flag_positions(
             occupied.append(free[0])
         positions.append(FlagPosition(x, free[0][0], width) if free else FlagPosition(x, x, 0.0))
     return positions[::-1]
-
-
-def free_left(width: float, within: Span, occupied: Sequence[Span]) -> float | None:
-    """Left edge of the leftmost free place for a label, or None if there is none."""
-    left = within[0]
-    for span in sorted(occupied):
-        if left + width + _APART_PX <= span[0]:
-            break
-        left = max(left, span[1] + _APART_PX)
-    return left if left + width <= within[1] else None
 
 
 def spread_labels(ys: Sequence[float], *, apart: float, within: Span) -> list[float | None]:
@@ -124,15 +140,14 @@ def clear_of_dots(
     return y
 
 
-def _is_within(span: Span, within: Span) -> bool:
-    return within[0] <= span[0] and span[1] <= within[1]
-
-
-def _meets(span: Span, occupied: Sequence[Span]) -> bool:
-    return any(span[0] < other[1] + 2.0 and other[0] < span[1] + 2.0 for other in occupied)
-
-
-# Curve spans.
+def free_left(width: float, within: Span, occupied: Sequence[Span]) -> float | None:
+    """Left edge of the leftmost free place for a label, or None if there is none."""
+    left = within[0]
+    for span in sorted(occupied):
+        if left + width + _LABEL_GAP_PX <= span[0]:
+            break
+        left = max(left, span[1] + _LABEL_GAP_PX)
+    return left if left + width <= within[1] else None
 
 
 def spans_in_band(curve: CurveState, frame: PlotFrame, band: Span) -> list[Span]:
@@ -152,3 +167,11 @@ def spans_in_band(curve: CurveState, frame: PlotFrame, band: Span) -> list[Span]
     meets = (upper <= band[1]) & (lower >= band[0])
     edges = np.flatnonzero(np.diff(np.concatenate(([False], meets, [False]))))
     return [(float(x[a]), float(x[b])) for a, b in list(pairwise(edges))[::2]]
+
+
+def _is_within(span: Span, within: Span) -> bool:
+    return within[0] <= span[0] and span[1] <= within[1]
+
+
+def _meets(span: Span, occupied: Sequence[Span]) -> bool:
+    return any(span[0] < other[1] + 2.0 and other[0] < span[1] + 2.0 for other in occupied)

@@ -1,4 +1,4 @@
-"""What of a picture decides how its axes are laid out."""
+"""Layout of a chart: where the plot lies in its widget, and its axes."""
 
 import math
 from collections.abc import Callable
@@ -10,68 +10,6 @@ import numpy as np
 from kmonitor.ui.plots.axes import Axis, axis_between, log_axis, value_axis, x_axis
 from kmonitor.ui.plots.chart_state import ChartState, CurveState, FloatArray
 
-_LEAST_MARK_GAP_PX: Final = 3.0
-
-
-def y_axis_of(state: ChartState, height_px: float) -> Axis:
-    """The vertical axis that holds curves, limit and forecast.
-
-    Args:
-        state: What is shown.
-        height_px: Height of the plot, pixels.
-    """
-    if state.y_range is not None:
-        lo, hi = spread_range(state.y_range)
-        return axis_between(lo, hi, unit=state.unit, height_px=height_px)
-    extremes = [e for curve in state.curves for e in _extremes(curve.y)] or [0.0]
-    if state.is_log:
-        return log_axis(min(extremes), max(extremes), height_px=height_px)
-    limit = state.limit.value if state.limit is not None else None
-    forecast = state.forecast
-    if forecast is not None:
-        end = forecast.y_at(state.x_range[1])
-        extremes.append(end)
-        if end >= forecast.limit:
-            # Its words stand above it.
-            limit = max(limit or 0.0, forecast.limit)
-    return value_axis(
-        min(extremes), max(extremes), unit=state.unit, height_px=height_px, limit=limit
-    )
-
-
-def _extremes(y: FloatArray) -> tuple[float, ...]:
-    """The lowest and the highest number; none where there is none."""
-    if not len(y):
-        return ()
-    found = float(np.fmin.reduce(y)), float(np.fmax.reduce(y))
-    if math.isinf(found[0]) or math.isinf(found[1]):
-        return _extremes(y[np.isfinite(y)])
-    return () if math.isnan(found[0]) else found
-
-
-def spread_range(span: tuple[float, float]) -> tuple[float, float]:
-    """The range, or one of width 1 where it is empty: a chart needs a scale."""
-    lo, hi = span
-    return (lo, hi) if hi > lo else (lo, lo + 1.0)
-
-
-def last_finite_index(curve: CurveState, x_to: float) -> int:
-    """Index of the last point up to there that is no gap; -1 for none."""
-    index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
-    while index >= 0 and not math.isfinite(curve.y[index]):
-        index -= 1
-    return index
-
-
-def mark_stride(px_a_mark: float) -> int:
-    """Of marks so far apart only each 2nd, 5th, 10th ... is drawn, or they merge into a bar."""
-    strides = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-    return next((n for n in strides if n * px_a_mark >= _LEAST_MARK_GAP_PX), 2000)
-
-
-# plot_frame: Where a chart's plot lies in its picture, and how values become pixels and back.
-
-
 TOP_PX = 8.0
 """Above the plot: half a tick label."""
 
@@ -80,6 +18,8 @@ BOTTOM_PX = 22.0
 
 RIGHT_PX = 4.0
 """Beside the plot."""
+
+LEAST_PLOT_PX: Final = 40.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,18 +70,6 @@ class PlotFrame:
         return self.y_lo + (self.bottom - px) / self.height * (self.y_hi - self.y_lo)
 
 
-def zoomed(span: tuple[float, float], *, around: float, factor: float) -> tuple[float, float]:
-    """A range made `factor` times as wide, with `around` staying where it is."""
-    lo, hi = span
-    return around - (around - lo) * factor, around + (hi - around) * factor
-
-
-# Chart frame.
-
-
-LEAST_PLOT_PX: Final = 40.0
-
-
 def lay_out_chart(
     state: ChartState,
     size: tuple[float, float],
@@ -176,3 +104,68 @@ def lay_out_chart(
         data_width=width - at_end,
     )
     return frame, x_axis(state.x_kind, lo, x_hi, width_px=width), y_axis
+
+
+def y_axis_of(state: ChartState, height_px: float) -> Axis:
+    """The vertical axis that holds curves, limit and forecast.
+
+    Args:
+        state: What is shown.
+        height_px: Height of the plot, pixels.
+    """
+    if state.y_range is not None:
+        lo, hi = spread_range(state.y_range)
+        return axis_between(lo, hi, unit=state.unit, height_px=height_px)
+    extremes = [e for curve in state.curves for e in _finite_extremes(curve.y)] or [0.0]
+    if state.is_log:
+        return log_axis(min(extremes), max(extremes), height_px=height_px)
+    limit = state.limit.value if state.limit is not None else None
+    forecast = state.forecast
+    if forecast is not None:
+        end = forecast.y_at(state.x_range[1])
+        extremes.append(end)
+        if end >= forecast.limit:
+            # Its text is above it.
+            limit = max(limit or 0.0, forecast.limit)
+    return value_axis(
+        min(extremes), max(extremes), unit=state.unit, height_px=height_px, limit=limit
+    )
+
+
+def _finite_extremes(y: FloatArray) -> tuple[float, ...]:
+    """The lowest and the highest number; none where there is none."""
+    if not len(y):
+        return ()
+    found = float(np.fmin.reduce(y)), float(np.fmax.reduce(y))
+    if math.isinf(found[0]) or math.isinf(found[1]):
+        return _finite_extremes(y[np.isfinite(y)])
+    return () if math.isnan(found[0]) else found
+
+
+def spread_range(span: tuple[float, float]) -> tuple[float, float]:
+    """The range, or one of width 1 where it is empty: a chart needs a scale."""
+    lo, hi = span
+    return (lo, hi) if hi > lo else (lo, lo + 1.0)
+
+
+def zoomed(span: tuple[float, float], *, around: float, factor: float) -> tuple[float, float]:
+    """A range made `factor` times as wide, with `around` staying where it is."""
+    lo, hi = span
+    return around - (around - lo) * factor, around + (hi - around) * factor
+
+
+def last_finite_index(curve: CurveState, x_to: float) -> int:
+    """Index of the last point up to there that is no gap; -1 for none."""
+    index = int(np.searchsorted(curve.x, x_to, side="right")) - 1
+    while index >= 0 and not math.isfinite(curve.y[index]):
+        index -= 1
+    return index
+
+
+_LEAST_MARK_GAP_PX: Final = 3.0
+
+
+def mark_stride(px_a_mark: float) -> int:
+    """Of marks so far apart only each 2nd, 5th, 10th ... is drawn, or they merge into a bar."""
+    strides = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
+    return next((n for n in strides if n * px_a_mark >= _LEAST_MARK_GAP_PX), 2000)

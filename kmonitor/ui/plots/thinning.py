@@ -1,4 +1,4 @@
-"""From any number of points to at most two a pixel, without losing a spike."""
+"""Curves thinned to the pixels of a chart without losing a spike, and smoothed."""
 
 import math
 from typing import Final
@@ -23,7 +23,7 @@ def thin_to_buckets(
 ) -> tuple[FloatArray, FloatArray]:
     """Minimum and maximum of each bucket, in the order in which the line passes them.
 
-    In a bucket that rises the minimum stands at its first point's x and the maximum at its last
+    In a bucket that rises the minimum lies at its first point's x and the maximum at its last
     one's, in a bucket that falls the other way round: exact for slopes and steps, less than a
     bucket off for a spike. The first and the last point in sight are kept as they are, and one
     point beyond each edge, so that a zoomed line runs out of the picture.
@@ -74,9 +74,6 @@ def _extremes(
     is_kept[:-1, 2] = np.isnan(y[lasts[:-1]]) | np.isnan(y[starts[1:]])
     is_kept[-1, 2] = False
     return points_x[is_kept], points_y[is_kept]
-
-
-# smoothing: A noisy curve smoothed as users of TensorBoard know it: a debiased moving average.
 
 
 def smoothed(y: FloatArray, weight: float) -> FloatArray:

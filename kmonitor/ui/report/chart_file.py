@@ -1,4 +1,4 @@
-"""A chart as a picture of its own: what it is of, who is who, and the chart below."""
+"""A chart as a picture file: title and values, a legend of the runs, and the chart below."""
 
 from typing import Final
 
@@ -77,7 +77,7 @@ def _heading(card: ChartCardState, palette: Palette, run_name: str) -> Markup:
 
 def _legend(state: ChartState, colours: DrawingColours, palette: Palette) -> Markup:
     """Names of the runs beside their colours, as many as there is room for."""
-    if len(state.curves) < 2:  # noqa: PLR2004 - one needs no telling apart
+    if len(state.curves) < 2:  # noqa: PLR2004 - a single one needs no legend
         return Markup()
     left, parts = _EDGE_PX, list[Markup]()
     for curve in state.curves:

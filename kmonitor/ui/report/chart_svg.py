@@ -1,4 +1,4 @@
-"""A chart as an SVG drawing that stands alone: the same picture as in the window."""
+"""A chart as an SVG drawing of its own: the same state as in the window."""
 
 import unicodedata
 from collections.abc import Sequence
@@ -15,25 +15,86 @@ from kmonitor.ui.plots.chart_state import (
     FloatArray,
     LimitLineState,
 )
-from kmonitor.ui.plots.labels import FlagPosition, Span, flag_positions, free_left, spans_in_band
+from kmonitor.ui.plots.labels import FlagPosition, Span, free_left, place_flags, spans_in_band
 from kmonitor.ui.plots.layout import PlotFrame, last_finite_index, lay_out_chart, mark_stride
 from kmonitor.ui.report.markup import Markup, joined, tag
 from kmonitor.ui.report.style import DrawingColours
 
-# Sheet.
-
-
 META_PX: Final = 11.0
-
-_WIDE_PART: Final = 1.02
-_LETTER_PART: Final = 0.58
-"""Width of a letter of the size of the type. Source: Inter's mean with figures of equal width."""
-
-_MIDDLE_PART: Final = 0.36
-"""From the middle of a line to where its letters stand, of the size of the type."""
-
+TYPEFACES: Final = "Inter, system-ui, sans-serif"
 Point = tuple[float, float]
 """x and y, pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawingSize:
+    """Of a drawing, in its own pixels."""
+
+    width: float
+    height: float
+
+
+CHART_SIZE: Final = DrawingSize(600.0, 260.0)
+
+
+def chart_svg(state: ChartState, colours: DrawingColours, *, about: str) -> Markup:
+    """Draw a chart for a page.
+
+    Args:
+        state: What it shows.
+        colours: In which colours.
+        about: All of it in one sentence, for who cannot see it.
+    """
+    return svg(state.title, chart_markup(state, colours, CHART_SIZE), CHART_SIZE, about=about)
+
+
+def chart_markup(state: ChartState, colours: DrawingColours, size: DrawingSize) -> Markup:
+    """All that a chart of this size draws, from its upper left corner on."""
+    canvas = _chart_canvas(state, colours, size)
+    return joined(
+        (
+            shading_markup(canvas),
+            backdrop_markup(canvas),
+            curves_markup(canvas),
+            forecast_markup(canvas),
+            flags_markup(canvas),
+            limit_markup(canvas),
+            newest_dots_markup(canvas),
+            _empty(canvas),
+        )
+    )
+
+
+def svg(
+    title: str, inside: Markup, size: DrawingSize, *, about: str, typefaces: str = TYPEFACES
+) -> Markup:
+    """A drawing.
+
+    Args:
+        title: What it is called.
+        inside: What it draws.
+        size: How large.
+        about: All of it in one sentence.
+        typefaces: Names of families, the preferred one first.
+    """
+    return tag(
+        "svg",
+        tag("title", title),
+        tag("desc", about),
+        inside,
+        xmlns="http://www.w3.org/2000/svg",
+        viewBox=f"0 0 {size.width:g} {size.height:g}",
+        width=size.width,
+        height=size.height,
+        role="img",
+        aria_label=f"{title}: {about}",
+        font_family=typefaces,
+        font_size=META_PX,
+    )
+
+
+_MIDDLE_PART: Final = 0.36
+"""From the middle of a line of text to its baseline, of the size of the type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,13 +193,24 @@ class ChartCanvas(SvgPen):
     y_axis: Axis
 
 
+_DOT_ROOM_PX: Final = 8.0
+
+
+def _chart_canvas(state: ChartState, colours: DrawingColours, size: DrawingSize) -> ChartCanvas:
+    room = (size.width, size.height)
+    laid_out = lay_out_chart(state, room, left=svg_left_margin, room=lambda _: _DOT_ROOM_PX)
+    return ChartCanvas(colours, state, *laid_out)
+
+
+_WIDE_LETTER_PART: Final = 1.02
+_LETTER_PART: Final = 0.58
+"""Width of a letter of the size of the type. Source: Inter's mean with figures of equal width."""
+
+
 def text_width(text: str, px: float = META_PX) -> float:
     """About how wide a text is, pixels: the reader's own typeface is not known."""
     wide = sum(unicodedata.east_asian_width(letter) in "WF" for letter in text)
-    return px * (wide * _WIDE_PART + (len(text) - wide) * _LETTER_PART)
-
-
-# Backdrop svg.
+    return px * (wide * _WIDE_LETTER_PART + (len(text) - wide) * _LETTER_PART)
 
 
 _TICK_GAP_PX: Final = 8.0
@@ -154,19 +226,17 @@ def svg_left_margin(axis: Axis) -> float:
 def shading_markup(canvas: ChartCanvas) -> Markup:
     """Stretches without data, and the window that a verdict rests on."""
     bands = [
-        _band(canvas, (gap.x_from, gap.x_to), "mute", gap.text) for gap in canvas.chart_state.gaps
+        _shaded_span(canvas, (gap.x_from, gap.x_to), "mute", gap.text)
+        for gap in canvas.chart_state.gaps
     ]
     if canvas.chart_state.evidence is not None:
-        bands.append(_band(canvas, canvas.chart_state.evidence, "accent", ""))
+        bands.append(_shaded_span(canvas, canvas.chart_state.evidence, "accent", ""))
     return joined(bands)
 
 
-def backdrop_markup(canvas: ChartCanvas) -> Markup:
-    """Grid, numbers, and where epochs begin."""
-    return joined((_values(canvas), _epoch_marks(canvas), _x_texts(canvas)))
-
-
-def _band(canvas: ChartCanvas, span: tuple[float, float], colour: str, tooltip: str) -> Markup:
+def _shaded_span(
+    canvas: ChartCanvas, span: tuple[float, float], colour: str, tooltip: str
+) -> Markup:
     frame = canvas.frame
     left, right = max(frame.left, frame.x_px(span[0])), min(frame.right, frame.x_px(span[1]))
     if right <= left:
@@ -175,7 +245,12 @@ def _band(canvas: ChartCanvas, span: tuple[float, float], colour: str, tooltip: 
     return tag("g", tag("title", tooltip), band) if tooltip else band
 
 
-def _values(canvas: ChartCanvas) -> Markup:
+def backdrop_markup(canvas: ChartCanvas) -> Markup:
+    """Grid, numbers, and where epochs begin."""
+    return joined((_y_texts(canvas), _epoch_marks(canvas), _x_texts(canvas)))
+
+
+def _y_texts(canvas: ChartCanvas) -> Markup:
     frame, axis = canvas.frame, canvas.y_axis
     # With nothing to measure the scale is made up: lines, but no numbers.
     has_scale = canvas.chart_state.has_points or canvas.chart_state.limit is not None
@@ -217,10 +292,7 @@ def _x_texts(canvas: ChartCanvas) -> Markup:
     return joined(parts)
 
 
-# Curve svg.
-
-
-_SHADE: Final = 0.14
+_SHADE_OPACITY: Final = 0.14
 _DOT_PX: Final = 1.5
 
 
@@ -233,19 +305,6 @@ def curves_markup(canvas: ChartCanvas) -> Markup:
 def is_on_top(curve: CurveState) -> bool:
     """Order of drawing: the selected run's last."""
     return curve.selected
-
-
-def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
-    """The parts of a curve between gaps, within the frame's horizontal range, in pixels."""
-    x, y = _cut(curve.x, curve.y, frame.x_lo, frame.x_hi)
-    is_finite = np.isfinite(y)
-    edges = np.flatnonzero(np.diff(np.concatenate(([False], is_finite, [False]))))
-    px = frame.left + (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
-    py = frame.bottom - (y - frame.y_lo) * (frame.height / (frame.y_hi - frame.y_lo))
-    return [
-        list(zip(px[a:b].tolist(), py[a:b].tolist(), strict=True))
-        for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
-    ]
 
 
 def _curve(canvas: ChartCanvas, curve: CurveState) -> Markup:
@@ -271,14 +330,17 @@ def _curve(canvas: ChartCanvas, curve: CurveState) -> Markup:
     return joined(drawn)
 
 
-def _shade(canvas: ChartCanvas, part: Sequence[Point], colour: str) -> Markup:
-    bottom = canvas.frame.bottom
-    around = [(part[0][0], bottom), *part, (part[-1][0], bottom)]
-    return tag("path", d=f"{_path(around)}z", style=f"fill:{colour};fill-opacity:{_SHADE:g}")
-
-
-def _path(points: Sequence[Point]) -> str:
-    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
+    """The parts of a curve between gaps, within the frame's horizontal range, in pixels."""
+    x, y = _cut(curve.x, curve.y, frame.x_lo, frame.x_hi)
+    is_finite = np.isfinite(y)
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], is_finite, [False]))))
+    px = frame.left + (x - frame.x_lo) * (frame.width / (frame.x_hi - frame.x_lo))
+    py = frame.bottom - (y - frame.y_lo) * (frame.height / (frame.y_hi - frame.y_lo))
+    return [
+        list(zip(px[a:b].tolist(), py[a:b].tolist(), strict=True))
+        for a, b in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True)
+    ]
 
 
 def _cut(x: FloatArray, y: FloatArray, lo: float, hi: float) -> tuple[FloatArray, FloatArray]:
@@ -286,35 +348,33 @@ def _cut(x: FloatArray, y: FloatArray, lo: float, hi: float) -> tuple[FloatArray
     first, end = int(np.searchsorted(x, lo)), int(np.searchsorted(x, hi, side="right"))
     inner_x, inner_y = x[first:end], y[first:end]
     if 0 < first < len(x) and x[first] > lo:
-        inner_x, inner_y = np.append(lo, inner_x), np.append(_at(x, y, first, lo), inner_y)
+        inner_x, inner_y = np.append(lo, inner_x), np.append(_y_between(x, y, first, lo), inner_y)
     if 0 < end < len(x) and x[end - 1] < hi:
-        inner_x, inner_y = np.append(inner_x, hi), np.append(inner_y, _at(x, y, end, hi))
+        inner_x, inner_y = np.append(inner_x, hi), np.append(inner_y, _y_between(x, y, end, hi))
     return inner_x, inner_y
 
 
-def _at(x: FloatArray, y: FloatArray, behind: int, where: float) -> float:
+def _y_between(x: FloatArray, y: FloatArray, behind: int, where: float) -> float:
     """Height of the line from the point before to the one behind; NaN where one is missing."""
     before = behind - 1
     part = (where - x[before]) / (x[behind] - x[before])
     return float(y[before] + part * (y[behind] - y[before]))
 
 
-# Overlay svg.
+def _shade(canvas: ChartCanvas, part: Sequence[Point], colour: str) -> Markup:
+    bottom = canvas.frame.bottom
+    around = [(part[0][0], bottom), *part, (part[-1][0], bottom)]
+    return tag(
+        "path", d=f"{_path(around)}z", style=f"fill:{colour};fill-opacity:{_SHADE_OPACITY:g}"
+    )
 
 
-_FLAG_HEIGHT_PX: Final = 16.0
-_LABEL_PX: Final = 14.0
+def _path(points: Sequence[Point]) -> str:
+    return "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+
+
 _DIAMOND_PX: Final = 4.5
-_BAND: Final = 0.16
-_LIMIT_COLOURS: Final = {"in_force": "crit", "pending": "warn", "offered": "mute"}
-
-
-@dataclass(frozen=True, slots=True)
-class _Flag:
-    """A flag in its place."""
-
-    flag_state: FlagState
-    flag_position: FlagPosition
+_BAND_OPACITY: Final = 0.16
 
 
 def forecast_markup(canvas: ChartCanvas) -> Markup:
@@ -328,13 +388,13 @@ def forecast_markup(canvas: ChartCanvas) -> Markup:
     early = (frame.x_px(forecast.x_earliest), meets[1])
     # Without a latest moment it may also stay as it is.
     latest = (frame.right, start[1]) if forecast.x_latest is None else (late, meets[1])
-    upper, lower = _until(start, early, frame.right), _until(start, latest, frame.right)
+    upper, lower = _end_within(start, early, frame.right), _end_within(start, latest, frame.right)
     band = [start, upper]
     if upper[1] == meets[1]:
         band.append((min(late, frame.right), meets[1]))
-    parts = [canvas.shape([*band, lower], "warn", opacity=_BAND)]
+    parts = [canvas.shape([*band, lower], "warn", opacity=_BAND_OPACITY)]
     style = f"stroke:{canvas.drawing_colours.colour('warn')};stroke-width:1.5;stroke-dasharray:5 4"
-    end = _until(start, meets, frame.right)
+    end = _end_within(start, meets, frame.right)
     parts.append(tag("line", x1=start[0], y1=start[1], x2=end[0], y2=end[1], style=style))
     if meets[0] <= frame.right:
         parts.append(_diamond(canvas, meets))
@@ -342,12 +402,79 @@ def forecast_markup(canvas: ChartCanvas) -> Markup:
     return joined(parts)
 
 
+def _end_within(start: Point, end: Point, right: float) -> Point:
+    """Where the line from start to end leaves the plot."""
+    if end[0] <= right or end[0] <= start[0]:
+        return end
+    part = (right - start[0]) / (end[0] - start[0])
+    return right, start[1] + part * (end[1] - start[1])
+
+
+def _diamond(canvas: ChartCanvas, at: Point) -> Markup:
+    x, y = at
+    corners = [(x - _DIAMOND_PX, y), (x, y - _DIAMOND_PX), (x + _DIAMOND_PX, y)]
+    return canvas.shape([*corners, (x, y + _DIAMOND_PX)], "warn")
+
+
+def _limit_met(canvas: ChartCanvas, text: str, start: Point, meets: Point) -> Markup:
+    """A limit that has no line of its own: dotted ahead, its text beside it."""
+    if not text:
+        return Markup()
+    y, right = meets[1], meets[0] + _DIAMOND_PX
+    line = canvas.line((start[0], y), (canvas.frame.right, y), "warn", dashes="2 2")
+    at = max(right, canvas.frame.left + text_width(text))
+    return joined((line, canvas.text((at, y - 11.0), text, colour="warn", anchor="end")))
+
+
+_FLAG_HEIGHT_PX: Final = 16.0
+
+
 def flags_markup(canvas: ChartCanvas) -> Markup:
     """What was carried out, with its words where there is room."""
     placed = _placed_flags(canvas)
     # All poles first: none may cross another flag's label.
-    poles = [_pole(canvas, flag) for flag in placed]
-    return joined([*poles, *(_label(canvas, flag) for flag in placed if flag.flag_position.width)])
+    poles = [_flag_pole(canvas, flag, position) for flag, position in placed]
+    labels = [_flag_label(canvas, flag, each) for flag, each in placed if each.width]
+    return joined([*poles, *labels])
+
+
+def _placed_flags(canvas: ChartCanvas) -> list[tuple[FlagState, FlagPosition]]:
+    return place_flags(canvas.chart_state.flags, canvas.frame, text_width)
+
+
+def _flag_pole(canvas: ChartCanvas, flag: FlagState, position: FlagPosition) -> Markup:
+    x, frame = position.x, canvas.frame
+    opacity = 1.0 if position.width else 0.35
+    line = canvas.line((x, frame.top), (x, frame.bottom), _flag_colour(flag), opacity=opacity)
+    return tag("g", tag("title", _flag_title(flag)), line)
+
+
+def _flag_label(canvas: ChartCanvas, flag: FlagState, position: FlagPosition) -> Markup:
+    top = canvas.frame.top
+    style = f"fill:{canvas.drawing_colours.colour(_flag_colour(flag))}"
+    box = tag(
+        "rect",
+        x=position.left,
+        y=top,
+        width=position.width,
+        height=_FLAG_HEIGHT_PX,
+        rx=3.0,
+        style=style,
+    )
+    middle = (position.left + position.width / 2.0, top + _FLAG_HEIGHT_PX / 2.0)
+    text = canvas.text(middle, flag.text, colour="on_accent", anchor="middle", weight=600)
+    return tag("g", tag("title", _flag_title(flag)), box, text)
+
+
+def _flag_colour(flag: FlagState) -> str:
+    return "accent" if flag.ok else "warn"
+
+
+def _flag_title(flag: FlagState) -> str:
+    return "; ".join(flag.tooltip.splitlines()) or flag.text
+
+
+_LABEL_HEIGHT_PX: Final = 14.0
 
 
 def limit_markup(canvas: ChartCanvas) -> Markup:
@@ -356,13 +483,35 @@ def limit_markup(canvas: ChartCanvas) -> Markup:
     if limit is None:
         return Markup()
     y = min(max(frame.y_px(limit.value), frame.top), frame.bottom)
-    colour = _LIMIT_COLOURS[limit.style]
+    colour = limit.colour
     line = canvas.line((frame.left, y), (frame.right, y), colour, dashes="2 3")
     text = f"{limit.text} \u2191" if limit.value > frame.y_hi else limit.text
-    left, middle = _limit_label(canvas, limit, text, y)
+    left, middle = _limit_label_at(canvas, limit, text, y)
     width = text_width(text)
-    veil = canvas.box((left - 2, middle - 7), (width + 4, _LABEL_PX), "card", opacity=0.75)
+    veil = canvas.box((left - 2, middle - 7), (width + 4, _LABEL_HEIGHT_PX), "card", opacity=0.75)
     return joined((line, veil, canvas.text((left, middle), text, colour=colour, weight=500)))
+
+
+def _limit_label_at(canvas: ChartCanvas, limit: LimitLineState, text: str, y: float) -> Point:
+    """Left edge and middle of the words."""
+    frame = canvas.frame
+    within: Span = (frame.left + 6.0, frame.right - 4.0)
+    positions = [position for _, position in _placed_flags(canvas)]
+    occupied: list[Span] = [(position.x - 1.0, position.x + 1.0) for position in positions]
+    above, below = y - 9.0, y + 9.0
+    heights = (above, below) if above > frame.top else (below,)
+    for middle in heights:
+        labels = [position.span for position in positions if position.width]
+        is_among_labels = middle - 7.0 < frame.top + _FLAG_HEIGHT_PX
+        band = (middle - 7.0, middle + 7.0)
+        curved = [
+            span for each in canvas.chart_state.curves for span in spans_in_band(each, frame, band)
+        ]
+        others = occupied + curved + (labels if is_among_labels else [])
+        left = free_left(text_width(text), within, others)
+        if left is not None:
+            return left, middle
+    return within[0], heights[0]
 
 
 def newest_dots_markup(canvas: ChartCanvas) -> Markup:
@@ -378,180 +527,6 @@ def newest_dots_markup(canvas: ChartCanvas) -> Markup:
         cx, cy = frame.x_px(float(curve.x[at])), frame.y_px(float(curve.y[at]))
         parts.append(tag("circle", cx=cx, cy=cy, r=3.5 if curve.selected else 2.5, style=style))
     return joined(parts)
-
-
-def _until(start: Point, end: Point, right: float) -> Point:
-    """Where the line from start to end leaves the plot."""
-    if end[0] <= right or end[0] <= start[0]:
-        return end
-    part = (right - start[0]) / (end[0] - start[0])
-    return right, start[1] + part * (end[1] - start[1])
-
-
-def _diamond(canvas: ChartCanvas, at: Point) -> Markup:
-    x, y = at
-    corners = [(x - _DIAMOND_PX, y), (x, y - _DIAMOND_PX), (x + _DIAMOND_PX, y)]
-    return canvas.shape([*corners, (x, y + _DIAMOND_PX)], "warn")
-
-
-def _limit_met(canvas: ChartCanvas, text: str, start: Point, meets: Point) -> Markup:
-    """A limit that no line of the run's own stands for: dotted ahead, its words beside it."""
-    if not text:
-        return Markup()
-    y, right = meets[1], meets[0] + _DIAMOND_PX
-    line = canvas.line((start[0], y), (canvas.frame.right, y), "warn", dashes="2 2")
-    at = max(right, canvas.frame.left + text_width(text))
-    return joined((line, canvas.text((at, y - 11.0), text, colour="warn", anchor="end")))
-
-
-def _placed_flags(canvas: ChartCanvas) -> list[_Flag]:
-    frame = canvas.frame
-    seen = [flag for flag in canvas.chart_state.flags if frame.x_lo <= flag.x <= frame.x_hi]
-    loud = [flag for flag in seen if not flag.is_quiet]
-    quiet_flags = [flag for flag in seen if flag.is_quiet]
-    positions = flag_positions(
-        [frame.x_px(flag.x) for flag in loud],
-        [text_width(flag.text) + 10.0 for flag in loud],
-        (frame.left, frame.right),
-    )
-    placed = [_Flag(flag, position) for flag, position in zip(loud, positions, strict=True)]
-    bare = [FlagPosition(frame.x_px(flag.x), frame.x_px(flag.x), 0.0) for flag in quiet_flags]
-    return placed + [
-        _Flag(flag, position) for flag, position in zip(quiet_flags, bare, strict=True)
-    ]
-
-
-def _pole(canvas: ChartCanvas, flag: _Flag) -> Markup:
-    x, frame = flag.flag_position.x, canvas.frame
-    opacity = 1.0 if flag.flag_position.width else 0.35
-    colour = "accent" if flag.flag_state.ok else "warn"
-    line = canvas.line((x, frame.top), (x, frame.bottom), colour, opacity=opacity)
-    return tag("g", tag("title", _one_line(flag.flag_state)), line)
-
-
-def _label(canvas: ChartCanvas, flag: _Flag) -> Markup:
-    position, top = flag.flag_position, canvas.frame.top
-    colour = "accent" if flag.flag_state.ok else "warn"
-    style = f"fill:{canvas.drawing_colours.colour(colour)}"
-    box = tag(
-        "rect",
-        x=position.left,
-        y=top,
-        width=position.width,
-        height=_FLAG_HEIGHT_PX,
-        rx=3.0,
-        style=style,
-    )
-    middle = (position.left + position.width / 2.0, top + _FLAG_HEIGHT_PX / 2.0)
-    text = canvas.text(
-        middle, flag.flag_state.text, colour="on_accent", anchor="middle", weight=600
-    )
-    return tag("g", tag("title", _one_line(flag.flag_state)), box, text)
-
-
-def _one_line(flag: FlagState) -> str:
-    return "; ".join(flag.tooltip.splitlines()) or flag.text
-
-
-def _limit_label(canvas: ChartCanvas, limit: LimitLineState, text: str, y: float) -> Point:
-    """Left edge and middle of the words."""
-    frame = canvas.frame
-    within: Span = (frame.left + 6.0, frame.right - 4.0)
-    placed = _placed_flags(canvas)
-    occupied: list[Span] = [
-        (flag.flag_position.x - 1.0, flag.flag_position.x + 1.0) for flag in placed
-    ]
-    above, below = y - 9.0, y + 9.0
-    heights = (above, below) if above > frame.top else (below,)
-    for middle in heights:
-        labels = [flag.flag_position.span for flag in placed if flag.flag_position.width]
-        is_among_labels = middle - 7.0 < frame.top + _FLAG_HEIGHT_PX
-        band = (middle - 7.0, middle + 7.0)
-        curved = [
-            span for each in canvas.chart_state.curves for span in spans_in_band(each, frame, band)
-        ]
-        others = occupied + curved + (labels if is_among_labels else [])
-        left = free_left(text_width(text), within, others)
-        if left is not None:
-            return left, middle
-    return within[0], heights[0]
-
-
-_DOT_ROOM_PX: Final = 8.0
-TYPEFACES: Final = "Inter, system-ui, sans-serif"
-
-
-@dataclass(frozen=True, slots=True)
-class DrawingSize:
-    """Of a drawing, in its own pixels."""
-
-    width: float
-    height: float
-
-
-CHART_SIZE: Final = DrawingSize(600.0, 260.0)
-
-
-def chart_svg(state: ChartState, colours: DrawingColours, *, about: str) -> Markup:
-    """Draw a chart for a page.
-
-    Args:
-        state: What it shows.
-        colours: In which colours.
-        about: All of it in one sentence, for who cannot see it.
-    """
-    return svg(state.title, chart_markup(state, colours, CHART_SIZE), CHART_SIZE, about=about)
-
-
-def chart_markup(state: ChartState, colours: DrawingColours, size: DrawingSize) -> Markup:
-    """All that a chart of this size draws, from its upper left corner on."""
-    canvas = _chart_canvas(state, colours, size)
-    return joined(
-        (
-            shading_markup(canvas),
-            backdrop_markup(canvas),
-            curves_markup(canvas),
-            forecast_markup(canvas),
-            flags_markup(canvas),
-            limit_markup(canvas),
-            newest_dots_markup(canvas),
-            _empty(canvas),
-        )
-    )
-
-
-def svg(
-    title: str, inside: Markup, size: DrawingSize, *, about: str, typefaces: str = TYPEFACES
-) -> Markup:
-    """A drawing.
-
-    Args:
-        title: What it is called.
-        inside: What it draws.
-        size: How large.
-        about: All of it in one sentence.
-        typefaces: Names of families, the preferred one first.
-    """
-    return tag(
-        "svg",
-        tag("title", title),
-        tag("desc", about),
-        inside,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {size.width:g} {size.height:g}",
-        width=size.width,
-        height=size.height,
-        role="img",
-        aria_label=f"{title}: {about}",
-        font_family=typefaces,
-        font_size=META_PX,
-    )
-
-
-def _chart_canvas(state: ChartState, colours: DrawingColours, size: DrawingSize) -> ChartCanvas:
-    room = (size.width, size.height)
-    laid_out = lay_out_chart(state, room, left=svg_left_margin, room=lambda _: _DOT_ROOM_PX)
-    return ChartCanvas(colours, state, *laid_out)
 
 
 def _empty(canvas: ChartCanvas) -> Markup:

@@ -1,4 +1,4 @@
-"""Everything that a report of a run says, as plain data."""
+"""Everything that a report of a run or a study says, as plain data loaded from a hub."""
 
 from collections import deque
 from collections.abc import Collection, Mapping, Sequence
@@ -10,8 +10,8 @@ import msgspec
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import decode_row
 from kmonitor.ui.charts.arrangement import ChartSetup
-from kmonitor.ui.charts.cards import CARD_METRICS, ChartCardState
-from kmonitor.ui.charts.chart_kinds import available_chart_kinds
+from kmonitor.ui.charts.cards import ChartCardState
+from kmonitor.ui.charts.chart_kinds import STANDARD_METRICS, available_chart_kinds
 from kmonitor.ui.charts.extra_charts import ExtraCharts
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.standard_charts import StandardCharts
@@ -51,19 +51,86 @@ from kmonitor_agent.wire.messages.unions import (
     VerdictsRequest,
 )
 
-# Told desk.
+CHART_WIDTH_PX: Final = 600
+"""Curves are thinned to this width."""
+
+PLOT_WIDTH_PX: Final = 530
+PLOT_HEIGHT_PX: Final = 200
+"""Room for the bars and lines of a study's charts."""
 
 
-_MOST_CHARTS: Final = 40
+@dataclass(frozen=True, slots=True)
+class ReportChart:
+    """One metric: the text of its card, and its chart."""
+
+    card: ChartCardState
+    chart_state: ChartState
+
+
+@dataclass(frozen=True, slots=True)
+class StudyContents:
+    """A study as it was when the report was made.
+
+    Attributes:
+        page: How far it is, each fold, and the attempts.
+        memory: Of each fold.
+        metrics: Of the folds' epochs, the usual one first; empty: no fold reported an epoch.
+        is_search: Its folds are the trials of a search.
+    """
+
+    page: StudyState
+    memory: FoldMemoryState
+    metrics: Sequence[FoldMetricState]
+    is_search: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReportContents:
+    """A run as it was when the report was made.
+
+    Attributes:
+        run: Its summary.
+        header: Title, subtitle and chips.
+        created_wall_s: When the report was made, UTC epoch seconds.
+        end: How it ended, where that was badly: its last minute, and what can go on.
+        study: Results of its folds; None: it is a training of its own, and no study.
+        charts: As in the window, left to right and top to bottom; then the training's metrics.
+        verdicts: What was judged, with evidence, forecast and advice.
+        reclaims: Records of saves, collects, reloads and restarts, oldest first.
+        events: What happened, oldest first.
+        readings: The last memory readings by group, and why others are missing.
+        model: The parts of the last fit's model, in order; empty: none was reported.
+        fit: How the last fit was called; None before the first.
+        sessions: The run's processes, oldest first.
+        sources: Of each measured field, as reported last.
+    """
+
+    run: RunSummary
+    header: HeaderState
+    created_wall_s: float
+    end: EvidenceState | None
+    study: StudyContents | None
+    charts: Sequence[ReportChart]
+    verdicts: Sequence[EvidenceState]
+    reclaims: Sequence[ReclaimRow]
+    events: Sequence[EventLogRow]
+    readings: Sequence[ReadingGroup]
+    model: Sequence[ModelFacts]
+    fit: FitStarted | None
+    sessions: Sequence[SessionStarted]
+    sources: Sequence[FieldSource]
+
+
+_MAX_EXTRA_CHARTS: Final = 40
 
 
 class ReportLoader:
-    """Answers each question of the desk's own at once; for one thread.
+    """A workspace without a window, whose requests are answered at once; for one thread.
 
     Attributes:
         workspace: What is known of the run; it is the selected one, and the only one.
         charts: Its charts, in epochs where the run has some, else in seconds.
-        metrics: Further ones, of what the training and the GPU told.
+        metrics: Further ones: training metrics and GPU readings.
         kinds: Those that this run has.
     """
 
@@ -83,14 +150,14 @@ class ReportLoader:
             kind
             for kind in available_chart_kinds(self._feed.have([run.run]))
             if kind.group in ("training", "gpu")
-        ][:_MOST_CHARTS]
+        ][:_MAX_EXTRA_CHARTS]
         self._feed.want(column for kind in self.kinds for column in kind.requested_columns)
         self._apply_replies()
         has_epochs = len(self._feed.store.epoch_marks(run.run, "epochs")) > 0
         self.charts.count("epochs" if has_epochs else "seconds")
 
     def load_epochs(self, runs: Sequence[str]) -> None:
-        """Let the desk's metrics of folds know the epochs of these runs."""
+        """Load the epochs of these runs into the workspace's metrics of folds."""
         self.workspace.fold_metrics.want(runs)
         self._apply_replies()
 
@@ -112,22 +179,22 @@ class ReportLoader:
 
     def _apply_replies(self) -> None:
         while self._requests:
-            number, question = self._requests.popleft()
-            answer = self._answer(question)
-            if answer is not None:
-                self.workspace.apply_message(msgspec.structs.replace(answer, request_id=number))
+            number, request = self._requests.popleft()
+            reply = self._reply(request)
+            if reply is not None:
+                self.workspace.apply_message(msgspec.structs.replace(reply, request_id=number))
 
     def _send_request(self, message: Message) -> int:
         self._number += 1
         self._requests.append((self._number, message))
         return self._number
 
-    def _answer(
-        self, question: Message
+    def _reply(
+        self, request: Message
     ) -> SeriesReply | RowsReply | VerdictsReply | ErrorMessage | None:
         client = self._client
         try:
-            match question:
+            match request:
                 case SeriesRequest(run=run, columns=columns, from_s=from_s, buckets=buckets):
                     return client.series(run, columns, from_s=from_s, buckets=buckets)
                 case RowsRequest(cursor=cursor, runs=runs, kinds=kinds):
@@ -141,133 +208,6 @@ class ReportLoader:
             return ErrorMessage(code="unsupported", text=refused.text)
 
 
-# study_contents: What a report says of a study: the same pictures as its page in the window.
-
-
-PLOT_WIDTH_PX: Final = 530
-PLOT_HEIGHT_PX: Final = 200
-"""Room for the bars and lines of a study's charts."""
-
-_MOST_METRICS: Final = 24
-
-
-@dataclass(frozen=True, slots=True)
-class StudyContents:
-    """A study as it stood when the report was made.
-
-    Attributes:
-        page: How far it is, each fold, and the attempts.
-        memory: Of each fold.
-        metrics: Of the folds' epochs, the usual one first; empty: no fold told of an epoch.
-        is_search: Its folds are the trials of a search.
-    """
-
-    page: StudyState
-    memory: FoldMemoryState
-    metrics: Sequence[FoldMetricState]
-    is_search: bool
-
-
-def study_contents(client: HubClient, loader: ReportLoader, study: RunSummary) -> StudyContents:
-    """Ask for what is known of a study and of its folds.
-
-    Args:
-        client: Of the study's hub.
-        loader: What was told of the study's own run.
-        study: That run.
-
-    Raises:
-        Expected: The hub does not answer.
-    """
-    folds = folds_of(study, client.runs())
-    record = loader.workspace.studies.get(study.run)
-    now_wall_s = study.last_wall_s if has_ended(study) else loader.workspace.now_wall_s()
-    tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
-    bound = None if record.started is None else record.started.memory_bytes
-    finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
-    runs = {fold: folds[fold].run for fold in sorted(folds)}
-    loader.load_epochs(list(runs.values()))
-    return StudyContents(
-        page=study_state(study, record, tries, now_wall_s=now_wall_s),
-        memory=fold_memory_state(tries, bound, height_px=float(PLOT_HEIGHT_PX)),
-        metrics=_metrics(loader, runs, finished, "trial" if is_search(study) else "fold"),
-        is_search=is_search(study),
-    )
-
-
-def _metrics(
-    loader: ReportLoader, runs: Mapping[int, str], finished: Collection[int], noun: Noun
-) -> list[FoldMetricState]:
-    metrics = loader.workspace.fold_metrics
-
-    def picture(name: str) -> FoldMetricState:
-        metrics.metric = name
-        size_px = (PLOT_WIDTH_PX, PLOT_HEIGHT_PX)
-        return metrics.state(runs, finished, noun=noun, size_px=size_px)
-
-    choices = picture("").choices[:_MOST_METRICS]
-    return [drawn for name in choices if (drawn := picture(name)).mean]
-
-
-CHART_WIDTH_PX: Final = 600
-"""Curves are thinned to this width."""
-
-
-@dataclass(frozen=True, slots=True)
-class ReportChart:
-    """One metric: the words of its card, and its chart."""
-
-    card: ChartCardState
-    chart_state: ChartState
-
-
-@dataclass(frozen=True, slots=True)
-class ReportContents:
-    """A run as it stood when the report was made.
-
-    Attributes:
-        run: Its summary.
-        header: Title, subtitle and chips.
-        created_wall_s: When the report was made, UTC epoch seconds.
-        end: How it ended, where that was badly: its last minute, and what can go on.
-        study: What its folds came to; None: it is a training of its own, and no study.
-        charts: As in the window, left to right and top to bottom; then the training's metrics.
-        verdicts: What was judged, with evidence, forecast and advice.
-        reclaims: Records of saves, collects, reloads and restarts, oldest first.
-        events: What happened, oldest first.
-        readings: The last memory readings by group, and why others are missing.
-        model: The parts of the last fit's model, in order; empty when none was told.
-        fit: How the last fit was called; None before the first.
-        sessions: The run's processes, oldest first.
-        sources: Of each measured field, as told last.
-    """
-
-    run: RunSummary
-    header: HeaderState
-    created_wall_s: float
-    end: EvidenceState | None
-    study: StudyContents | None
-    charts: Sequence[ReportChart]
-    verdicts: Sequence[EvidenceState]
-    reclaims: Sequence[ReclaimRow]
-    events: Sequence[EventLogRow]
-    readings: Sequence[ReadingGroup]
-    model: Sequence[ModelFacts]
-    fit: FitStarted | None
-    sessions: Sequence[SessionStarted]
-    sources: Sequence[FieldSource]
-
-
-@dataclass(frozen=True, slots=True)
-class _Facts:
-    """What no panel of the window shows."""
-
-    model: Sequence[ModelFacts]
-    fit: FitStarted | None
-    sessions: Sequence[SessionStarted]
-    sources: Sequence[FieldSource]
-
-
 def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
     """Ask a hub for all that a report says.
 
@@ -276,10 +216,10 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         run: The run.
 
     Raises:
-        Expected: The hub does not answer.
+        UserError: The hub does not answer.
     """
     loader = ReportLoader(client, run)
-    workspace, facts = loader.workspace, _facts(client, run.run)
+    workspace, facts = loader.workspace, _load_facts(client, run.run)
     # Names as panels show them: without letters that turn a line around.
     shown = workspace.run_store.current() or run
     now_wall_s = workspace.now_wall_s()
@@ -310,7 +250,7 @@ def _end(client: HubClient, run: RunSummary, now_wall_s: float) -> EvidenceState
 
 def _charts(loader: ReportLoader) -> list[ReportChart]:
     charts: list[ReportChart] = []
-    for metric in CARD_METRICS:
+    for metric in STANDARD_METRICS:
         card = loader.charts.card(metric, now_s=0.0)
         state = loader.charts.state(metric, CHART_WIDTH_PX).without_offer()
         if card is not None:
@@ -327,12 +267,22 @@ def _verdicts(loader: ReportLoader, run: RunSummary) -> list[EvidenceState]:
     workspace = loader.workspace
     return [
         evidence_state(run, verdict, now_wall_s=workspace.now_wall_s(), can_request=True)
-        for metric in CARD_METRICS
+        for metric in STANDARD_METRICS
         if (verdict := workspace.verdicts.get(run.run, metric)) is not None
     ]
 
 
-def _facts(client: HubClient, run: str) -> _Facts:
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What no panel of the window shows."""
+
+    model: Sequence[ModelFacts]
+    fit: FitStarted | None
+    sessions: Sequence[SessionStarted]
+    sources: Sequence[FieldSource]
+
+
+def _load_facts(client: HubClient, run: str) -> _Facts:
     models, sessions, sources = (
         list[ModelFacts](),
         list[SessionStarted](),
@@ -349,8 +299,52 @@ def _facts(client: HubClient, run: str) -> _Facts:
                 # The last fit's model only, each part once.
                 models = [each for each in models if each.fit == part.fit]
                 models = [*(each for each in models if each.part != part.part), part]
-            case FieldSources(sources=told):
-                sources |= {source.field: source for source in told}
+            case FieldSources(sources=reported):
+                sources |= {source.field: source for source in reported}
             case _:
                 pass
     return _Facts(models, fit, sessions, list(sources.values()))
+
+
+def study_contents(client: HubClient, loader: ReportLoader, study: RunSummary) -> StudyContents:
+    """Ask for what is known of a study and of its folds.
+
+    Args:
+        client: Of the study's hub.
+        loader: With the study's own run.
+        study: That run.
+
+    Raises:
+        UserError: The hub does not answer.
+    """
+    folds = folds_of(study, client.runs())
+    record = loader.workspace.studies.get(study.run)
+    now_wall_s = study.last_wall_s if has_ended(study) else loader.workspace.now_wall_s()
+    tries = attempts_by_fold(study, record, folds, now_wall_s=now_wall_s)
+    bound = None if record.started is None else record.started.memory_bytes
+    finished = {each[-1].fold for each in tries if each[-1].state == "finished"}
+    runs = {fold: folds[fold].run for fold in sorted(folds)}
+    loader.load_epochs(list(runs.values()))
+    return StudyContents(
+        page=study_state(study, record, tries, now_wall_s=now_wall_s),
+        memory=fold_memory_state(tries, bound, height_px=float(PLOT_HEIGHT_PX)),
+        metrics=_fold_metrics(loader, runs, finished, "trial" if is_search(study) else "fold"),
+        is_search=is_search(study),
+    )
+
+
+_MAX_METRICS: Final = 24
+
+
+def _fold_metrics(
+    loader: ReportLoader, runs: Mapping[int, str], finished: Collection[int], noun: Noun
+) -> list[FoldMetricState]:
+    metrics = loader.workspace.fold_metrics
+
+    def picture(name: str) -> FoldMetricState:
+        metrics.metric = name
+        size_px = (PLOT_WIDTH_PX, PLOT_HEIGHT_PX)
+        return metrics.state(runs, finished, noun=noun, size_px=size_px)
+
+    choices = picture("").choices[:_MAX_METRICS]
+    return [drawn for name in choices if (drawn := picture(name)).mean]

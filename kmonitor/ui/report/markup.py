@@ -1,4 +1,4 @@
-"""HTML and SVG in which nothing of a script's names and texts is ever taken for markup."""
+"""HTML and SVG in which no text of a script is ever taken for markup; tables and marks."""
 
 import html
 from collections.abc import Iterable, Sequence
@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor_agent.wire.text import printable
-
-_VOID: Final = frozenset({"meta"})
 
 
 class Markup(str):
@@ -18,6 +16,8 @@ class Markup(str):
 
 Part = Markup | str
 """What an element may hold."""
+
+_VOID_ELEMENTS: Final = frozenset({"meta"})
 
 
 def tag(name: str, /, *inside: Part, **attributes: str | float) -> Markup:
@@ -30,10 +30,20 @@ def tag(name: str, /, *inside: Part, **attributes: str | float) -> Markup:
             are left out.
     """
     filled = [(key, value) for key, value in attributes.items() if value != ""]
-    attributes_text = "".join(f' {_name(key)}="{_value(value)}"' for key, value in filled)
-    if name in _VOID:
+    attributes_text = "".join(
+        f' {_attribute_name(key)}="{_attribute_value(value)}"' for key, value in filled
+    )
+    if name in _VOID_ELEMENTS:
         return Markup(f"<{name}{attributes_text}>")
     return Markup(f"<{name}{attributes_text}>{joined(inside)}</{name}>")
+
+
+def _attribute_name(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
+
+
+def _attribute_value(value: str | float) -> str:
+    return escaped(value) if isinstance(value, str) else f"{value:.6g}"
 
 
 def joined(parts: Iterable[Part]) -> Markup:
@@ -51,35 +61,13 @@ def lines(text: str) -> Markup:
     return Markup("<br>".join(escaped(line) for line in text.splitlines()))
 
 
-def _name(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
-
-
-def _value(value: str | float) -> str:
-    return escaped(value) if isinstance(value, str) else f"{value:.6g}"
-
-
-# marks: Marks beside words, so that nothing is told by its colour alone.
-
-
-_MARKS: Final = {"crit": "\u25b2", "warn": "\u25b2", "ok": "\u2713", "accent": "\u25b6"}
-
-
-def tone_mark(tone: str) -> str:
-    """The mark of a tone; a point where it has none of its own."""
-    return _MARKS.get(tone, "\u25cf")
-
-
-# tables: Tables and lists of facts of a report.
-
-
 @dataclass(frozen=True, slots=True)
 class TableHead:
     """A column's head.
 
     Attributes:
         title: Above it.
-        kind: How its cells stand: "number" right, "still" never folded, "long" with room.
+        kind: How its cells are set: "number" right, "still" never folded, "long" with room.
     """
 
     title: str
@@ -97,12 +85,20 @@ def table_markup(heads: Sequence[TableHead], rows: Iterable[Sequence[Part]]) -> 
     return tag("div", inside, class_="scroll")
 
 
+def _cell(cell: Part, head: TableHead) -> Markup:
+    inside = cell if isinstance(cell, Markup) else lines(cell)
+    return tag("td", inside, class_=head.kind)
+
+
 def facts_markup(pairs: Iterable[tuple[str, str]]) -> Markup:
     """Names with what they are; what says nothing is left out."""
     items = [tag("div", tag("dt", title), tag("dd", lines(text))) for title, text in pairs if text]
     return tag("dl", *items, class_="card")
 
 
-def _cell(cell: Part, head: TableHead) -> Markup:
-    inside = cell if isinstance(cell, Markup) else lines(cell)
-    return tag("td", inside, class_=head.kind)
+_TONE_MARKS: Final = {"crit": "\u25b2", "warn": "\u25b2", "ok": "\u2713", "accent": "\u25b6"}
+
+
+def tone_mark(tone: str) -> str:
+    """The mark beside a text, so that colour alone says nothing; a point for most tones."""
+    return _TONE_MARKS.get(tone, "\u25cf")

@@ -26,10 +26,25 @@ from kmonitor.ui.verdicts.verdict_text import VerdictLabel
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.release import VERSION
 
+
+def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
+    """Write the report of a run; a file of that name is replaced.
+
+    Args:
+        client: Of the run's hub.
+        run: The run.
+        output: The file.
+
+    Raises:
+        UserError: The hub does not answer, or the file cannot be written; it is as it was.
+    """
+    page = report_page(report_contents(client, run))
+    with atomic_file(output) as file:
+        file.write(page.encode())
+
+
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 """Even if a text of a script were taken for markup, nothing could run or be loaded."""
-
-_ARROWS: Final = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
 
 
 def report_page(contents: ReportContents) -> str:
@@ -84,7 +99,7 @@ def _head(contents: ReportContents) -> Markup:
 
 
 def _chip_text(chip: ChipState) -> str:
-    # Never told by its colour alone.
+    # The colour alone would not do.
     return f"{tone_mark(chip.tone)} {chip.text}" if chip.icon else chip.text
 
 
@@ -115,7 +130,7 @@ def _chart(chart: ReportChart) -> Markup:
             class_="top",
         ),
         tag("div", tag("span", card.value, class_="value"), _rate(card.rate), class_="top"),
-        _judged(card.verdict),
+        _verdict_line(card.verdict),
         *(tag("p", line, class_="mute") for line in card.hint.splitlines()),
         chart_svg(chart.chart_state, DrawingColours(), about=card.description),
         tag("p", source, class_="mute"),
@@ -123,16 +138,16 @@ def _chart(chart: ReportChart) -> Markup:
     )
 
 
-def _judged(verdict: VerdictLabel) -> Markup:
+def _verdict_line(verdict: VerdictLabel) -> Markup:
     verdict_text = " \u00b7 ".join(text for text in (verdict.text, verdict.forecast) if text)
-    # A line also where there is nothing to say, so that the charts stand in line.
+    # A line also where there is nothing to say, so that the charts line up.
     text = f"{tone_mark(verdict.tone)} {verdict_text}" if verdict_text else NARROW_SPACE
     return tag("p", text, class_=verdict.tone)
 
 
 def _rate(rate: RateLabel) -> Markup:
     tone = "warn" if rate.direction > 0 else "mute"
-    return tag("span", f"{_ARROWS[rate.direction]}{rate.text}", class_=tone)
+    return tag("span", rate.with_arrow, class_=tone)
 
 
 def _verdicts(contents: ReportContents) -> Markup:
@@ -170,32 +185,13 @@ def _foot(contents: ReportContents) -> Markup:
     return tag("footer", escaped(f"{created} {note}".replace(NARROW_SPACE, " ")))
 
 
-# run_report: The report of a run as a file.
-
-
-_LONGEST_BYTES: Final = 120
-_SHORT_ID: Final = 8
-
-
-def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
-    """Write the report of a run, which replaces what stands there.
-
-    Args:
-        client: Of the run's hub.
-        run: The run.
-        output: The file.
-
-    Raises:
-        Expected: The hub does not answer, or the file cannot be written; it is as it was.
-    """
-    page = report_page(report_contents(client, run))
-    with atomic_file(output) as file:
-        file.write(page.encode())
+_MAX_STEM_BYTES: Final = 120
+_SHORT_ID_LETTERS: Final = 8
 
 
 def file_stem(run: RunSummary) -> str:
     """A name for a file about a run, which no file system refuses: "resnet50-3f2a8c1e"."""
     # Without points: what follows one would be taken for the ending.
     letters = "".join(each if each.isalnum() or each in "-_" else "-" for each in run.name)
-    name = letters.encode()[:_LONGEST_BYTES].decode(errors="ignore").strip("-")
-    return f"{name or 'run'}-{run.run[:_SHORT_ID]}"
+    name = letters.encode()[:_MAX_STEM_BYTES].decode(errors="ignore").strip("-")
+    return f"{name or 'run'}-{run.run[:_SHORT_ID_LETTERS]}"

@@ -1,4 +1,4 @@
-"""Where a run ran, with which versions, and where each figure comes from."""
+"""Sections of a run's report: environment, model, reclaims, events."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -36,7 +36,7 @@ def environment_section(contents: ReportContents) -> Markup:
     return tag(
         "section",
         tag("h2", tr("Environment")),
-        facts_markup(_facts(contents)),
+        facts_markup(_environment_facts(contents)),
         tag("h2", tr("Processes")) if len(sessions) > 1 else "",
         _sessions(sessions) if len(sessions) > 1 else "",
         tag("h2", tr("Last readings")) if readings else "",
@@ -46,7 +46,7 @@ def environment_section(contents: ReportContents) -> Markup:
     )
 
 
-def _facts(contents: ReportContents) -> list[tuple[str, str]]:
+def _environment_facts(contents: ReportContents) -> list[tuple[str, str]]:
     run = contents.run
     session = contents.sessions[-1] if contents.sessions else None
     state = run_state_label(run, now_wall_s=contents.created_wall_s)
@@ -90,10 +90,10 @@ def _readings(groups: Sequence[ReadingGroup]) -> Markup:
         TableHead(tr("Value"), "number"),
         TableHead(tr("Source")),
     ]
-    return table_markup(heads, [row for group in groups for row in _group(group)])
+    return table_markup(heads, [row for group in groups for row in _reading_cells(group)])
 
 
-def _group(group: ReadingGroup) -> list[list[Part]]:
+def _reading_cells(group: ReadingGroup) -> list[list[Part]]:
     rows: list[list[Part]] = [
         [f"{group.title}: {each.title}", each.value, each.tooltip] for each in group.rows
     ]
@@ -116,11 +116,8 @@ def _sources(sources: Iterable[FieldSource]) -> Markup:
     return table_markup(heads, rows)
 
 
-# model_section: The model of a run's last fit: how it was trained, its size, its layers.
-
-
 def model_section(parts: Sequence[ModelFacts], fit: FitStarted | None) -> Markup:
-    """The model with all layers that were told.
+    """The model of the last fit: how it was trained, its size, its layers.
 
     Args:
         parts: Of one fit's model.
@@ -135,7 +132,7 @@ def model_section(parts: Sequence[ModelFacts], fit: FitStarted | None) -> Markup
         title,
         facts_markup(_model_facts(parts[0], fit)),
         tag("h2", tr("Layers")) if layers else "",
-        table_markup(_heads(), [_layer(layer) for layer in layers]) if layers else "",
+        table_markup(_layer_heads(), [_layer_cells(layer) for layer in layers]) if layers else "",
     )
 
 
@@ -178,7 +175,7 @@ def _yes_or_no(*, is_so: bool) -> str:
     return tr("yes") if is_so else tr("no")
 
 
-def _heads() -> list[TableHead]:
+def _layer_heads() -> list[TableHead]:
     return [
         TableHead(tr("Layer"), "long"),
         TableHead(tr("Class")),
@@ -190,7 +187,7 @@ def _heads() -> list[TableHead]:
     ]
 
 
-def _layer(layer: LayerFacts) -> list[Part]:
+def _layer_cells(layer: LayerFacts) -> list[Part]:
     return [
         layer.name,
         layer.kind,
@@ -202,14 +199,8 @@ def _layer(layer: LayerFacts) -> list[Part]:
     ]
 
 
-# record_sections: What was reclaimed in a run, and what happened: two tables of a report.
-
-
-_MAX_EVENTS: Final = 2000
-_LEVELS: Final = {"info": "", "warning": "warn", "error": "crit"}
-_MARKS: Final = {"info": "", "warning": "\u25b2", "error": "\u2715"}
-_TONES: Final = {"plain": "", "mute": "mute", "warn": "warn"}
-_KINDS: Final = {"when": "still", "level": "still", "held": "long", "result": "long"}
+_COLUMN_KINDS: Final = {"when": "still", "level": "still", "held": "long", "result": "long"}
+_CELL_CLASSES: Final = {"plain": "", "mute": "mute", "warn": "warn"}
 
 
 def reclaims_section(rows: Sequence[ReclaimRow]) -> Markup:
@@ -218,12 +209,25 @@ def reclaims_section(rows: Sequence[ReclaimRow]) -> Markup:
     if not rows:
         return tag("section", title, tag("p", tr("Nothing was reclaimed."), class_="mute"))
     heads = [
-        TableHead(each.title, "number" if each.is_number else _KINDS.get(each.key, ""))
+        TableHead(each.title, "number" if each.is_number else _COLUMN_KINDS.get(each.key, ""))
         for each in reclaim_columns()
     ]
     return tag(
-        "section", title, table_markup(heads, [[_cell(c) for c in row.cells] for row in rows])
+        "section",
+        title,
+        table_markup(heads, [[_reclaim_cell(c) for c in row.cells] for row in rows]),
     )
+
+
+def _reclaim_cell(cell: ReclaimCell) -> Part:
+    # The window's table has one line a row, and the rest under the pointer.
+    text = cell.tooltip if "\n" in cell.tooltip else cell.text
+    return text if cell.tone == "plain" else tag("span", text, class_=_CELL_CLASSES[cell.tone])
+
+
+_MAX_EVENTS: Final = 2000
+_LEVEL_CLASSES: Final = {"info": "", "warning": "warn", "error": "crit"}
+_LEVEL_MARKS: Final = {"info": "", "warning": "\u25b2", "error": "\u2715"}
 
 
 def events_section(rows: Sequence[EventLogRow]) -> Markup:
@@ -247,15 +251,9 @@ def _event_cells(rows: Sequence[EventLogRow]) -> list[list[Part]]:
     cells: list[list[Part]] = []
     days = ["", *(day_text(row.wall_s) for row in rows)]
     for row, (before, day) in zip(rows, pairwise(days), strict=True):
-        # The day stands where another one begins.
+        # The day is written where another one begins.
         moment = row.time if day == before else f"{day} {clock_text(row.wall_s)}"
         level = row.line.level
-        mark = tag("span", _MARKS[level], class_=_LEVELS[level], title=level)
-        cells.append([moment, mark, tag("span", row.line.text, class_=_LEVELS[level])])
+        mark = tag("span", _LEVEL_MARKS[level], class_=_LEVEL_CLASSES[level], title=level)
+        cells.append([moment, mark, tag("span", row.line.text, class_=_LEVEL_CLASSES[level])])
     return cells
-
-
-def _cell(cell: ReclaimCell) -> Part:
-    # The window's table has one line a row, and the rest under the pointer.
-    text = cell.tooltip if "\n" in cell.tooltip else cell.text
-    return text if cell.tone == "plain" else tag("span", text, class_=_TONES[cell.tone])

@@ -1,10 +1,10 @@
-"""A study's part of a report: how far it is, each fold, what they came to, and the attempts."""
+"""A study's part of a report: how far it is, each fold, its charts as SVG, and the attempts."""
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 from typing import Final
 
-from kmonitor.ui.memory.what_if import AxisTick
+from kmonitor.ui.memory.batch_curve import AxisTick
 from kmonitor.ui.report.chart_svg import DrawingSize, Point, SvgPen, svg, text_width
 from kmonitor.ui.report.contents import PLOT_HEIGHT_PX, PLOT_WIDTH_PX, StudyContents
 from kmonitor.ui.report.markup import Markup, Part, TableHead, joined, table_markup, tag, tone_mark
@@ -14,108 +14,6 @@ from kmonitor.ui.studies.folds import fold_name
 from kmonitor.ui.studies.study_page import ATTEMPT_COLUMNS, AttemptRow
 from kmonitor.ui.text.formats import count_text
 from kmonitor.ui.text.language import tr
-
-# Study svg.
-
-
-_LEFT_PX: Final = 58.0
-_ABOVE_PX: Final = 8.0
-_BOTTOM_PX: Final = _ABOVE_PX + PLOT_HEIGHT_PX
-_SIZE: Final = DrawingSize(_LEFT_PX + PLOT_WIDTH_PX + 12.0, _BOTTOM_PX + 20.0)
-_BELOW_PX: Final = 13.0
-_MOST_BAR_PX: Final = 22.0
-_BAR_PART: Final = 0.74
-"""Of a fold's room, that its bars take together."""
-
-
-def metric_svg(state: FoldMetricState) -> Markup:
-    """Each fold thin, their mean, and one standard deviation around it."""
-    pen = SvgPen(DrawingColours())
-    upper = [_point_px(x, high) for x, _, high in state.band]
-    lower = [_point_px(x, low) for x, low, _ in reversed(state.band)]
-    parts = [
-        _heights(pen, state.y_ticks),
-        _x_axis_markup(pen, ((tick.at, tick.text) for tick in state.x_ticks)),
-        pen.shape([*upper, *lower], "accent", opacity=0.16),
-        *(_line(pen, line, "sub", width=1.0, opacity=0.45) for line in state.folds),
-        _line(pen, state.mean, "accent", width=2.0),
-    ]
-    return svg(state.metric, joined(parts), _SIZE, about=f"{state.value}, {state.text}")
-
-
-def memory_svg(state: FoldMemoryState) -> Markup:
-    """One bar a fold, two where a GPU was used, and the bound that they run under."""
-    pen = SvgPen(DrawingColours())
-    slot = PLOT_WIDTH_PX / len(state.bars)
-    parts = [_heights(pen, state.y_ticks)]
-    parts += [_bars(pen, at, bar, state) for at, bar in enumerate(state.bars)]
-    parts.append(
-        _x_axis_markup(
-            pen,
-            (((at + 0.5) * slot / PLOT_WIDTH_PX, str(b.fold)) for at, b in enumerate(state.bars)),
-        )
-    )
-    if state.bound is not None:
-        (left, y), (right, _) = _point_px(0.0, state.bound), _point_px(1.0, state.bound)
-        parts.append(pen.line((left, y), (right, y), "crit", dashes="2 3"))
-        # Beneath the line where there is no room above it.
-        beside = y + 9.0 if y < _ABOVE_PX + 12.0 else y - 8.0
-        parts.append(pen.text((right, beside), tr("bound"), colour="crit", anchor="end"))
-    return svg(state.title, joined(parts), _SIZE, about=state.text)
-
-
-def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, state: FoldMemoryState) -> Markup:
-    slot, n_hues = PLOT_WIDTH_PX / len(state.bars), 1 + state.has_vram
-    wide = max(1.0, min(_MOST_BAR_PX, slot * _BAR_PART / n_hues))
-    left = _LEFT_PX + slot * (at + 0.5) - wide * n_hues / 2.0
-    parts = [tag("title", bar.tooltip)]
-    for hue, share in enumerate((bar.ram, bar.vram)[:n_hues]):
-        if share is not None:
-            height = max(1.0, share * PLOT_HEIGHT_PX)
-            colour = "crit" if bar.is_over and hue == 0 else f"series-{hue}"
-            corner = (left + hue * wide, _BOTTOM_PX - height)
-            parts.append(pen.box(corner, (max(0.5, wide - 1.0), height), colour))
-    return tag("g", *parts)
-
-
-def _heights(pen: SvgPen, ticks: Iterable[AxisTick]) -> Markup:
-    parts: list[Markup] = []
-    for tick in ticks:
-        (left, y), (right, _) = _point_px(0.0, tick.at), _point_px(1.0, tick.at)
-        parts.append(pen.line((left, y), (right, y), "border"))
-        parts.append(pen.text((left - 8.0, y), tick.text, anchor="end"))
-    return joined(parts)
-
-
-def _x_axis_markup(pen: SvgPen, ticks: Iterable[tuple[float, str]]) -> Markup:
-    parts: list[Markup] = []
-    occupied_to = 0.0
-    for at, text in ticks:
-        width = text_width(text)
-        left = min(_point_px(at, 0.0)[0] - width / 2.0, _SIZE.width - width)
-        if left >= occupied_to:
-            parts.append(pen.text((left, _BOTTOM_PX + _BELOW_PX), text))
-            occupied_to = left + width + 8.0
-    return joined(parts)
-
-
-def _line(pen: SvgPen, curve: Curve, colour: str, *, width: float, opacity: float = 1.0) -> Markup:
-    points = [_point_px(*point) for point in curve]
-    colour_text = pen.drawing_colours.colour(colour)
-    if len(points) == 1:
-        (x, y), style = points[0], f"fill:{colour_text};fill-opacity:{opacity:g}"
-        return tag("circle", cx=x, cy=y, r=2.0, style=style)
-    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
-    style = f"fill:none;stroke:{colour_text};stroke-width:{width:g};stroke-opacity:{opacity:g}"
-    return tag("path", d=path, style=style)
-
-
-def _point_px(x: float, y: float) -> Point:
-    return _LEFT_PX + x * PLOT_WIDTH_PX, _BOTTOM_PX - y * PLOT_HEIGHT_PX
-
-
-_NUMBERS: Final = ("fold", "steps", "ram", "growth", "vram")
-_STILL: Final = ("attempt", "state", "time")
 
 
 def study_section(study: StudyContents) -> Markup:
@@ -157,8 +55,8 @@ def _fold(study: StudyContents, rows: Sequence[AttemptRow]) -> Markup:
 
 
 def _charts(study: StudyContents) -> Markup:
-    cards = [_metric(each) for each in study.metrics[:1]]
-    cards += [_memory(study.memory)] if study.memory.bars else []
+    cards = [_metric_card(each) for each in study.metrics[:1]]
+    cards += [_memory_card(study.memory)] if study.memory.bars else []
     if not cards:
         return Markup()
     parts = [tag("h2", tr("Charts")), tag("div", *cards, class_="grid")]
@@ -169,7 +67,7 @@ def _charts(study: StudyContents) -> Markup:
     return tag("section", *parts)
 
 
-def _metric(state: FoldMetricState) -> Markup:
+def _metric_card(state: FoldMetricState) -> Markup:
     return tag(
         "div",
         tag("h3", state.metric),
@@ -180,7 +78,7 @@ def _metric(state: FoldMetricState) -> Markup:
     )
 
 
-def _memory(state: FoldMemoryState) -> Markup:
+def _memory_card(state: FoldMemoryState) -> Markup:
     hues = tr("left RAM, right VRAM") if state.has_vram else ""
     return tag(
         "div",
@@ -192,11 +90,15 @@ def _memory(state: FoldMemoryState) -> Markup:
     )
 
 
+_NUMBER_COLUMNS: Final = ("fold", "steps", "ram", "growth", "vram")
+_UNFOLDED_COLUMNS: Final = ("attempt", "state", "time")
+
+
 def _attempts_table(study: StudyContents) -> Markup:
     rows = study.page.rows
     if not rows:
         return Markup()
-    titles = _titles(study)
+    titles = _attempt_titles(study)
     shown = [
         key
         for key in ATTEMPT_COLUMNS
@@ -204,22 +106,27 @@ def _attempts_table(study: StudyContents) -> Markup:
     ]
     heads = [
         TableHead(
-            titles[key], "number" if key in _NUMBERS else "still" if key in _STILL else "long"
+            titles[key],
+            "number"
+            if key in _NUMBER_COLUMNS
+            else "still"
+            if key in _UNFOLDED_COLUMNS
+            else "long",
         )
         for key in shown
     ]
-    cells = [[_cell(row, key) for key in shown] for row in rows]
+    cells = [[_attempt_cell(row, key) for key in shown] for row in rows]
     return tag("section", tag("h2", tr("Attempts")), table_markup(heads, cells))
 
 
-def _cell(row: AttemptRow, key: str) -> Part:
+def _attempt_cell(row: AttemptRow, key: str) -> Part:
     text = row.cells[ATTEMPT_COLUMNS.index(key)]
     return (
         tag("span", f"{tone_mark(row.tone)} {text}", class_=row.tone) if key == "state" else text
     )
 
 
-def _titles(study: StudyContents) -> dict[str, str]:
+def _attempt_titles(study: StudyContents) -> dict[str, str]:
     return {
         "fold": tr("Trial") if study.is_search else tr("Fold"),
         "attempt": tr("Try"),
@@ -231,3 +138,99 @@ def _titles(study: StudyContents) -> dict[str, str]:
         "vram": tr("VRAM peak"),
         "why": tr("Why"),
     }
+
+
+_LEFT_PX: Final = 58.0
+_ABOVE_PX: Final = 8.0
+_BOTTOM_PX: Final = _ABOVE_PX + PLOT_HEIGHT_PX
+_SIZE: Final = DrawingSize(_LEFT_PX + PLOT_WIDTH_PX + 12.0, _BOTTOM_PX + 20.0)
+_BELOW_PX: Final = 13.0
+_MOST_BAR_PX: Final = 22.0
+_BAR_PART: Final = 0.74
+"""Of a fold's room, that its bars take together."""
+
+
+def metric_svg(state: FoldMetricState) -> Markup:
+    """Each fold thin, their mean, and one standard deviation around it."""
+    pen = SvgPen(DrawingColours())
+    upper = [_point_px(x, high) for x, _, high in state.band]
+    lower = [_point_px(x, low) for x, low, _ in reversed(state.band)]
+    parts = [
+        _y_axis_markup(pen, state.y_ticks),
+        _x_axis_markup(pen, ((tick.at, tick.text) for tick in state.x_ticks)),
+        pen.shape([*upper, *lower], "accent", opacity=0.16),
+        *(_line(pen, line, "sub", width=1.0, opacity=0.45) for line in state.folds),
+        _line(pen, state.mean, "accent", width=2.0),
+    ]
+    return svg(state.metric, joined(parts), _SIZE, about=f"{state.value}, {state.text}")
+
+
+def memory_svg(state: FoldMemoryState) -> Markup:
+    """One bar a fold, two where a GPU was used, and the bound that they run under."""
+    pen = SvgPen(DrawingColours())
+    slot = PLOT_WIDTH_PX / len(state.bars)
+    parts = [_y_axis_markup(pen, state.y_ticks)]
+    parts += [_bars(pen, at, bar, state) for at, bar in enumerate(state.bars)]
+    parts.append(
+        _x_axis_markup(
+            pen,
+            (((at + 0.5) * slot / PLOT_WIDTH_PX, str(b.fold)) for at, b in enumerate(state.bars)),
+        )
+    )
+    if state.bound is not None:
+        (left, y), (right, _) = _point_px(0.0, state.bound), _point_px(1.0, state.bound)
+        parts.append(pen.line((left, y), (right, y), "crit", dashes="2 3"))
+        # Beneath the line where there is no room above it.
+        beside = y + 9.0 if y < _ABOVE_PX + 12.0 else y - 8.0
+        parts.append(pen.text((right, beside), tr("bound"), colour="crit", anchor="end"))
+    return svg(state.title, joined(parts), _SIZE, about=state.text)
+
+
+def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, state: FoldMemoryState) -> Markup:
+    slot, n_hues = PLOT_WIDTH_PX / len(state.bars), 1 + state.has_vram
+    wide = max(1.0, min(_MOST_BAR_PX, slot * _BAR_PART / n_hues))
+    left = _LEFT_PX + slot * (at + 0.5) - wide * n_hues / 2.0
+    parts = [tag("title", bar.tooltip)]
+    for hue, share in enumerate((bar.ram, bar.vram)[:n_hues]):
+        if share is not None:
+            height = max(1.0, share * PLOT_HEIGHT_PX)
+            colour = "crit" if bar.is_over and hue == 0 else f"series-{hue}"
+            corner = (left + hue * wide, _BOTTOM_PX - height)
+            parts.append(pen.box(corner, (max(0.5, wide - 1.0), height), colour))
+    return tag("g", *parts)
+
+
+def _y_axis_markup(pen: SvgPen, ticks: Iterable[AxisTick]) -> Markup:
+    parts: list[Markup] = []
+    for tick in ticks:
+        (left, y), (right, _) = _point_px(0.0, tick.at), _point_px(1.0, tick.at)
+        parts.append(pen.line((left, y), (right, y), "border"))
+        parts.append(pen.text((left - 8.0, y), tick.text, anchor="end"))
+    return joined(parts)
+
+
+def _x_axis_markup(pen: SvgPen, ticks: Iterable[tuple[float, str]]) -> Markup:
+    parts: list[Markup] = []
+    occupied_to = 0.0
+    for at, text in ticks:
+        width = text_width(text)
+        left = min(_point_px(at, 0.0)[0] - width / 2.0, _SIZE.width - width)
+        if left >= occupied_to:
+            parts.append(pen.text((left, _BOTTOM_PX + _BELOW_PX), text))
+            occupied_to = left + width + 8.0
+    return joined(parts)
+
+
+def _line(pen: SvgPen, curve: Curve, colour: str, *, width: float, opacity: float = 1.0) -> Markup:
+    points = [_point_px(*point) for point in curve]
+    colour_text = pen.drawing_colours.colour(colour)
+    if len(points) == 1:
+        (x, y), style = points[0], f"fill:{colour_text};fill-opacity:{opacity:g}"
+        return tag("circle", cx=x, cy=y, r=2.0, style=style)
+    path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+    style = f"fill:none;stroke:{colour_text};stroke-width:{width:g};stroke-opacity:{opacity:g}"
+    return tag("path", d=path, style=style)
+
+
+def _point_px(x: float, y: float) -> Point:
+    return _LEFT_PX + x * PLOT_WIDTH_PX, _BOTTOM_PX - y * PLOT_HEIGHT_PX

@@ -1,4 +1,4 @@
-"""The style sheet of a report: light or dark as the reader's system is, light on paper."""
+"""Colours of drawings, and a report's style sheet: light or dark as the reader's system is."""
 
 from dataclasses import dataclass, fields
 from typing import Final
@@ -6,14 +6,8 @@ from typing import Final
 from kmonitor.ui.report.markup import Markup, tag
 from kmonitor.ui.theme.palettes import DARK, LIGHT, Palette
 
-# ink: What a drawing is coloured with: one palette as it is, or a page's own variables.
-
-
 SERIES: Final = 6
 """Hues of runs in a palette."""
-
-
-_NO_COLOURS: Final = ("name", "series", "tint_alpha", "others_alpha")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,23 +26,26 @@ class DrawingColours:
         return f"var(--{name})" if self.palette is None else str(getattr(self.palette, name))
 
     def series(self, hue: int) -> str:
-        """The colour of a run; an index beyond the last starts anew."""
+        """The colour of a run; an index beyond the last starts over."""
         at = hue % SERIES
         return f"var(--series-{at})" if self.palette is None else self.palette.series[at]
-
-
-def page_variables(palette: Palette) -> str:
-    """A palette as declarations of a style sheet."""
-    plain = [each.name for each in fields(palette)]
-    plain = [name for name in plain if name not in _NO_COLOURS]
-    declared = [f"--{name}:{getattr(palette, name)}" for name in plain]
-    declared += [f"--series-{at}:{colour}" for at, colour in enumerate(palette.series)]
-    return ";".join(declared)
 
 
 def style_element() -> Markup:
     """The `style` element; all of it is written here, nothing of it by a run."""
     return tag("style", Markup(_STYLE_SHEET))
+
+
+_NO_COLOUR_FIELDS: Final = ("name", "series", "tint_alpha", "others_alpha")
+
+
+def page_variables(palette: Palette) -> str:
+    """A palette as declarations of a style sheet."""
+    plain = [each.name for each in fields(palette)]
+    plain = [name for name in plain if name not in _NO_COLOUR_FIELDS]
+    declared = [f"--{name}:{getattr(palette, name)}" for name in plain]
+    declared += [f"--series-{at}:{colour}" for at, colour in enumerate(palette.series)]
+    return ";".join(declared)
 
 
 _STYLE_SHEET = (

@@ -1,4 +1,4 @@
-"""The tree of runs by host, as rows."""
+"""Rows of the tree: hosts and their runs, with ranks of a launch and folds of a study grouped."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,151 +16,13 @@ from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import suspicion_text
 from kmonitor_agent.wire.messages.unions import RunSummary
 
-# Run groups.
-
-
 ALWAYS_SHOWN: Final = 8
-"""So many ranks are shown in any case; of more only when one of them is selected or searched."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunGroup:
-    """The processes of one launch.
-
-    Attributes:
-        members: By rank, two at least.
-    """
-
-    members: tuple[RunSummary, ...]
-
-    @property
-    def lead(self) -> RunSummary:
-        """The one that stands for all: the lowest rank that is known."""
-        return self.members[0]
-
-    def shows_ranks(self, selected: str | None, search: str) -> bool:
-        """Whether the ranks have rows of their own."""
-        is_small = len(self.members) <= ALWAYS_SHOWN
-        return is_small or bool(search) or any(each.run == selected for each in self.members)
-
-
-def groups_of(runs: Sequence[RunSummary]) -> dict[str, RunGroup]:
-    """The group of each run that has one, by run id.
-
-    Launches that look the same (the same cluster of a TF_CONFIG, day after day) are told apart by
-    their ranks: where a rank comes again, another launch has begun.
-    """
-    launches: dict[str, list[dict[int, RunSummary]]] = {}
-    for run in sorted(runs, key=lambda each: each.started_wall_s):
-        if run.rank is None or not run.group:
-            continue
-        of_group = launches.setdefault(run.group, [{}])
-        if run.rank in of_group[-1]:
-            of_group.append({})
-        of_group[-1][run.rank] = run
-    found: dict[str, RunGroup] = {}
-    for ranks in (each for of_group in launches.values() for each in of_group):
-        if len(ranks) > 1:
-            group = RunGroup(tuple(ranks[rank] for rank in sorted(ranks)))
-            found |= {run.run: group for run in group.members}
-    return found
-
-
-def rank_name(run: RunSummary, lead: RunSummary) -> str:
-    """What a rank's own row is called."""
-    name = tr("rank {n}").format(n=run.rank)
-    return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
-
-
-def group_line(group: RunGroup, line: str, states: dict[str, RunStateLabel]) -> str:
-    """The second line of the row that stands for all: how many, and who is in trouble.
-
-    Args:
-        group: The runs.
-        line: What the lead's own line says.
-        states: How each member's state is shown, by run id.
-    """
-    world_size = max(each.world_size for each in group.members)
-    n = len(group.members)
-    text = tr("{n} of {of} ranks") if n < world_size else tr("{n} ranks")
-    ranks_text = text.format(n=n, of=world_size)
-    for run in group.members[1:]:
-        if states[run.run].tone == "crit":
-            trouble = tr("rank {n}: {state}").format(n=run.rank, state=states[run.run].label)
-            return f"{ranks_text} \u00b7 {trouble}"
-    return f"{ranks_text} \u00b7 {line}"
-
-
-# run_studies: A study as one row of the tree, with the runs of its folds below it.
-
-
-@dataclass(frozen=True, slots=True)
-class StudyGroup:
-    """A study and its folds' runs.
-
-    Attributes:
-        lead: The study's own run.
-        folds: By fold, then by start.
-    """
-
-    lead: RunSummary
-    folds: tuple[RunSummary, ...]
-
-    def shows_folds(self, selected: str | None, search: str) -> bool:
-        """Whether the folds have rows of their own."""
-        is_small = len(self.folds) <= ALWAYS_SHOWN
-        is_looked_at = selected == self.lead.run or any(f.run == selected for f in self.folds)
-        if is_small:
-            return bool(search) or is_looked_at or not has_ended(self.lead)
-        return bool(search) or any(each.run == selected for each in self.folds)
-
-    @property
-    def line(self) -> str:
-        """The second line of the study's row."""
-        return study_progress_text(self.lead)
-
-    @property
-    def fraction(self) -> float | None:
-        """Part of the folds that is over, 0..1; None: it has ended, or told nothing."""
-        tally, lead = self.lead.tally, self.lead
-        if tally is None or not lead.folds or has_ended(lead):
-            return None
-        return min(1.0, tally.over / lead.folds)
-
-
-def studies_of(runs: Sequence[RunSummary]) -> dict[str, StudyGroup]:
-    """The study of each run that is one or is of one, by run id.
-
-    Folds whose study told nothing (or was deleted) stay what they are.
-    """
-    leads = {run.study: run for run in runs if is_study(run)}
-    folds: dict[str, list[RunSummary]] = {study: [] for study in leads}
-    for run in runs:
-        if run.fold is not None and run.study in folds:
-            folds[run.study].append(run)
-    found: dict[str, StudyGroup] = {}
-    for study, lead in leads.items():
-        ordered = sorted(folds[study], key=lambda each: (each.fold or 0, each.started_wall_s))
-        group = StudyGroup(lead, tuple(ordered))
-        found |= {run.run: group for run in (lead, *ordered)}
-    return found
-
-
-def fold_row_name(run: RunSummary, lead: RunSummary) -> str:
-    """What a fold's own row is called: "fold 2", with its host where that is another."""
-    name = fold_name(run.fold or 0, "trial" if is_search(lead) else "fold")
-    return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
-
-
-def first_mark(group: StudyGroup, marks: Mapping[str, str]) -> str:
-    """A fold's mark is not lost while the folds are folded away."""
-    return next((marks[each.run] for each in group.folds if marks.get(each.run)), "")
-
-
-_LONGEST_WHY: Final = 60
+"""Groups up to this size show their members; larger ones when one is selected or searched."""
 
 MOST_ENDED: Final = 200
-"""So many runs that have ended stand in the tree, the newest; the history has all of them."""
+"""Most runs that have ended in the tree, the newest; the history has all of them."""
+
+_LONGEST_WHY: Final = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +39,7 @@ class RunRow:
         tooltip: Full name and more.
         is_pale: Ended: written in the secondary colour.
         mark: What the mark beside its name says; empty: there is none.
-        depth: 1 for a rank below the row that stands for its group, else 0.
+        depth: 1 for a rank below the row of its group, else 0.
     """
 
     run: str
@@ -229,8 +91,8 @@ def host_rows(
 ) -> tuple[HostRow, ...]:
     """The tree, filtered: this machine's hub by host, then the other hosts.
 
-    Of the runs that have ended only the newest stand in it: a window that has thousands of rows
-    made anew four times a second has no time for its charts.
+    It holds only the newest of the runs that have ended: a window that makes thousands of rows
+    four times a second has no time for its charts.
 
     Args:
         store: All runs.
@@ -265,96 +127,6 @@ def host_rows(
         if host.address in remote_rows or _is_called(host, search)
     ]
     return _in_groups(rows, store, search)
-
-
-def _in_groups(hosts: Sequence[HostRow], store: RunStore, search: str) -> tuple[HostRow, ...]:
-    """Ranks of one launch below the row that stands for all, wherever they run."""
-    known = {row.run: row for host in hosts for row in host.runs}
-    summaries = [summary for summary in store.runs() if summary.run in known]
-    groups, studies = groups_of(summaries), studies_of(summaries)
-    if not groups and not studies:
-        return tuple(hosts)
-    grouped: list[HostRow] = []
-    for host in hosts:
-        rows: list[RunRow] = []
-        for row in host.runs:
-            of: RunGroup | StudyGroup | None = studies.get(row.run) or groups.get(row.run)
-            if of is None:
-                rows.append(row)
-            elif of.lead.run == row.run:
-                rows += _rows_below(of, known, store.selected, search)
-        if rows or host.address or not host.runs:
-            grouped.append(replace(host, runs=tuple(rows)))
-    return tuple(grouped)
-
-
-def _rows_below(
-    group: RunGroup | StudyGroup,
-    known: Mapping[str, RunRow],
-    selected: str | None,
-    search: str,
-) -> list[RunRow]:
-    if isinstance(group, StudyGroup):
-        return _study_rows(group, known, selected, search)
-    return _group_rows(group, known, selected, search)
-
-
-def _group_rows(
-    group: RunGroup, known: Mapping[str, RunRow], selected: str | None, search: str
-) -> list[RunRow]:
-    states = {run: row.state for run, row in known.items()}
-    lead = known[group.lead.run]
-    line = group_line(group, lead.line, states)
-    # A rank's mark is not lost while the ranks are folded away.
-    marked = next((known[run.run] for run in group.members if known[run.run].mark), lead)
-    tooltip = lead.tooltip
-    if marked.mark and not lead.mark:
-        tooltip += "\n" + marked.mark
-    rows = [replace(lead, line=line, mark=marked.mark, tooltip=tooltip)]
-    if group.shows_ranks(selected, search):
-        rows += [
-            replace(known[run.run], name=rank_name(run, group.lead), depth=1)
-            for run in group.members[1:]
-        ]
-    return rows
-
-
-def _study_rows(
-    group: StudyGroup, known: Mapping[str, RunRow], selected: str | None, search: str
-) -> list[RunRow]:
-    lead = known[group.lead.run]
-    mark = first_mark(group, {run: row.mark for run, row in known.items()})
-    tooltip = "\n".join(part for part in (lead.tooltip, group.line, mark) if part)
-    line = group.line if lead.state.tone != "crit" else f"{lead.state.label} \u00b7 {group.line}"
-    rows = [
-        replace(lead, line=line, hue=None, fraction=group.fraction, tooltip=tooltip, mark=mark)
-    ]
-    if group.shows_folds(selected, search):
-        rows += [
-            replace(known[run.run], name=fold_row_name(run, group.lead), depth=1)
-            for run in group.folds
-        ]
-    return rows
-
-
-def empty_tree_text(
-    store: RunStore, search: str, *, is_connected: bool, has_trouble: bool = False
-) -> str:
-    """What stands in the tree when it has no rows.
-
-    Args:
-        store: The runs.
-        search: What is searched for.
-        is_connected: Whether the hub is reached.
-        has_trouble: Whether it could not be started; then a banner says why.
-    """
-    if has_trouble and not store.runs():
-        return tr("Runs are shown once the hub can start.")
-    if not is_connected and not store.runs():
-        return tr("Connecting to the hub\u2026")
-    if search and store.runs():
-        return tr("No run or host is called \u201c{search}\u201d.").format(search=search)
-    return tr("No runs yet.")
 
 
 def _host_row(host: HostState, runs: list[RunRow]) -> HostRow:
@@ -428,3 +200,224 @@ def _fraction(summary: RunSummary) -> float | None:
 
 def _note(rows: Sequence[RunRow]) -> str:
     return tr("1 run") if len(rows) == 1 else tr("{n} runs").format(n=len(rows))
+
+
+def empty_tree_text(
+    store: RunStore, search: str, *, is_connected: bool, has_trouble: bool = False
+) -> str:
+    """Text in place of an empty tree.
+
+    Args:
+        store: The runs.
+        search: What is searched for.
+        is_connected: Whether the hub is reached.
+        has_trouble: Whether it could not be started; then a banner says why.
+    """
+    if has_trouble and not store.runs():
+        return tr("Runs are shown once the hub can start.")
+    if not is_connected and not store.runs():
+        return tr("Connecting to the hub\u2026")
+    if search and store.runs():
+        return tr("No run or host is called \u201c{search}\u201d.").format(search=search)
+    return tr("No runs yet.")
+
+
+@dataclass(frozen=True, slots=True)
+class RunGroup:
+    """The processes of one launch.
+
+    Attributes:
+        members: By rank, two at least.
+    """
+
+    members: tuple[RunSummary, ...]
+
+    @property
+    def lead(self) -> RunSummary:
+        """The run whose row represents all: the lowest rank that is known."""
+        return self.members[0]
+
+    def shows_ranks(self, selected: str | None, search: str) -> bool:
+        """True if the ranks have rows of their own."""
+        is_small = len(self.members) <= ALWAYS_SHOWN
+        return is_small or bool(search) or any(each.run == selected for each in self.members)
+
+
+def groups_of(runs: Sequence[RunSummary]) -> dict[str, RunGroup]:
+    """The group of each run that has one, by run id.
+
+    Launches that look the same (the same cluster of a TF_CONFIG, day after day) are separated by
+    their ranks: where a rank comes again, another launch has begun.
+    """
+    launches: dict[str, list[dict[int, RunSummary]]] = {}
+    for run in sorted(runs, key=lambda each: each.started_wall_s):
+        if run.rank is None or not run.group:
+            continue
+        of_group = launches.setdefault(run.group, [{}])
+        if run.rank in of_group[-1]:
+            of_group.append({})
+        of_group[-1][run.rank] = run
+    found: dict[str, RunGroup] = {}
+    for ranks in (each for of_group in launches.values() for each in of_group):
+        if len(ranks) > 1:
+            group = RunGroup(tuple(ranks[rank] for rank in sorted(ranks)))
+            found |= {run.run: group for run in group.members}
+    return found
+
+
+def rank_name(run: RunSummary, lead: RunSummary) -> str:
+    """Name of a rank's own row."""
+    name = tr("rank {n}").format(n=run.rank)
+    return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
+
+
+def group_line(group: RunGroup, line: str, states: dict[str, RunStateLabel]) -> str:
+    """The second line of a group's row: the number of ranks, and one in trouble.
+
+    Args:
+        group: The runs.
+        line: The lead's own line.
+        states: States of the members, by run id.
+    """
+    world_size = max(each.world_size for each in group.members)
+    n = len(group.members)
+    text = tr("{n} of {of} ranks") if n < world_size else tr("{n} ranks")
+    ranks_text = text.format(n=n, of=world_size)
+    for run in group.members[1:]:
+        if states[run.run].tone == "crit":
+            trouble = tr("rank {n}: {state}").format(n=run.rank, state=states[run.run].label)
+            return f"{ranks_text} \u00b7 {trouble}"
+    return f"{ranks_text} \u00b7 {line}"
+
+
+@dataclass(frozen=True, slots=True)
+class StudyGroup:
+    """A study and its folds' runs.
+
+    Attributes:
+        lead: The study's own run.
+        folds: By fold, then by start.
+    """
+
+    lead: RunSummary
+    folds: tuple[RunSummary, ...]
+
+    def shows_folds(self, selected: str | None, search: str) -> bool:
+        """True if the folds have rows of their own."""
+        is_small = len(self.folds) <= ALWAYS_SHOWN
+        is_looked_at = selected == self.lead.run or any(f.run == selected for f in self.folds)
+        if is_small:
+            return bool(search) or is_looked_at or not has_ended(self.lead)
+        return bool(search) or any(each.run == selected for each in self.folds)
+
+    @property
+    def line(self) -> str:
+        """The second line of the study's row."""
+        return study_progress_text(self.lead)
+
+    @property
+    def fraction(self) -> float | None:
+        """Part of the folds that is over, 0..1; None: it has ended, or has no tally yet."""
+        tally, lead = self.lead.tally, self.lead
+        if tally is None or not lead.folds or has_ended(lead):
+            return None
+        return min(1.0, tally.over / lead.folds)
+
+
+def studies_of(runs: Sequence[RunSummary]) -> dict[str, StudyGroup]:
+    """The study of each run that is one or is of one, by run id.
+
+    Folds whose study is not known (or was deleted) stay runs of their own.
+    """
+    leads = {run.study: run for run in runs if is_study(run)}
+    folds: dict[str, list[RunSummary]] = {study: [] for study in leads}
+    for run in runs:
+        if run.fold is not None and run.study in folds:
+            folds[run.study].append(run)
+    found: dict[str, StudyGroup] = {}
+    for study, lead in leads.items():
+        ordered = sorted(folds[study], key=lambda each: (each.fold or 0, each.started_wall_s))
+        group = StudyGroup(lead, tuple(ordered))
+        found |= {run.run: group for run in (lead, *ordered)}
+    return found
+
+
+def fold_row_name(run: RunSummary, lead: RunSummary) -> str:
+    """Name of a fold's own row: "fold 2", with its host where that is another."""
+    name = fold_name(run.fold or 0, "trial" if is_search(lead) else "fold")
+    return name if run.host == lead.host else f"{name} \u00b7 {run.host}"
+
+
+def first_mark(group: StudyGroup, marks: Mapping[str, str]) -> str:
+    """A fold's mark is not lost while the folds are folded away."""
+    return next((marks[each.run] for each in group.folds if marks.get(each.run)), "")
+
+
+def _in_groups(hosts: Sequence[HostRow], store: RunStore, search: str) -> tuple[HostRow, ...]:
+    """Ranks and folds below the row of their group, wherever they run."""
+    known = {row.run: row for host in hosts for row in host.runs}
+    summaries = [summary for summary in store.runs() if summary.run in known]
+    groups, studies = groups_of(summaries), studies_of(summaries)
+    if not groups and not studies:
+        return tuple(hosts)
+    grouped: list[HostRow] = []
+    for host in hosts:
+        rows: list[RunRow] = []
+        for row in host.runs:
+            of: RunGroup | StudyGroup | None = studies.get(row.run) or groups.get(row.run)
+            if of is None:
+                rows.append(row)
+            elif of.lead.run == row.run:
+                rows += _rows_below(of, known, store.selected, search)
+        if rows or host.address or not host.runs:
+            grouped.append(replace(host, runs=tuple(rows)))
+    return tuple(grouped)
+
+
+def _rows_below(
+    group: RunGroup | StudyGroup,
+    known: Mapping[str, RunRow],
+    selected: str | None,
+    search: str,
+) -> list[RunRow]:
+    if isinstance(group, StudyGroup):
+        return _study_rows(group, known, selected, search)
+    return _group_rows(group, known, selected, search)
+
+
+def _group_rows(
+    group: RunGroup, known: Mapping[str, RunRow], selected: str | None, search: str
+) -> list[RunRow]:
+    states = {run: row.state for run, row in known.items()}
+    lead = known[group.lead.run]
+    line = group_line(group, lead.line, states)
+    # A rank's mark is not lost while the ranks are folded away.
+    marked = next((known[run.run] for run in group.members if known[run.run].mark), lead)
+    tooltip = lead.tooltip
+    if marked.mark and not lead.mark:
+        tooltip += "\n" + marked.mark
+    rows = [replace(lead, line=line, mark=marked.mark, tooltip=tooltip)]
+    if group.shows_ranks(selected, search):
+        rows += [
+            replace(known[run.run], name=rank_name(run, group.lead), depth=1)
+            for run in group.members[1:]
+        ]
+    return rows
+
+
+def _study_rows(
+    group: StudyGroup, known: Mapping[str, RunRow], selected: str | None, search: str
+) -> list[RunRow]:
+    lead = known[group.lead.run]
+    mark = first_mark(group, {run: row.mark for run, row in known.items()})
+    tooltip = "\n".join(part for part in (lead.tooltip, group.line, mark) if part)
+    line = group.line if lead.state.tone != "crit" else f"{lead.state.label} \u00b7 {group.line}"
+    rows = [
+        replace(lead, line=line, hue=None, fraction=group.fraction, tooltip=tooltip, mark=mark)
+    ]
+    if group.shows_folds(selected, search):
+        rows += [
+            replace(known[run.run], name=fold_row_name(run, group.lead), depth=1)
+            for run in group.folds
+        ]
+    return rows

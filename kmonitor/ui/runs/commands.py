@@ -29,7 +29,7 @@ class SentCommand:
 
     Attributes:
         message: As it goes to the hub.
-        state: Where it stands.
+        state: Its state.
         why: Why it failed; empty otherwise.
         request_number: Number of the newest question.
     """
@@ -41,12 +41,12 @@ class SentCommand:
 
     @property
     def is_open(self) -> bool:
-        """Whether its end is still unknown."""
+        """True while it has not ended."""
         return self.state not in FINAL_STATES
 
 
 class CommandStore:
-    """Sends commands and keeps what is told of them; main thread only.
+    """Sends commands and keeps their states; main thread only.
 
     The follower repeats each with its id until the end is known.
     """
@@ -77,7 +77,7 @@ class CommandStore:
         return message.id
 
     def apply_reply(self, reply: CommandReply) -> SentCommand | None:
-        """Note where a command stands; returns it if that is news."""
+        """Note the state of a command; returns it if that is news."""
         command = self._commands.get(reply.status.id)
         if command is None or command.state == reply.status.state:
             return None

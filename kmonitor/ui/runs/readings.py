@@ -48,7 +48,7 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
 )
 
 READING_COLUMNS: Final = tuple(field for _, fields in _GROUPS for field, _ in fields)
-"""What the window asks of the hub's series for a run that sends nothing any more."""
+"""Columns that the window requests from the hub for a run that has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class RunReadings:
         return self._sources.get(field)
 
     def groups(self) -> tuple[ReadingGroup, ...]:
-        """What to show, group by group; groups with nothing to say are left out."""
+        """Rows by group; groups without a value are left out."""
         groups = (self._group(title, fields) for title, fields in _GROUPS)
         return tuple(group for group in groups if group.rows or group.absent)
 

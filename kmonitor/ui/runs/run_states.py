@@ -44,9 +44,7 @@ _STATE_LABELS: Final[dict[RunState, tuple[str, str, Tone]]] = {
 }
 
 _RESTARTING: Final[tuple[str, str, Tone]] = ("restart", later("Restarting"), "accent")
-
 _STUDY_RUNS: Final = later("Running")
-
 _REASONS: Final[dict[RunState, str]] = {
     "starting": later("The process has started; no fit has begun yet."),
     "reclaiming": later("A save, collect or reload is running; the training waits for it."),
@@ -61,17 +59,17 @@ _ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})
 
 
 def has_ended(summary: RunSummary) -> bool:
-    """Whether nothing can be asked of this run any more."""
+    """True if this run takes no commands any more."""
     return summary.state in ENDED_STATES
 
 
 def has_ended_badly(summary: RunSummary) -> bool:
-    """Whether there is something to tell of its end."""
+    """True if it failed, was interrupted, or was lost."""
     return summary.state in _ENDED_BADLY
 
 
 def is_restarting(summary: RunSummary) -> bool:
-    """Whether its process has left so that a new one resumes: it starts, and had a fit before."""
+    """True if a new process resumes after a restart: it starts, and had a fit before."""
     return summary.state == "starting" and summary.fit > 0
 
 
@@ -109,7 +107,7 @@ def run_state_label(
 
 
 def stall_advice(summary: RunSummary) -> str:
-    """What to do about a run that makes no step, in one sentence; empty while it makes some."""
+    """Advice on a run that makes no step, in one sentence; empty while it makes some."""
     if summary.stalled_wall_s is None:
         return ""
     text = tr(

@@ -1,4 +1,4 @@
-"""The runs that the hub told of, and which one is looked at."""
+"""All runs that hubs have reported, and the selected one."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -30,7 +30,7 @@ class RunStore:
         return len(self._runs)
 
     def apply_reply(self, reply: RunsReply, at: str = "") -> bool:
-        """Keep what was told; returns whether the selected run is now another one.
+        """Keep the runs of a reply; returns True if the selected run is now another one.
 
         Args:
             reply: Runs of one hub.
@@ -88,11 +88,11 @@ class RunStore:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether a run is wanted that is not known yet."""
+        """True if the run to select is not known yet."""
         return self._wanted_run is not None
 
     def current(self) -> RunSummary | None:
-        """The run that is looked at."""
+        """The selected run."""
         return self._runs.get(self.selected or "")
 
     def get(self, run: str) -> RunSummary | None:
@@ -135,11 +135,11 @@ class RunStore:
         return self._hue_index(run) % N_HUES
 
     def is_dashed(self, run: str) -> bool:
-        """Whether a run's colour is already another one's."""
+        """True if a run's colour is already another one's."""
         return self._hue_index(run) >= N_HUES
 
     def _has_nearer_hub(self, run: str, at: str) -> bool:
-        """Whether the hub that keeps a run tells of it itself, by another address."""
+        """True if the hub that keeps a run reports it itself, by another address."""
         known = self._runs.get(run)
         return known is not None and not known.is_elsewhere and self._at.get(run) != at
 
@@ -165,7 +165,7 @@ class RunStore:
         return self.selected != before
 
     def _lead_of(self, run: RunSummary) -> str:
-        """Of a study and its folds nobody asked for one fold: the study tells of all."""
+        """The study of a fold, as it shows all folds; of another run that run."""
         study = self._runs.get(run.study)
         return run.run if study is None or run.fold is None else study.run
 

@@ -1,4 +1,4 @@
-"""What this machine's hub keeps and whom it lets in, as the settings show it."""
+"""History that this machine's hub keeps, and keys that it lets in, for the settings."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ _KEY_SHOWN = 12
 
 @dataclass(frozen=True, slots=True)
 class StorageState:
-    """What is stored now.
+    """The stored history.
 
     Attributes:
         text: How much, in a sentence.
@@ -91,7 +91,7 @@ class HubSettingsStore:
         self.hub = None
 
     def apply_reply(self, reply: msgspec.Struct) -> bool:
-        """Whether an answer was to this desk's question."""
+        """Take a reply; True if it was to a request of this store."""
         what = self._requests.pop(getattr(reply, "request_id", -1), "")
         if not what:
             return False
@@ -108,7 +108,7 @@ class HubSettingsStore:
         return True
 
     def stored(self) -> StorageState:
-        """What is stored now."""
+        """The stored history."""
         hub = self.hub
         if hub is None:
             text = tr("The hub of this machine is not reached; it keeps to this once it runs.")
@@ -155,7 +155,7 @@ class HubSettingsStore:
 
 
 def confirm_revoke(name: str) -> Confirmation:
-    """What is asked before a key is revoked.
+    """Question before a key is revoked.
 
     Args:
         name: What the key is called.
@@ -172,7 +172,7 @@ def confirm_revoke(name: str) -> Confirmation:
 
 
 def confirm_keep(days: float, n_bytes: int) -> Confirmation:
-    """What is asked before less history is kept.
+    """Question before less history is kept.
 
     Args:
         days: Runs that ended longer ago go; 0: none for their age.

@@ -1,4 +1,4 @@
-"""What can be set in the window, what each choice means, and what was typed wrongly."""
+"""Values of settings: the pace of charts, and the days and sizes that users type."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -7,7 +7,7 @@ from kmonitor.ui.text.formats import BYTES, parse_amount, round_bytes_text, with
 from kmonitor.ui.text.language import tr
 
 Pace = Literal["lively", "calm", "sparing"]
-"""How often charts and numbers are drawn anew while data arrive."""
+"""How often charts and numbers are redrawn while data arrive."""
 
 _FRAMES_MS: Final[dict[Pace, tuple[int, int]]] = {
     "lively": (33, 100),
@@ -29,12 +29,12 @@ def frame_ms(pace: Pace, *, is_busy: bool) -> int:
 
 
 def pace_titles() -> dict[Pace, str]:
-    """What each pace is called."""
+    """Title of each pace."""
     return {"lively": tr("Lively"), "calm": tr("Calm"), "sparing": tr("Sparing")}
 
 
 def pace_text(pace: Pace) -> str:
-    """What a pace means and costs."""
+    """Meaning and cost of a pace."""
     match pace:
         case "lively":
             return tr(
@@ -52,7 +52,7 @@ def pace_text(pace: Pace) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FieldValue:
-    """What a field holds.
+    """Value of a field.
 
     Attributes:
         value: The amount; None: what was typed is none.
@@ -64,7 +64,7 @@ class FieldValue:
 
 
 def parse_days_field(text: str) -> FieldValue:
-    """Days as they were typed; nothing at all stands for 0: no bound."""
+    """Days as they were typed; an empty text is 0: no bound."""
     found = parse_amount(text or "0", {"d": 1, "days": 1}, bare=1)
     if found is None:
         return FieldValue(None, tr("Write a number of days, such as 90; nothing keeps all."))
@@ -74,7 +74,7 @@ def parse_days_field(text: str) -> FieldValue:
 
 
 def parse_size_field(text: str) -> FieldValue:
-    """A size as it was typed, bytes; nothing at all stands for 0: no bound."""
+    """A size as it was typed, bytes; an empty text is 0: no bound."""
     if not text.strip() or text.strip() == "0":
         return FieldValue(0.0)
     found = parse_amount(text, BYTES, bare=None)

@@ -1,4 +1,4 @@
-"""What the window remembers between two starts, as JSON."""
+"""Settings that the window remembers between two starts, as JSON, and options of one start."""
 
 import logging
 from dataclasses import dataclass
@@ -15,13 +15,12 @@ from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, w
 from kmonitor_agent.wire.messages.fields import Name, Wall
 
 _log = logging.getLogger(__name__)
-
 Pixels = Annotated[int, msgspec.Meta(ge=-100_000, le=100_000)]
 LimitAnswer = Literal["collect", "reload", "auto", "restart"]
 ThemeName = Literal["system", "dark", "light"]
 LanguageName = Literal["system", "en", "zh_CN"]
 Width = Annotated[int, msgspec.Meta(ge=40, le=10_000)]
-"""Of a panel or a column, pixels."""
+"""Width of a panel or a column, pixels."""
 
 
 class TableLayout(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -44,19 +43,19 @@ class WindowSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         language: Of all texts, or as the system says.
         x_axis: What charts count.
         log_filter: Events shown.
-        reloads: Whether a limit set in the window does something, or only tells.
+        reloads: A limit set in the window acts; else it only notifies.
         limit_answer: What it does.
         records_tab: What is shown below the charts.
         geometry: Left, top, width and height, pixels; None at the first start.
-        is_maximised: Whether the window fills the screen.
+        is_maximised: The window fills the screen.
         byte_units: How sizes are written: MiB of 1024 or MB of 1000.
-        pace: How often charts are drawn anew.
+        pace: How often charts are redrawn.
         left_px: Width of the tree of runs; None: the usual one for the window's width.
         right_px: Width of the actions' panel; likewise.
         below_px: Height of what is below the charts; likewise.
         tables: Columns of each table, by the table's name.
         hosts_seen: When each remembered host was last reached, UTC, by address.
-        charts: Those on the board, in their order; None: the usual four.
+        charts: Those on the grid, in their order; None: the usual four.
     """
 
     theme: ThemeName = "system"
@@ -110,12 +109,9 @@ def save_settings(folder: Path, settings: WindowSettings) -> None:
         _log.warning("%s was not written: %s", path, exc)
 
 
-# window_options: How one window is opened, as the command line and the tests say it.
-
-
 @dataclass(frozen=True, slots=True)
 class WindowOptions:
-    """How the window is opened.
+    """How one window is opened, by the command line or a test.
 
     Attributes:
         screenshot: Draw the window into this PNG file and leave: once its data are there, or

@@ -1,4 +1,9 @@
-"""What a window that ends badly leaves behind, and what is found of it at the next start."""
+"""Crash reports of the window: written when it fails, read at the next start, never sent.
+
+A report holds versions, log lines and a traceback, without values, names and home folders. As a
+fatal signal leaves no time to write one, each process keeps a trail, a file with its last log
+lines to which Python adds the stacks of its threads; the next start makes a report of it.
+"""
 
 import builtins
 import faulthandler
@@ -27,191 +32,17 @@ from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.local.private_files import open_own, open_plain, write_private
 from kmonitor_agent.wire.release import VERSION
 
-# Crash words.
-
-
-TITLE: Final = "kmonitor crash report"
+_log = logging.getLogger(__name__)
 WHAT: Final = "What:      "
 """Begins the line that says what happened."""
 
-LEFT_OUT: Final = "\u2026"
-_PACKAGES: Final = (
-    ("PySide6-Essentials", "PySide6"),
-    ("shiboken6", "shiboken6"),
-    ("pyqtgraph", "pyqtgraph"),
-    ("numpy", "numpy"),
-    ("pyzmq", "pyzmq"),
-    ("msgspec", "msgspec"),
-)
-_FILE: Final = re.compile(r'File "([^"\n]*)"')
-_LIBRARY: Final = re.compile(r".*[/\\]((?:site-packages|dist-packages|python3\.\d+)[/\\].*)")
-_OURS: Final = re.compile(r".*[/\\]((?:kmonitor|kmonitor_agent)[/\\].*)")
-_QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
-_PATH: Final = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\][^\s'\":,;)]+")
-_IDENTIFIER: Final = re.compile(r"\w+")
-_TYPE: Final = re.compile(r"NoneType|(?:PySide6|shiboken6|kmonitor|kmonitor_agent)\.[\w.]+")
-_QT_LOGGER: Final = "kmonitor.ui.qt"
-
-
-def crash_head_text(what: str, when: str) -> str:
-    """The beginning of a report: what, when, and with which versions.
-
-    Args:
-        what: In one line; empty: nobody knows yet.
-        when: The moment, with its zone.
-    """
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    lines = [
-        TITLE,
-        "Versions, log lines and traceback only: no data of trainings, nothing was sent.",
-        "",
-        f"{WHAT}{what}".rstrip(),
-        f"When:      {when}",
-        f"kmonitor:  {VERSION}",
-        f"Python:    {platform.python_version()} on {system}",
-        f"Packages:  {', '.join(_versions()[:3])},",
-        f"           {', '.join(_versions()[3:])}",
-        "",
-        "Last log lines, names and places left out:",
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def log_record_text(record: logging.LogRecord) -> str:
-    """A log record in one line: its words as they stand in the source, and numbers."""
-    if record.name == _QT_LOGGER:
-        text = without_values(record.getMessage(), ())
-    else:
-        text = _filled(record)
-    if record.exc_info and record.exc_info[0] is not None:
-        text += f" ({record.exc_info[0].__name__})"
-    text = " ".join(text.split())[:300]
-    moment = logging.Formatter().formatTime(record, "%H:%M:%S")
-    return f"  {moment} {record.levelname} {record.name}: {text}"
-
-
-def crash_traceback_text(
-    kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
-) -> str:
-    """An exception with its causes, each with its frames; values in messages are left out."""
-    whole = traceback.TracebackException(kind, value or kind(), trace)
-    return "\n".join(_chain(whole, value)) + "\n"
-
-
-def exception_title(kind: type[BaseException]) -> str:
-    """What happened, in one line."""
-    return f"{kind.__name__} in a part of the window"
-
-
-def without_personal_names(text: str, *, home: str, user: str) -> str:
-    """The same text with shortened paths, and without home folder and user name.
-
-    Args:
-        text: A report.
-        home: Home folder; empty: not known.
-        user: User name; empty: not known.
-    """
-    text = _FILE.sub(lambda found: f'File "{_short_path(found[1])}"', text)
-    if len(home) > 1:
-        text = text.replace(home, "~")
-    if user:
-        text = re.sub(rf"(?<![\w-]){re.escape(user)}(?![\w-])", "USER", text)
-    return text
-
-
-def without_values(message: str, code: Iterable[str]) -> str:
-    """A message whose quoted words and paths are left out, unless they stand in the code.
-
-    Args:
-        message: Of an exception or of Qt.
-        code: Lines of source that may be quoted.
-    """
-    known = {identifier for line in code for identifier in _IDENTIFIER.findall(line)}
-
-    def shown(found: re.Match[str]) -> str:
-        identifier = found[0][1:-1]
-        is_ours = (
-            identifier in known
-            or hasattr(builtins, identifier)
-            or bool(_TYPE.fullmatch(identifier))
-        )
-        return found[0] if is_ours else f"'{LEFT_OUT}'"
-
-    return _PATH.sub(LEFT_OUT, _QUOTED.sub(shown, message))
-
-
-def _versions() -> list[str]:
-    found: list[str] = []
-    for package, name in _PACKAGES:
-        try:
-            found.append(f"{name} {importlib.metadata.version(package)}")
-        except importlib.metadata.PackageNotFoundError:
-            found.append(f"{name} -")
-    return found
-
-
-def _filled(record: logging.LogRecord) -> str:
-    """The message with numbers filled in, and a mark for each other value."""
-    args = record.args
-    if not isinstance(args, tuple) or not args:
-        return str(record.msg) if isinstance(record.msg, str) else LEFT_OUT
-    shown = tuple(each if isinstance(each, int | float) else _Hidden() for each in args)
-    try:
-        return str(record.msg) % shown
-    except (TypeError, ValueError):
-        return str(record.msg)
-
-
-class _Hidden:
-    """Stands in a log line for a value that may be a name."""
-
-    @override
-    def __str__(self) -> str:
-        return LEFT_OUT
-
-    __repr__ = __str__
-
-
-def _chain(whole: traceback.TracebackException, value: BaseException | None) -> list[str]:
-    lines: list[str] = []
-    before = whole.__cause__ or (None if whole.__suppress_context__ else whole.__context__)
-    if before is not None:
-        is_cause = whole.__cause__ is not None
-        cause = None if value is None else (value.__cause__ if is_cause else value.__context__)
-        how = "is the direct cause of:" if is_cause else "was handled when this happened:"
-        lines += [*_chain(before, cause), "", f"The exception above {how}", ""]
-    lines.append("Traceback (most recent call last):")
-    lines += [line.rstrip("\n") for line in whole.stack.format()]
-    kind = type(value)
-    name = kind.__name__ if value is not None else "Exception"
-    code = [frame.line or "" for frame in whole.stack]
-    if value is None or isinstance(value, UserError):
-        # Made for the user: it may name anything.
-        return [*lines, f"{name}: {LEFT_OUT}"]
-    text = without_values(str(value), code)[:1000]
-    return [*lines, f"{name}: {text}" if text else name]
-
-
-def _short_path(path: str) -> str:
-    """A file's path from its package on; of other files the name alone."""
-    if path.startswith("<"):
-        return path
-    for pattern in (_LIBRARY, _OURS):
-        found = pattern.fullmatch(path)
-        if found is not None:
-            return f"{LEFT_OUT}/{found[1]}"
-    root = str(PurePath(sys.prefix))
-    return path.removeprefix(root) if path.startswith(root) else PurePath(path).name
-
-
-_log = logging.getLogger(__name__)
+_FAULT: Final = re.compile(r"^(Fatal Python error: .*|Windows fatal exception: .*)$", re.MULTILINE)
 _MOST_LINES: Final = 40
 _MOST_REPORTS: Final = 5
 _MOST_A_PROCESS: Final = 3
-"""A part that fails at each repaint is told once; many parts that fail are told as far as this."""
+"""A part that fails at each repaint is reported once, many parts that fail up to this number."""
 
 _MOST_BYTES: Final = 256 * 1024
-_FAULT: Final = re.compile(r"^(Fatal Python error: .*|Windows fatal exception: .*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +52,7 @@ class CrashReport:
     Attributes:
         path: Its file.
         wall_s: When it was written, UTC.
-        is_fatal: Whether the window's process ended by it.
+        is_fatal: It ended the window's process.
         text: All of it.
     """
 
@@ -241,7 +72,7 @@ class CrashReport:
 class CrashReportHandler(logging.Handler):
     """One file a process, with versions and the last log lines, removed by `close`.
 
-    Python adds to it where every thread stood when a fatal signal ends the process. Used from any
+    Python adds the stack of every thread when a fatal signal ends the process. Used from any
     thread: locks guard it.
     """
 
@@ -277,7 +108,7 @@ class CrashReportHandler(logging.Handler):
             os.ftruncate(self._fd, self._head_bytes)
             os.write(self._fd, ("\n".join(self._lines) + "\n\n").encode("utf-8", "replace"))
         except OSError:
-            # The log itself tells of a full disk.
+            # The log itself reports a full disk.
             return
 
     def report(
@@ -308,7 +139,7 @@ class CrashReportHandler(logging.Handler):
 
 
 def find_crash_reports(folder: Path) -> list[CrashReport]:
-    """What earlier windows left behind, newest first; trails that say nothing are removed.
+    """Reports that earlier windows left, newest first; trails without a fault are removed.
 
     Args:
         folder: Where logs are kept.
@@ -401,12 +232,9 @@ def _moment() -> str:
     return time.strftime("%Y-%m-%d %H:%M:%S %z")
 
 
-# crash_notice: What the window says of a crash report that an earlier start left behind.
-
-
 @dataclass(frozen=True, slots=True)
 class CrashNotice:
-    """The quiet bar, and what stands above the report.
+    """Texts of the bar about a report that an earlier start left, and above the report.
 
     Attributes:
         title: What happened and when.
@@ -423,7 +251,7 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
     """The bar for the newest of the reports.
 
     Args:
-        is_fatal: Whether the window ended by it.
+        is_fatal: It ended the window's process.
         wall_s: When it was written, UTC.
         n: How many reports there are, this one included.
         now_wall_s: Now, UTC.
@@ -444,3 +272,175 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
             "fault, copy or save this and add what you did."
         ),
     )
+
+
+TITLE: Final = "kmonitor crash report"
+LEFT_OUT: Final = "\u2026"
+_PACKAGES: Final = (
+    ("PySide6-Essentials", "PySide6"),
+    ("shiboken6", "shiboken6"),
+    ("pyqtgraph", "pyqtgraph"),
+    ("numpy", "numpy"),
+    ("pyzmq", "pyzmq"),
+    ("msgspec", "msgspec"),
+)
+
+_FILE: Final = re.compile(r'File "([^"\n]*)"')
+_LIBRARY: Final = re.compile(r".*[/\\]((?:site-packages|dist-packages|python3\.\d+)[/\\].*)")
+_OURS: Final = re.compile(r".*[/\\]((?:kmonitor|kmonitor_agent)[/\\].*)")
+_QUOTED: Final = re.compile(r"'[^'\n]*'|\"[^\"\n]*\"|\u201c[^\u201d\n]*\u201d")
+_PATH: Final = re.compile(r"(?<![\w.])(?:[A-Za-z]:)?[/\\][^\s'\":,;)]+")
+_IDENTIFIER: Final = re.compile(r"\w+")
+_TYPE: Final = re.compile(r"NoneType|(?:PySide6|shiboken6|kmonitor|kmonitor_agent)\.[\w.]+")
+_QT_LOGGER: Final = "kmonitor.ui.qt"
+
+
+def crash_head_text(what: str, when: str) -> str:
+    """The beginning of a report: what, when, and with which versions.
+
+    Args:
+        what: In one line; empty: not known yet.
+        when: The moment, with its zone.
+    """
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    lines = [
+        TITLE,
+        "Versions, log lines and traceback only: no data of trainings, nothing was sent.",
+        "",
+        f"{WHAT}{what}".rstrip(),
+        f"When:      {when}",
+        f"kmonitor:  {VERSION}",
+        f"Python:    {platform.python_version()} on {system}",
+        f"Packages:  {', '.join(_versions()[:3])},",
+        f"           {', '.join(_versions()[3:])}",
+        "",
+        "Last log lines, names and places left out:",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _versions() -> list[str]:
+    found: list[str] = []
+    for package, name in _PACKAGES:
+        try:
+            found.append(f"{name} {importlib.metadata.version(package)}")
+        except importlib.metadata.PackageNotFoundError:
+            found.append(f"{name} -")
+    return found
+
+
+def log_record_text(record: logging.LogRecord) -> str:
+    """A log record in one line: its text as in the source, with numbers filled in."""
+    if record.name == _QT_LOGGER:
+        text = without_values(record.getMessage(), ())
+    else:
+        text = _filled(record)
+    if record.exc_info and record.exc_info[0] is not None:
+        text += f" ({record.exc_info[0].__name__})"
+    text = " ".join(text.split())[:300]
+    moment = logging.Formatter().formatTime(record, "%H:%M:%S")
+    return f"  {moment} {record.levelname} {record.name}: {text}"
+
+
+def _filled(record: logging.LogRecord) -> str:
+    """The message with numbers filled in, and a mark for each other value."""
+    args = record.args
+    if not isinstance(args, tuple) or not args:
+        return str(record.msg) if isinstance(record.msg, str) else LEFT_OUT
+    shown = tuple(each if isinstance(each, int | float) else _Hidden() for each in args)
+    try:
+        return str(record.msg) % shown
+    except (TypeError, ValueError):
+        return str(record.msg)
+
+
+class _Hidden:
+    """Replaces a value in a log line that may be a name."""
+
+    @override
+    def __str__(self) -> str:
+        return LEFT_OUT
+
+    __repr__ = __str__
+
+
+def crash_traceback_text(
+    kind: type[BaseException], value: BaseException | None, trace: TracebackType | None
+) -> str:
+    """An exception with its causes, each with its frames; values in messages are left out."""
+    whole = traceback.TracebackException(kind, value or kind(), trace)
+    return "\n".join(_chain(whole, value)) + "\n"
+
+
+def _chain(whole: traceback.TracebackException, value: BaseException | None) -> list[str]:
+    lines: list[str] = []
+    before = whole.__cause__ or (None if whole.__suppress_context__ else whole.__context__)
+    if before is not None:
+        is_cause = whole.__cause__ is not None
+        cause = None if value is None else (value.__cause__ if is_cause else value.__context__)
+        how = "is the direct cause of:" if is_cause else "was handled when this happened:"
+        lines += [*_chain(before, cause), "", f"The exception above {how}", ""]
+    lines.append("Traceback (most recent call last):")
+    lines += [line.rstrip("\n") for line in whole.stack.format()]
+    kind = type(value)
+    name = kind.__name__ if value is not None else "Exception"
+    code = [frame.line or "" for frame in whole.stack]
+    if value is None or isinstance(value, UserError):
+        # Made for the user: it may name anything.
+        return [*lines, f"{name}: {LEFT_OUT}"]
+    text = without_values(str(value), code)[:1000]
+    return [*lines, f"{name}: {text}" if text else name]
+
+
+def exception_title(kind: type[BaseException]) -> str:
+    """Title of a report on an exception."""
+    return f"{kind.__name__} in a part of the window"
+
+
+def without_personal_names(text: str, *, home: str, user: str) -> str:
+    """The same text with shortened paths, and without home folder and user name.
+
+    Args:
+        text: A report.
+        home: Home folder; empty: not known.
+        user: User name; empty: not known.
+    """
+    text = _FILE.sub(lambda found: f'File "{_short_path(found[1])}"', text)
+    if len(home) > 1:
+        text = text.replace(home, "~")
+    if user:
+        text = re.sub(rf"(?<![\w-]){re.escape(user)}(?![\w-])", "USER", text)
+    return text
+
+
+def _short_path(path: str) -> str:
+    """A file's path from its package on; of other files the name alone."""
+    if path.startswith("<"):
+        return path
+    for pattern in (_LIBRARY, _OURS):
+        found = pattern.fullmatch(path)
+        if found is not None:
+            return f"{LEFT_OUT}/{found[1]}"
+    root = str(PurePath(sys.prefix))
+    return path.removeprefix(root) if path.startswith(root) else PurePath(path).name
+
+
+def without_values(message: str, code: Iterable[str]) -> str:
+    """A message without its quoted words and paths, except those that are in the code.
+
+    Args:
+        message: Of an exception or of Qt.
+        code: Lines of source that may be quoted.
+    """
+    known = {identifier for line in code for identifier in _IDENTIFIER.findall(line)}
+
+    def shown(found: re.Match[str]) -> str:
+        identifier = found[0][1:-1]
+        is_ours = (
+            identifier in known
+            or hasattr(builtins, identifier)
+            or bool(_TYPE.fullmatch(identifier))
+        )
+        return found[0] if is_ours else f"'{LEFT_OUT}'"
+
+    return _PATH.sub(LEFT_OUT, _QUOTED.sub(shown, message))

@@ -1,4 +1,4 @@
-"""What the window says before the first run."""
+"""State of the page before the first run."""
 
 from dataclasses import dataclass
 from typing import Final

@@ -1,4 +1,4 @@
-"""What the header says of the selected run."""
+"""State of the header: title and chips of the selected run."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -76,7 +76,7 @@ def header_state(
 
     Args:
         summary: The selected run.
-        verdicts: How metrics of runs develop; None: it is not told here.
+        verdicts: How metrics of runs develop; None: not shown here.
         now_wall_s: Now, UTC.
         is_connected: Whether the hub is reached.
     """

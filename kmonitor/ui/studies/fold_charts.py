@@ -1,4 +1,4 @@
-"""A metric of all folds of a study over their epochs: each fold, the mean and the spread."""
+"""Charts of a study: a metric of all folds over their epochs, and peak memory fold by fold."""
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import fmean, stdev
 from typing import Final
 
-from kmonitor.ui.memory.what_if import AxisTick
+from kmonitor.ui.memory.batch_curve import AxisTick
 from kmonitor.ui.plots.axes import MOST_CHARTED, value_axis, x_axis
 from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.studies.folds import AttemptState, fold_name
@@ -18,9 +18,8 @@ from kmonitor_agent.wire.messages.unions import EventRow, RowsReply, RowsRequest
 
 _MOST_RUNS: Final = 1000
 _MOST_PAGES: Final = 60
-_FIRST: Final = ("val_loss", "loss")
+_FIRST_METRICS: Final = ("val_loss", "loss")
 _MOST_DECIMALS: Final = 6
-
 Point = tuple[float, float]
 Curve = tuple[Point, ...]
 _PointOf = Callable[[float, float], Point]
@@ -28,7 +27,7 @@ _PointOf = Callable[[float, float], Point]
 
 @dataclass(frozen=True, slots=True)
 class FoldMetricState:
-    """The chart; places are 0..1 from the left and from the bottom.
+    """The chart of a metric; places are 0..1 from the left and from the bottom.
 
     Attributes:
         choices: Names of what can be drawn; empty: nothing is known.
@@ -54,7 +53,7 @@ class FoldMetricState:
 
 @dataclass(slots=True)
 class _Logs:
-    """Keras' logs of one run, by fit and epoch: what comes again stands in place of it."""
+    """Keras' logs of one run, by fit and epoch; an epoch that comes again replaces its logs."""
 
     by_epoch: dict[tuple[int, int], dict[str, float]] = field(
         default_factory=dict[tuple[int, int], dict[str, float]]
@@ -62,7 +61,7 @@ class _Logs:
 
 
 class FoldMetricStore:
-    """Epochs of the runs of one study, asked for once and kept up by live rows; main thread only.
+    """Epochs of one study's runs, requested once and kept up by live rows; main thread only.
 
     Attributes:
         metric: What is to be drawn; empty: the usual.
@@ -88,7 +87,7 @@ class FoldMetricStore:
             self._request_page(new[at : at + _MOST_RUNS], 0, 0)
 
     def forget(self, runs: Collection[str]) -> None:
-        """What was told of these runs is void."""
+        """Drop the logs of these runs."""
         for run in runs:
             self._logs.pop(run, None)
 
@@ -199,12 +198,12 @@ def _choices(logs: Iterable[_Logs]) -> tuple[str, ...]:
     names = {name for each in logs for of_epoch in each.by_epoch.values() for name in of_epoch}
     of_validation = sorted(name for name in names if name.startswith("val_"))
     rest = sorted(names - set(of_validation))
-    first = [name for name in _FIRST if name in names]
+    first = [name for name in _FIRST_METRICS if name in names]
     return tuple(dict.fromkeys((*first[:1], *of_validation, *first, *rest)))
 
 
 def _values(logs: _Logs, metric: str) -> list[float]:
-    """In the order of the epochs; NaN where it was not told."""
+    """In the order of the epochs; NaN where the logs lack it."""
     by_epoch = logs.by_epoch
     values = [by_epoch[key].get(metric, math.nan) for key in sorted(by_epoch)]
     return [each if abs(each) <= MOST_CHARTED else math.nan for each in values]
@@ -235,7 +234,7 @@ def _last_text(lines: Sequence[Sequence[float]]) -> str:
     spread = stdev(lasts) if len(lasts) > 1 else 0.0
     if not spread:
         return number_text(mean)
-    # The mean is told as far as the spread says anything.
+    # Digits of the mean below the spread have no meaning.
     decimals = min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(spread))))
     return f"{mean:.{decimals}f} \u00b1 {spread:.{decimals}f}".replace("-", "\u2212")
 
@@ -262,19 +261,16 @@ def _average_text(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
     return text.format(metric=metric, n=count_text(n))
 
 
-# study_memory: Memory of a study's folds side by side, with the bound that they run under.
-
-
 @dataclass(frozen=True, slots=True)
 class FoldMemoryBar:
-    """What one fold took; heights are 0..1 of the axis.
+    """Peak memory of one fold; heights are 0..1 of the axis.
 
     Attributes:
         fold: Index.
         ram: Of its processes; None: not known.
         vram: Of its GPU; None likewise.
         is_over: It was ended for want of memory.
-        tooltip: The same in words.
+        tooltip: The same as text.
     """
 
     fold: int
@@ -294,7 +290,7 @@ class FoldMemoryState:
         has_vram: Whether any fold used a GPU.
         y_ticks: Beside the axis.
         title: What it is, with the axis' unit.
-        text: The highest and the bound in words, or why there is nothing.
+        text: The highest and the bound, or why there is nothing.
     """
 
     bars: tuple[FoldMemoryBar, ...] = ()

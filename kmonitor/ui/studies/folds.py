@@ -1,4 +1,4 @@
-"""How each fold of a study stands: its state in a word, its time, its memory."""
+"""Attempts at the folds of a study: state, time and memory of each."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +13,7 @@ from kmonitor_agent.wire.messages.events import FoldEnded, FoldStarted
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 MOST_FOLDS: Final = 2000
-"""So many are drawn; a picture of more says nothing."""
+"""Most folds that are drawn; with more the grid is unreadable."""
 
 _STALE_S: Final = 3600.0
 """A fold's time goes on by the clock for so long without a word."""
@@ -65,10 +65,10 @@ class AttemptState:
     Attributes:
         fold: Index, from 0.
         attempt: From 1; 0: none has begun.
-        state: How it stands.
+        state: Its state.
         icon, word, tone: The same, as it is shown.
-        why: More, in words; may be empty.
-        run: Id of the fold's run; empty: it told nothing.
+        why: More about the state; may be empty.
+        run: Id of the fold's run; empty: it has none.
         seconds: How long it has run or ran; None: it has not begun.
         forecast_s: How long it will take in all, about; None: it runs no more, or nobody knows.
         limit_s: How long it may take; None: it runs no more, or that is not known yet.
@@ -104,7 +104,7 @@ class AttemptState:
 
     @property
     def is_running(self) -> bool:
-        """Whether it runs now."""
+        """True while it runs."""
         return self.state == "running"
 
 
@@ -119,7 +119,7 @@ def attempts_by_fold(
 
     Args:
         study: The study's own run.
-        record: What it told.
+        record: Events of the study.
         runs: The folds' own runs, by fold.
         now_wall_s: Now, UTC epoch seconds.
     """
@@ -128,12 +128,12 @@ def attempts_by_fold(
 
 
 def last_attempts(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptState, ...]:
-    """How each fold stands."""
+    """The last attempt at each fold."""
     return tuple(each[-1] for each in tries)
 
 
 def fold_name(fold: int, noun: Noun = "fold") -> str:
-    """What a fold is called: "fold 2", from 0, as in the script; of a search "trial 2"."""
+    """Name of a fold: "fold 2", from 0, as in the script; of a search "trial 2"."""
     template = tr("fold {n}") if noun == "fold" else tr("trial {n}")
     return template.format(n=fold)
 
@@ -214,7 +214,7 @@ def _running(
 
 
 def _share(run: RunSummary | None, reported: float | None) -> float | None:
-    """The fold's own run tells each second, the study now and then; a search has many fits."""
+    """The fold's own run reports each second, the study now and then; a search has many fits."""
     if run is None or reported is None or not run.epochs or run.epoch is None or run.fit != 1:
         return reported
     within = min(1.0, run.step / run.steps) if run.steps else 0.0

@@ -1,4 +1,4 @@
-"""What the page of a study shows: how far it is, each fold, its memory, and its attempts."""
+"""State of a study's page: the table of attempts, a forecast of the end, and a cell per fold."""
 
 import heapq
 from collections.abc import Sequence
@@ -20,77 +20,6 @@ from kmonitor.ui.text.formats import (
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.events import StudyTally
 from kmonitor_agent.wire.messages.unions import RunSummary
-
-# study_forecast: When a study ends, as far as its folds tell: an estimate, never more. Pure.
-
-
-_MOST_PLAYED: Final = 5000
-"""Folds whose turns are played through one by one."""
-
-_WIDE: Final = 1.15
-"""Ends of an estimate that are further apart than this are told."""
-
-
-@dataclass(frozen=True, slots=True)
-class StudyForecast:
-    """What is left, seconds: least, most likely and most by what was measured."""
-
-    low_s: float
-    likely_s: float
-    high_s: float
-
-
-def study_forecast(
-    folds: Sequence[AttemptState], finished_s: Sequence[float], *, at_once: int
-) -> StudyForecast | None:
-    """What is left of a study that runs; None where nothing tells.
-
-    Args:
-        folds: How each stands.
-        finished_s: How long those that finished took.
-        at_once: How many run at the same time.
-    """
-    running = [each for each in folds if each.is_running]
-    waiting = sum(each.state in {"queued", "again"} for each in folds)
-    forecasts_s = [each.forecast_s for each in running if each.forecast_s is not None]
-    known = list(finished_s) or forecasts_s
-    is_open = len(forecasts_s) < len(running)
-    if (waiting or is_open) and not known:
-        return None
-    ends = [
-        _end(running, waiting, typical, at_once)
-        for typical in ((min(known), median(known), max(known)) if known else (0.0, 0.0, 0.0))
-    ]
-    return StudyForecast(*ends)
-
-
-def study_forecast_text(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
-    """The same in words: "about 12 min left (10 min to 16 min), until about 14:35"."""
-    if forecast is None:
-        return tr("when it ends is not known yet")
-    moment = moment_text(now_wall_s + forecast.likely_s, now_wall_s=now_wall_s)
-    likely, low, high = (
-        duration_text(each) for each in (forecast.likely_s, forecast.low_s, forecast.high_s)
-    )
-    if forecast.high_s > _WIDE * max(1.0, forecast.low_s) and low != high:
-        text = tr("about {time} left ({low} to {high}), until about {moment}")
-        return text.format(time=likely, low=low, high=high, moment=moment)
-    return tr("about {time} left, until about {moment}").format(time=likely, moment=moment)
-
-
-def _end(running: Sequence[AttemptState], waiting: int, typical_s: float, at_once: int) -> float:
-    left = [max(0.0, (each.forecast_s or typical_s) - (each.seconds or 0.0)) for each in running]
-    slots = left + [0.0] * max(0, at_once - len(left))
-    if waiting > _MOST_PLAYED:
-        return max(left, default=0.0) + typical_s * waiting / max(1, len(slots))
-    heapq.heapify(slots)
-    end = max(slots, default=0.0)
-    for _ in range(waiting if slots else 0):
-        ends = heapq.heappop(slots) + typical_s
-        heapq.heappush(slots, ends)
-        end = max(end, ends)
-    return end
-
 
 ATTEMPT_COLUMNS: Final = (
     "fold",
@@ -129,7 +58,7 @@ class AttemptRow:
     Attributes:
         fold: Index.
         run: Id of its run; may be empty.
-        cells: As `COLUMNS`.
+        cells: As `ATTEMPT_COLUMNS`.
         icon, tone: Of its state.
         bar: Of its time; None: it has not begun.
         tooltip: Of the row.
@@ -142,166 +71,6 @@ class AttemptRow:
     tone: Tone
     bar: TimeBar | None
     tooltip: str
-
-
-@dataclass(frozen=True, slots=True)
-class FoldCell:
-    """One fold in the strip.
-
-    Attributes:
-        fold: Index.
-        run: Id of its run; empty: it told nothing.
-        icon, tone: Of its state.
-        share: How much of it is filled, 0..1.
-        is_estimate: That is by its forecast and no count.
-        has_more: It took more than one try.
-        description: For the tooltip and a screen reader.
-    """
-
-    fold: int
-    run: str
-    icon: str
-    tone: Tone
-    share: float
-    is_estimate: bool
-    has_more: bool
-    description: str
-
-
-@dataclass(frozen=True, slots=True)
-class StudyState:
-    """The page, but for its charts.
-
-    Attributes:
-        lead: "3 of 10 folds over, 1 running, 1 tried again, 1 killed".
-        forecast: When it ends; empty when it has.
-        facts: Function, bounds, how many at once.
-        cells: One cell a fold.
-        rows: The attempts.
-        empty: Why there are no folds; empty when there are.
-    """
-
-    lead: str
-    forecast: str
-    facts: str
-    cells: tuple[FoldCell, ...]
-    rows: tuple[AttemptRow, ...]
-    empty: str = ""
-
-
-def study_state(
-    study: RunSummary,
-    record: StudyRecord,
-    tries: Sequence[Sequence[AttemptState]],
-    *,
-    now_wall_s: float,
-) -> StudyState:
-    """The page of a study.
-
-    Args:
-        study: Its own run.
-        record: What it told.
-        tries: Of each fold.
-        now_wall_s: Now, UTC epoch seconds.
-    """
-    folds = last_attempts(tries)
-    forecast = ""
-    if not has_ended(study) and record.started is not None:
-        found = study_forecast(folds, record.finished_s(), at_once=record.started.at_once)
-        forecast = study_forecast_text(found, now_wall_s=now_wall_s)
-    return StudyState(
-        lead=study_progress_text(study),
-        forecast=forecast,
-        facts=_facts(record),
-        cells=tuple(_cell(each, len(of_fold)) for each, of_fold in zip(folds, tries, strict=True)),
-        rows=_rows(tries),
-        empty="" if record.started is not None else tr("Loading\u2026"),
-    )
-
-
-def study_guide_slug() -> str:
-    """The section of the guide's page of folds about this page, as links name it."""
-    return heading_slug(tr("In the app"))
-
-
-def study_progress_text(study: RunSummary) -> str:
-    """How far a study is: "3 of 10 folds, 1 running, 1 tried again, 1 killed"."""
-    tally = study.tally
-    if tally is None:
-        return fold_count_text(study, study.folds)
-    parts = [folds_done_text(study, tally)]
-    running = 0 if has_ended(study) else tally.running
-    for n, template in (
-        (running, tr("{n} running")),
-        (tally.retried, tr("{n} tried again")),
-        (tally.pruned, tr("{n} pruned")),
-        (tally.too_large, tr("{n} too large")),
-        (tally.failed, tr("{n} failed")),
-        (tally.out_of_memory, tr("{n} out of memory")),
-        (tally.killed - tally.out_of_memory, tr("{n} killed")),
-    ):
-        if n:
-            parts.append(template.format(n=count_text(n)))
-    return " \u00b7 ".join(parts)
-
-
-def folds_done_text(study: RunSummary, tally: StudyTally) -> str:
-    """How many folds are over: "3 of 10 folds"; of a search, which has no end yet, "3 trials"."""
-    if not study.folds:
-        return fold_count_text(study, tally.over)
-    template = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
-    return template.format(n=count_text(tally.over), of=count_text(study.folds))
-
-
-def fold_count_text(study: RunSummary, count: int) -> str:
-    """So many of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
-    if is_search(study):
-        template = tr("1 trial") if count == 1 else tr("{n} trials")
-    else:
-        template = tr("1 fold") if count == 1 else tr("{n} folds")
-    return template.format(n=count_text(count))
-
-
-def _facts(record: StudyRecord) -> str:
-    started = record.started
-    if started is None:
-        return ""
-    timeout = tr("time learned") if started.folds else tr("time not bounded")
-    if started.timeout_s is not None:
-        timeout = tr("time up to {time}").format(time=duration_text(started.timeout_s))
-    memory = tr("memory bounded by the host")
-    if started.memory_bytes is not None:
-        memory = tr("memory up to {size}").format(size=bytes_text(started.memory_bytes))
-    at_once = tr("{n} at once").format(n=count_text(started.at_once))
-    parts = [started.function, at_once, timeout, memory]
-    return " \u00b7 ".join(part for part in parts if part)
-
-
-def _cell(fold: AttemptState, n_tries: int) -> FoldCell:
-    share, is_estimate = fold.share or 0.0, False
-    if fold.is_running and fold.share is None and fold.forecast_s and fold.seconds:
-        share, is_estimate = min(0.95, fold.seconds / fold.forecast_s), True
-    if fold.tone in ("crit", "ok"):
-        share = 1.0
-    text = fold_text(fold)
-    left = _time_left_text(fold)
-    return FoldCell(
-        fold=fold.fold,
-        run=fold.run,
-        icon=fold.icon,
-        tone=fold.tone,
-        share=share,
-        is_estimate=is_estimate,
-        has_more=n_tries > 1,
-        description=f"{text} \u00b7 {left}" if left else text,
-    )
-
-
-def _time_left_text(fold: AttemptState) -> str:
-    if not fold.is_running or fold.forecast_s is None or fold.seconds is None:
-        return ""
-    left = duration_text(max(0.0, fold.forecast_s - fold.seconds))
-    return tr("about {time} left").format(time=left)
 
 
 def _rows(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptRow, ...]:
@@ -364,3 +133,231 @@ def _growth(n_bytes: float | None) -> str:
         return ""
     sign = "\u2212" if n_bytes < 0 else "+"
     return f"{sign}{bytes_text(abs(n_bytes))}"
+
+
+_MOST_PLAYED: Final = 5000
+"""Most waiting folds whose turns are simulated one by one."""
+
+_WIDE: Final = 1.15
+"""An estimate whose ends are further apart than this is shown with them."""
+
+
+@dataclass(frozen=True, slots=True)
+class StudyForecast:
+    """Time left, seconds: least, most likely and most by the folds so far."""
+
+    low_s: float
+    likely_s: float
+    high_s: float
+
+
+def study_forecast(
+    folds: Sequence[AttemptState], finished_s: Sequence[float], *, at_once: int
+) -> StudyForecast | None:
+    """Time left of a running study, estimated from its folds; None: no data yet.
+
+    Args:
+        folds: The last attempt at each.
+        finished_s: How long those that finished took.
+        at_once: How many run at the same time.
+    """
+    running = [each for each in folds if each.is_running]
+    waiting = sum(each.state in {"queued", "again"} for each in folds)
+    forecasts_s = [each.forecast_s for each in running if each.forecast_s is not None]
+    known = list(finished_s) or forecasts_s
+    is_open = len(forecasts_s) < len(running)
+    if (waiting or is_open) and not known:
+        return None
+    ends = [
+        _end(running, waiting, typical, at_once)
+        for typical in ((min(known), median(known), max(known)) if known else (0.0, 0.0, 0.0))
+    ]
+    return StudyForecast(*ends)
+
+
+def study_forecast_text(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
+    """The forecast as text: "about 12 min left (10 min to 16 min), until about 14:35"."""
+    if forecast is None:
+        return tr("when it ends is not known yet")
+    moment = moment_text(now_wall_s + forecast.likely_s, now_wall_s=now_wall_s)
+    likely, low, high = (
+        duration_text(each) for each in (forecast.likely_s, forecast.low_s, forecast.high_s)
+    )
+    if forecast.high_s > _WIDE * max(1.0, forecast.low_s) and low != high:
+        text = tr("about {time} left ({low} to {high}), until about {moment}")
+        return text.format(time=likely, low=low, high=high, moment=moment)
+    return tr("about {time} left, until about {moment}").format(time=likely, moment=moment)
+
+
+def _end(running: Sequence[AttemptState], waiting: int, typical_s: float, at_once: int) -> float:
+    left = [max(0.0, (each.forecast_s or typical_s) - (each.seconds or 0.0)) for each in running]
+    slots = left + [0.0] * max(0, at_once - len(left))
+    if waiting > _MOST_PLAYED:
+        return max(left, default=0.0) + typical_s * waiting / max(1, len(slots))
+    heapq.heapify(slots)
+    end = max(slots, default=0.0)
+    for _ in range(waiting if slots else 0):
+        ends = heapq.heappop(slots) + typical_s
+        heapq.heappush(slots, ends)
+        end = max(end, ends)
+    return end
+
+
+@dataclass(frozen=True, slots=True)
+class FoldCell:
+    """One fold in the grid.
+
+    Attributes:
+        fold: Index.
+        run: Id of its run; empty: it has none.
+        icon, tone: Of its state.
+        share: How much of it is filled, 0..1.
+        is_estimate: That is by its forecast and no count.
+        has_more: It took more than one try.
+        description: For the tooltip and a screen reader.
+    """
+
+    fold: int
+    run: str
+    icon: str
+    tone: Tone
+    share: float
+    is_estimate: bool
+    has_more: bool
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class StudyState:
+    """The page, but for its charts.
+
+    Attributes:
+        lead: "3 of 10 folds over, 1 running, 1 tried again, 1 killed".
+        forecast: When it ends; empty when it has.
+        facts: Function, bounds, how many at once.
+        cells: One cell a fold.
+        rows: The attempts.
+        empty: Why there are no folds; empty when there are.
+    """
+
+    lead: str
+    forecast: str
+    facts: str
+    cells: tuple[FoldCell, ...]
+    rows: tuple[AttemptRow, ...]
+    empty: str = ""
+
+
+def study_state(
+    study: RunSummary,
+    record: StudyRecord,
+    tries: Sequence[Sequence[AttemptState]],
+    *,
+    now_wall_s: float,
+) -> StudyState:
+    """The page of a study.
+
+    Args:
+        study: Its own run.
+        record: Its events.
+        tries: Of each fold.
+        now_wall_s: Now, UTC epoch seconds.
+    """
+    folds = last_attempts(tries)
+    forecast = ""
+    if not has_ended(study) and record.started is not None:
+        found = study_forecast(folds, record.finished_s(), at_once=record.started.at_once)
+        forecast = study_forecast_text(found, now_wall_s=now_wall_s)
+    return StudyState(
+        lead=study_progress_text(study),
+        forecast=forecast,
+        facts=_facts(record),
+        cells=tuple(_cell(each, len(of_fold)) for each, of_fold in zip(folds, tries, strict=True)),
+        rows=_rows(tries),
+        empty="" if record.started is not None else tr("Loading\u2026"),
+    )
+
+
+def _facts(record: StudyRecord) -> str:
+    started = record.started
+    if started is None:
+        return ""
+    timeout = tr("time learned") if started.folds else tr("time not bounded")
+    if started.timeout_s is not None:
+        timeout = tr("time up to {time}").format(time=duration_text(started.timeout_s))
+    memory = tr("memory bounded by the host")
+    if started.memory_bytes is not None:
+        memory = tr("memory up to {size}").format(size=bytes_text(started.memory_bytes))
+    at_once = tr("{n} at once").format(n=count_text(started.at_once))
+    parts = [started.function, at_once, timeout, memory]
+    return " \u00b7 ".join(part for part in parts if part)
+
+
+def _cell(fold: AttemptState, n_tries: int) -> FoldCell:
+    share, is_estimate = fold.share or 0.0, False
+    if fold.is_running and fold.share is None and fold.forecast_s and fold.seconds:
+        share, is_estimate = min(0.95, fold.seconds / fold.forecast_s), True
+    if fold.tone in ("crit", "ok"):
+        share = 1.0
+    text = fold_text(fold)
+    left = _time_left_text(fold)
+    return FoldCell(
+        fold=fold.fold,
+        run=fold.run,
+        icon=fold.icon,
+        tone=fold.tone,
+        share=share,
+        is_estimate=is_estimate,
+        has_more=n_tries > 1,
+        description=f"{text} \u00b7 {left}" if left else text,
+    )
+
+
+def _time_left_text(fold: AttemptState) -> str:
+    if not fold.is_running or fold.forecast_s is None or fold.seconds is None:
+        return ""
+    left = duration_text(max(0.0, fold.forecast_s - fold.seconds))
+    return tr("about {time} left").format(time=left)
+
+
+def study_progress_text(study: RunSummary) -> str:
+    """How far a study is: "3 of 10 folds, 1 running, 1 tried again, 1 killed"."""
+    tally = study.tally
+    if tally is None:
+        return fold_count_text(study, study.folds)
+    parts = [folds_done_text(study, tally)]
+    running = 0 if has_ended(study) else tally.running
+    for n, template in (
+        (running, tr("{n} running")),
+        (tally.retried, tr("{n} tried again")),
+        (tally.pruned, tr("{n} pruned")),
+        (tally.too_large, tr("{n} too large")),
+        (tally.failed, tr("{n} failed")),
+        (tally.out_of_memory, tr("{n} out of memory")),
+        (tally.killed - tally.out_of_memory, tr("{n} killed")),
+    ):
+        if n:
+            parts.append(template.format(n=count_text(n)))
+    return " \u00b7 ".join(parts)
+
+
+def folds_done_text(study: RunSummary, tally: StudyTally) -> str:
+    """How many folds are over: "3 of 10 folds"; of a search, which has no end yet, "3 trials"."""
+    if not study.folds:
+        return fold_count_text(study, tally.over)
+    template = tr("{n} of 1 fold") if study.folds == 1 else tr("{n} of {of} folds")
+    return template.format(n=count_text(tally.over), of=count_text(study.folds))
+
+
+def fold_count_text(study: RunSummary, count: int) -> str:
+    """So many of a study's folds, or of a search's trials: "1 fold", "12 trials"."""
+    if is_search(study):
+        template = tr("1 trial") if count == 1 else tr("{n} trials")
+    else:
+        template = tr("1 fold") if count == 1 else tr("{n} folds")
+    return template.format(n=count_text(count))
+
+
+def study_guide_slug() -> str:
+    """The section of the guide's page of folds about this page, as links name it."""
+    return heading_slug(tr("In the app"))

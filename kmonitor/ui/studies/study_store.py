@@ -1,4 +1,4 @@
-"""What the runs of studies told of their folds."""
+"""Events of studies about their folds, by study."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
@@ -18,11 +18,11 @@ STUDY_KINDS = ("study", "fold_start", "fold_progress", "fold_end")
 
 @dataclass(frozen=True, slots=True)
 class TimedFoldProgress:
-    """The last that was told of a fold that runs.
+    """The newest progress of a running fold.
 
     Attributes:
         fold_progress: What.
-        t_s: Run time of the study when it was told, seconds.
+        t_s: Run time of the study at that, seconds.
     """
 
     fold_progress: FoldProgress
@@ -31,10 +31,10 @@ class TimedFoldProgress:
 
 @dataclass(slots=True)
 class StudyRecord:
-    """What one study told; rows may come in any order, and twice.
+    """Events of one study; rows may come in any order, and twice.
 
     Attributes:
-        started: What it is; None: not told yet.
+        started: Its first event; None: not here yet.
     """
 
     started: StudyStarted | None = None
@@ -69,7 +69,7 @@ class StudyRecord:
 
     @property
     def count(self) -> int:
-        """Folds that were told of; those of a search come one by one."""
+        """Folds with events; those of a search come one by one."""
         return max((1 + fold for fold in (*self._started, *self._tries)), default=0)
 
     def ended(self, fold: int) -> list[FoldEnded]:
@@ -82,16 +82,16 @@ class StudyRecord:
         return [each for fold in sorted(self._tries) for each in self.ended(fold)]
 
     def running(self, fold: int) -> FoldStarted | None:
-        """The try of a fold that runs, as far as the study told; None: none does."""
+        """The running attempt at a fold by the study's events; None: none runs."""
         row, started = self._started.get(fold, (0, None))
         if started is None or row < self._started_at:
             return None  # of a start of the study that was cut off
-        # Both tell when it began; they differ by what it took to write that down.
+        # Both are its start; they differ by the time it took to write that down.
         near = [(started.attempt, round(started.started_wall_s) + by) for by in (-1, 0, 1)]
         return None if any(each in self._tries.get(fold, {}) for each in near) else started
 
     def progress(self, fold: int, attempt: int) -> TimedFoldProgress | None:
-        """How far a try that runs was at last; None: nothing was told."""
+        """The newest progress of a running attempt; None: there was none."""
         row, seen = self._newest_progress.get(fold, (0, None))
         started_row = self._started.get(fold, (0, None))[0]
         if seen is None or row < started_row or seen.fold_progress.attempt != attempt:
@@ -110,7 +110,7 @@ class StudyStore:
         self._records: dict[str, StudyRecord] = {}
 
     def get(self, run: str) -> StudyRecord:
-        """What a study told."""
+        """Events of a study."""
         return self._records.get(run) or StudyRecord()
 
     def apply_event(self, row: EventRow, event: AnyEvent) -> bool:
@@ -126,17 +126,17 @@ class StudyStore:
 
 
 def is_study(run: RunSummary) -> bool:
-    """Whether a run is a study's own, and no training."""
+    """True if a run is a study's own, and no training."""
     return bool(run.study) and run.fold is None
 
 
 def is_search(study: RunSummary) -> bool:
-    """Whether a study's folds are the trials of a search, which come one by one."""
+    """True if a study's folds are the trials of a search, which come one by one."""
     return is_study(study) and not study.folds
 
 
 def folds_of(study: RunSummary, runs: Collection[RunSummary]) -> dict[int, RunSummary]:
-    """The newest run of each fold of a study, by fold; not of folds that told nothing."""
+    """The newest run of each fold of a study, by fold; folds without a run are left out."""
     found: dict[int, RunSummary] = {}
     for run in runs:
         if run.study == study.study and run.fold is not None:

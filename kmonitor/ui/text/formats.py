@@ -1,13 +1,14 @@
-"""The only place where bytes, seconds and counts become text.
+"""Numbers, sizes and times as text, and amounts as people type them.
 
-Numbers are grouped, and parted from their unit, by a narrow no-break space (U+202F);
-`plain_text` turns it into an ordinary one for terminals and files.
+The window's only place for it; trainings print by `kmonitor_agent.wire.text`. Numbers are grouped,
+and parted from their unit, by a narrow no-break space (U+202F); `with_plain_spaces` turns it into
+an ordinary one for terminals and files.
 """
 
 import math
 import re
+import time
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Final, Literal
 
 from kmonitor.ui.text.language import tr
@@ -37,24 +38,24 @@ _HOUR_S: Final = 3600.0
 _DAY_S: Final = 86400.0
 
 
-class _Chosen:
+class _ByteUnitChoice:
     """Holds how this process writes sizes; main thread only."""
 
     def __init__(self) -> None:
         self.units: ByteUnits = "binary"
 
 
-_chosen = _Chosen()
+_byte_unit_choice = _ByteUnitChoice()
 
 
 def use_byte_units(units: ByteUnits) -> None:
     """Write sizes so from now on; the window passes what its user chose."""
-    _chosen.units = units
+    _byte_unit_choice.units = units
 
 
 def byte_step() -> float:
     """How much a unit of sizes is larger than the one before: 1024 or 1000."""
-    return _STEPS[_chosen.units]
+    return _STEPS[_byte_unit_choice.units]
 
 
 def unit_bytes(unit: str) -> float:
@@ -68,7 +69,7 @@ def with_plain_spaces(text: str) -> str:
 
 
 def shortened(text: str, most: int) -> str:
-    """The first line of a text, with an ellipsis where it is cut to so many letters."""
+    """The first line of a text, with an ellipsis where it is cut to that many letters."""
     line = text.partition("\n")[0].strip()
     return line if len(line) <= most else line[: most - 1].rstrip() + "\u2026"
 
@@ -125,12 +126,12 @@ def count_text(n: float) -> str:
 
 
 def epochs_text(n: int) -> str:
-    """So many epochs: "1 epoch", "5 epochs"."""
+    """A number of epochs: "1 epoch", "5 epochs"."""
     return tr("1 epoch") if n == 1 else tr("{n} epochs").format(n=count_text(n))
 
 
 def steps_text(n: int) -> str:
-    """So many steps: "1 step", "5 steps"."""
+    """A number of steps: "1 step", "5 steps"."""
     return tr("1 step") if n == 1 else tr("{n} steps").format(n=count_text(n))
 
 
@@ -235,11 +236,11 @@ def change_text(change: float, unit: Unit) -> str:
         change: How much.
         unit: Of the change.
     """
-    text = _size_text(abs(change), unit)
+    text = _magnitude_text(abs(change), unit)
     return f"\u2212{text}" if change < 0 else text
 
 
-def _size_text(size: float, unit: Unit) -> str:
+def _magnitude_text(size: float, unit: Unit) -> str:
     match unit:
         case "bytes":
             name = byte_unit(size)
@@ -249,7 +250,7 @@ def _size_text(size: float, unit: Unit) -> str:
         case "seconds":
             return seconds_text(size)
         case "operations" | "functions":
-            # The unit stands beside it in the value already.
+            # The unit is beside it in the value already.
             return count_text(size) if size >= _WHOLE_FROM else _three_digits(size)
         case "number":
             return f"{size:.3g}"
@@ -258,14 +259,15 @@ def _size_text(size: float, unit: Unit) -> str:
 
 
 def _moment_text(wall_s: float, how: str) -> str:
-    # Not clamped: a date that was never told would be false.
+    # Not clamped: that would show a date that nobody sent.
     if not 0.0 <= wall_s <= MAX_WALL_S:
         return NOT_KNOWN
-    return datetime.fromtimestamp(wall_s, tz=UTC).astimezone().strftime(how)
+    # Not by datetime: it refuses a zone such as TZ=XYZ-99.
+    return time.strftime(how, time.localtime(wall_s))
 
 
 def _unit_names() -> tuple[str, ...]:
-    return _UNIT_NAMES[_chosen.units]
+    return _UNIT_NAMES[_byte_unit_choice.units]
 
 
 def _byte_decimals(size: float, index: int) -> int:
@@ -300,10 +302,6 @@ _AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
     "watts": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}W",
 }
 
-
-# amounts: Amounts with units as people type them: `30d`, `20GiB`, `500 MB`.
-
-
 BYTES: Final = {
     "b": 1,
     "kb": 10**3,
@@ -319,9 +317,9 @@ BYTES: Final = {
     "g": 2**30,
     "t": 2**40,
 }
-"""Bytes of a unit, in small letters."""
+"""Bytes of a unit, in small letters; for `parse_amount`."""
 
-_FORM: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
+_AMOUNT: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z]*)")
 
 
 def parse_amount(text: str, units: Mapping[str, int], *, bare: int | None) -> float | None:
@@ -332,7 +330,7 @@ def parse_amount(text: str, units: Mapping[str, int], *, bare: int | None) -> fl
         units: What one of each is, in small letters.
         bare: What one is without a unit; None: only 0 goes without.
     """
-    found = _FORM.fullmatch(text.strip())
+    found = _AMOUNT.fullmatch(text.strip())
     unit = found[2].lower() if found else ""
     if found is None or (unit and unit not in units):
         return None

@@ -1,7 +1,7 @@
-"""What trainings, hubs and hosts said of themselves, in the language in force.
+"""Texts of trainings, hubs and hosts, translated into the language in force.
 
 They know no language: their sentences are English, are stored, and are read by windows of any
-language. Those that are met often are known here by their form; every other stays as it was said.
+language. Those that are frequent are known here by their form; every other is shown as it is.
 """
 
 import re
@@ -11,10 +11,34 @@ from typing import Final
 
 from kmonitor.ui.text.language import later, tr
 
-# Map sentences.
+
+def translated_text(text: str) -> str:
+    """A sentence of a training, hub or host in the language in force, where its form is known.
+
+    Args:
+        text: As it came; empty stays empty.
+    """
+    form, fields = _form_of(text)
+    return (
+        tr(form).format(**{name: translated_text(value) for name, value in fields})
+        if form
+        else text
+    )
 
 
-MAP_FORMS: Final = (
+@lru_cache(maxsize=1024)
+def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The known form of a sentence and the values of its fields; "" where there is none."""
+    if text in _PLAIN:
+        return text, ()
+    for form, pattern in _PATTERNS:
+        match = pattern.fullmatch(text)
+        if match is not None:
+            return form, tuple(match.groupdict().items())
+    return "", ()
+
+
+_MAP_FORMS: Final = (
     # How a map was found.
     later("rules of each class of layer; nothing ran"),
     later("rules scaled by {factor}, measured at batch {batch}"),
@@ -76,13 +100,9 @@ MAP_FORMS: Final = (
     later("architecture, compiled, then load_weights"),
     later("architecture alone, no weights"),
 )
-"""Forms of `memory_map` and `model_files`; `said` knows them with all others."""
+"""Forms of memory maps and model files."""
 
-
-# study_sentences: What a study says of its folds in words, by form, so that it is translated.
-
-
-STUDY_FORMS: Final = (
+_STUDY_FORMS: Final = (
     later("its processes held more than memory={bound}"),
     later("the kernel killed one of its processes at memory={bound}"),
     later("the kernel killed it at memory={bound}"),
@@ -103,7 +123,6 @@ STUDY_FORMS: Final = (
     ),
     later("the study was interrupted"),
 )
-
 
 _FORMS: Final = (
     # Where a figure comes from, and why there is none.
@@ -338,35 +357,9 @@ _FORMS: Final = (
     later("The webhook for alerts at {host} refused: {why}."),
     later("The webhook for alerts at {host} was not reached: {why}."),
     later("Alerts come faster than they can be handed over; this one is not."),
-    *MAP_FORMS,
-    *STUDY_FORMS,
+    *_MAP_FORMS,
+    *_STUDY_FORMS,
 )
-
-
-def translated_text(text: str) -> str:
-    """A sentence of a training, hub or host in the language in force, where its form is known.
-
-    Args:
-        text: As it came; empty stays empty.
-    """
-    form, fields = _form_of(text)
-    return (
-        tr(form).format(**{name: translated_text(value) for name, value in fields})
-        if form
-        else text
-    )
-
-
-@lru_cache(maxsize=1024)
-def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The known form of a sentence and what stands in its fields; "" where there is none."""
-    if text in _PLAIN:
-        return text, ()
-    for form, pattern in _PATTERNS:
-        match = pattern.fullmatch(text)
-        if match is not None:
-            return form, tuple(match.groupdict().items())
-    return "", ()
 
 
 def _pattern(form: str) -> re.Pattern[str]:
@@ -379,6 +372,7 @@ def _pattern(form: str) -> re.Pattern[str]:
 
 
 _PLAIN: Final = frozenset(form for form in _FORMS if "{" not in form)
+
 _PATTERNS: Final = tuple(
     # The longest first: a form that says less would take what another says better.
     (form, _pattern(form))

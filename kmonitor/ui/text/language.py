@@ -1,4 +1,4 @@
-"""Where the app's language enters texts that are made without Qt."""
+"""Translation of texts that are made without Qt, and whether a font for Chinese is installed."""
 
 import ctypes
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def tr(text: str) -> str:
 
 
 def later(text: str) -> str:
-    """The same text: it stands in a table, and `tr` translates it where it is shown.
+    """The same text, marked for translation: from a table, `tr` translates it where it is shown.
 
     Args:
         text: The English source, as a literal.
@@ -50,13 +50,10 @@ def use_translation(translate: Callable[[str], str], tag: str = "en") -> None:
     _translator.translate, _translator.tag = translate, tag
 
 
-# Chinese font.
-
-
 PACKAGE: Final = "fonts-wqy-microhei"
 """The small Debian package with one; `fonts-noto-cjk` has every weight."""
 
-_LIBRARY: Final = "libfontconfig.so.1"
+_FONTCONFIG: Final = "libfontconfig.so.1"
 
 
 class _FontSet(ctypes.Structure):
@@ -66,9 +63,9 @@ class _FontSet(ctypes.Structure):
 
 
 def has_chinese_font() -> bool | None:
-    """Whether fontconfig knows a font for Chinese; None where nobody can be asked."""
+    """Whether fontconfig knows a font for Chinese; None if there is no fontconfig."""
     try:
-        library = ctypes.CDLL(_LIBRARY)
+        library = ctypes.CDLL(_FONTCONFIG)
     except OSError:
         return None
     library.FcNameParse.restype = ctypes.c_void_p

@@ -1,4 +1,4 @@
-"""Colours of the window, of pictures and of reports: two palettes."""
+"""Two palettes for the window, pictures and reports, and one scale of sizes."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -99,7 +99,15 @@ LIGHT: Final = Palette(
 )
 
 
-# theme: Sizes of the window: one scale.
+def tint(colour: str, alpha: float) -> str:
+    """A colour made see-through, as style sheets write it.
+
+    Args:
+        colour: "#rrggbb".
+        alpha: Opacity, 0..1.
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red}, {green}, {blue}, {alpha:.3f})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +135,3 @@ class Sizes:
 
 
 SIZES: Final = Sizes()
-
-
-def tint(colour: str, alpha: float) -> str:
-    """A colour made see-through, as style sheets write it.
-
-    Args:
-        colour: "#rrggbb".
-        alpha: Opacity, 0..1.
-    """
-    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
-    return f"rgba({red}, {green}, {blue}, {alpha:.3f})"

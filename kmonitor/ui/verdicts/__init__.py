@@ -1,1 +1,1 @@
-"""Verdicts and forecasts in words, with their evidence."""
+"""Verdicts and forecasts as text, with their evidence."""

@@ -1,4 +1,4 @@
-"""What a card, the chart's window of evidence and the run tree show of verdicts."""
+"""Verdicts as shown on cards, in the window of evidence, and in the run tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -49,8 +49,8 @@ class EvidenceState:
         advice: What may help and only the script's author can do.
         actions: (command, title) of what may help and can be asked for now.
         tone: How loud.
-        guide: Heading in the guide's page of folds that tells what a loop of models does to
-            memory and what helps; empty where it is not about one.
+        guide: Heading in the guide's page of folds about what a loop of models does to memory
+            and what helps; empty where it is not about one.
     """
 
     title: str
@@ -88,17 +88,17 @@ def verdict_label(run: RunSummary, verdict: Verdict | None, *, now_wall_s: float
     )
 
 
-def judged_rate(verdict: Verdict | None, reckoned: RateLabel) -> RateLabel:
-    """The rate beside a verdict: the slope that it rests on, so that card and evidence tell one.
+def judged_rate(verdict: Verdict | None, computed: RateLabel) -> RateLabel:
+    """The rate beside a verdict: the slope that it rests on, so that card and evidence agree.
 
     Args:
         verdict: Of the card's metric since the last reload; None: none yet.
-        reckoned: What is told while nothing was judged.
+        computed: Shown while nothing was judged.
     """
     if verdict is None or verdict.state == "learning" or verdict.slope is None:
-        return reckoned
+        return computed
     if verdict.state == "steady":
-        return NO_RATE  # the verdict says it, and the evidence tells the slope
+        return NO_RATE  # the verdict says it, and the evidence shows the slope
     text = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], unit_name(verdict))
     is_growing = verdict.state in ALARMED_STATES and verdict.slope > 0.0
     return RateLabel(text, int(is_growing), slope_text(verdict))

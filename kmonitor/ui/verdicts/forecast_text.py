@@ -1,4 +1,4 @@
-"""When a limit is met, in words: no more exact than is known, nothing once a run has ended."""
+"""Forecasts of limits as text: no more exact than is known, nothing once a run has ended."""
 
 import math
 from collections.abc import Iterable

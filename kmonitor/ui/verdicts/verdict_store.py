@@ -9,7 +9,7 @@ from kmonitor_agent.wire.messages.unions import VerdictsReply, VerdictsRequest
 
 
 class VerdictStore:
-    """Takes what is streamed, and asks how the selected run stands; main thread only."""
+    """Takes what is streamed, and asks for the selected run's verdicts; main thread only."""
 
     def __init__(self, request: SendRequest) -> None:
         self._send_request = request
@@ -54,11 +54,11 @@ class VerdictStore:
         return any(changed)
 
     def refuse(self, request_number: int) -> None:
-        """A question was refused: it is asked again when an epoch ends."""
+        """A request was refused: it is sent again when an epoch ends."""
         self._open.pop(request_number, None)
 
     def forget(self, runs: Collection[str]) -> None:
-        """All that was told of these runs is void."""
+        """Drop all that is held of these runs."""
         for run in runs:
             self._runs.pop(run, None)
         self._open = {
@@ -68,11 +68,11 @@ class VerdictStore:
             self._watched_run = ""
 
     def _request_now(self) -> None:
-        # One question at a time: epochs may be shorter than a hub's answer takes.
+        # One request at a time: epochs may be shorter than a hub's reply takes.
         self._is_stale = self._watched_run in self._open.values()
         if self._watched_run and not self._is_stale:
-            question = VerdictsRequest(request_id=0, run=self._watched_run)
-            self._open[self._send_request(question)] = self._watched_run
+            request = VerdictsRequest(request_id=0, run=self._watched_run)
+            self._open[self._send_request(request)] = self._watched_run
 
     def _store(self, run: str, verdict: Verdict) -> bool:
         known = self._runs.setdefault(run, {})

@@ -1,4 +1,4 @@
-"""Verdicts in words: never more than is known, the evidence beside the claim."""
+"""Verdicts as text: never more than is known, the evidence beside the claim."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
@@ -19,13 +19,12 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MIN_UNITS: Final = 10
-"""So many are needed before anything is said; as `analysis.growth` has it."""
+"""Units that are needed before anything is said; as `kmonitor.hub.judge.growth` has it."""
 
 UNITS_TO_GROW: Final = 14
-"""What rises from the first is called growing with so many: five judgements, `analysis.leak`."""
+"""Units with which a rise from the first on is called growing: five judgements of the hub's."""
 
 _WHOLE_FROM: Final = 10.0
-
 Tone = Literal["mute", "ok", "warn", "crit"]
 
 
@@ -251,7 +250,7 @@ def unit_name(verdict: Verdict) -> str:
 
 
 def units_text(n: float, verdict: Verdict) -> str:
-    """So many units: "1 epoch", "14 fits"."""
+    """A number of units: "1 epoch", "14 fits"."""
     many = {"epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}[verdict.per]
     return f"{count_text(n)} {unit_name(verdict) if n == 1 else many}"
 

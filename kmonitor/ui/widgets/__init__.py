@@ -1,4 +1,1 @@
-"""Widgets that know no run.
-
-Table model and view, dialogs, buttons, labels, key bindings. Imports Qt.
-"""
+"""Widgets that know no run: tables, dialogs, buttons, labels, keyboard. Imports Qt."""

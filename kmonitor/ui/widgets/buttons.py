@@ -1,4 +1,4 @@
-"""A button that says what is chosen, and opens a menu of what can be."""
+"""Buttons: menu, segments, switch, open folder."""
 
 from collections.abc import Mapping
 
@@ -16,9 +16,10 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
+from kmonitor.ui.text.formats import shortened
 from kmonitor.ui.theme.qt.theme import Theme, repolish
 
-_MOST_LETTERS = 22
+_MAX_LETTERS = 22
 
 
 class MenuButton(QPushButton):
@@ -78,17 +79,17 @@ class MenuButton(QPushButton):
         self._show()
 
     def show_choices(self, name: str, choices: Mapping[str, str], key: str) -> None:
-        """Offer exactly these, with this one chosen, without telling anyone."""
+        """Offer exactly these, with this one chosen, without emitting `chosen`."""
         self._name, self._choices, self.key = name, dict(choices), key
         self._show()
 
     def choose(self, key: str) -> None:
-        """Set the choice without telling anyone."""
+        """Set the choice without emitting `chosen`."""
         self.key = key
         self._show()
 
     def menu_of_choices(self) -> QMenu:
-        """The menu, made anew; it is gone when it is closed."""
+        """A new menu; it is deleted when it is closed."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         # The button itself reads from right to left, for its icon's sake.
@@ -109,8 +110,7 @@ class MenuButton(QPushButton):
         self._shown = state
         is_usual = self.key == next(iter(self._choices))
         title = self._choices[self.key]
-        short = title if len(title) <= _MOST_LETTERS else title[: _MOST_LETTERS - 1] + "\u2026"
-        self.setText(f"{self._name}: {short}".replace("&", "&&"))
+        self.setText(f"{self._name}: {shortened(title, _MAX_LETTERS)}".replace("&", "&&"))
         self.setAccessibleName(f"{self._name}: {title}")
         self.setToolTip(f"{self._name}: {title}")
         self.setProperty("is_set", self._is_prominent and not is_usual)
@@ -129,22 +129,6 @@ class MenuButton(QPushButton):
     @Slot()
     def _on_theme_palette_changed(self) -> None:
         self.setIcon(self._theme.icon("more", "mute"))
-
-
-# folder_button: The button *Open folder...*, wherever it stands.
-
-
-class FolderButton(QPushButton):
-    """Says what it does; whoever shows it connects `clicked`."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setText(self.tr("Open folder\u2026"))
-        self.setAccessibleName(self.text())
-        self.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))
-
-
-# segments: A choice of one among few, side by side.
 
 
 class SegmentedControl(QFrame):
@@ -196,7 +180,7 @@ class SegmentedControl(QFrame):
             self._buttons[key].setAccessibleName(f"{name}: {text}")
 
     def choose(self, key: str) -> None:
-        """Set the choice without telling anyone."""
+        """Set the choice without emitting `chosen`."""
         self._buttons[key].setChecked(True)
 
     def explain(self, key: str, tooltip: str) -> None:
@@ -215,9 +199,6 @@ class SegmentedControl(QFrame):
     @Slot(QAbstractButton)
     def _on_group_button_clicked(self, button: QAbstractButton) -> None:
         self.chosen.emit(str(button.property("key")))
-
-
-# switch: A switch: on or off, at once.
 
 
 class Switch(QAbstractButton):
@@ -267,3 +248,13 @@ class Switch(QAbstractButton):
     @Slot()
     def _on_theme_palette_changed(self) -> None:
         self.update()
+
+
+class FolderButton(QPushButton):
+    """The button *Open folder...*; whoever shows it connects `clicked`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setText(self.tr("Open folder\u2026"))
+        self.setAccessibleName(self.text())
+        self.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))

@@ -1,4 +1,4 @@
-"""Asks what something is to be called."""
+"""Dialogs: name, confirmation, message, file to save."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,22 +11,23 @@ from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.theme.qt.theme import repolish
 
-_WIDTH = 440
-
 
 @dataclass(frozen=True, slots=True)
 class NameDialogText:
-    """What the dialog says.
+    """Texts of a `NameDialog`.
 
     Attributes:
         title: Above it.
-        label: What is asked, beside the field.
+        label: Beside the field.
         name: Of the field.
     """
 
     title: str
     label: str
     name: str
+
+
+_NAME_DIALOG_PX = 440
 
 
 class NameDialog(QInputDialog):
@@ -45,7 +46,7 @@ class NameDialog(QInputDialog):
         Args:
             text: What it says.
             value: What the field begins with.
-            parent: The window above which it stands.
+            parent: The window that it is above.
             most_letters: How long a name may be; None: as long as it likes.
         """
         super().__init__(parent)
@@ -58,19 +59,7 @@ class NameDialog(QInputDialog):
             if most_letters is not None:
                 field.setMaxLength(most_letters)
             field.selectAll()
-        self.resize(_WIDTH, self.sizeHint().height())
-
-
-# file_dialog_words: What Qt's own translation of its file dialogs leaves in English.
-
-
-def translate_labels(dialog: QFileDialog) -> None:
-    """Say them in the language in force."""
-    dialog.setLabelText(QFileDialog.DialogLabel.LookIn, tr("Look in:"))
-    dialog.setLabelText(QFileDialog.DialogLabel.FileType, tr("Files of type:"))
-
-
-# Questions.
+        self.resize(_NAME_DIALOG_PX, self.sizeHint().height())
 
 
 class ConfirmationBox(QMessageBox):
@@ -83,7 +72,7 @@ class ConfirmationBox(QMessageBox):
 
         Args:
             confirmation: What is asked; no is the default.
-            parent: The window above which it stands.
+            parent: The window that it is above.
             is_dangerous: Whether yes cannot be undone.
         """
         super().__init__(parent)
@@ -105,7 +94,7 @@ def message_box(what: str, remedy: str, parent: QWidget) -> QMessageBox:
     Args:
         what: What is to be said first.
         remedy: What to do about it, or more; may be empty.
-        parent: The window above which it stands.
+        parent: The window that it is above.
     """
     box = QMessageBox(parent)
     _prepare(box)
@@ -118,9 +107,6 @@ def _prepare(box: QMessageBox) -> None:
     box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     box.setWindowTitle("kmonitor")
     box.setTextFormat(Qt.TextFormat.PlainText)
-
-
-# save_dialog: Asks where a file is to go, and as what.
 
 
 class SaveDialog(QFileDialog):
@@ -139,7 +125,7 @@ class SaveDialog(QFileDialog):
             title: What is to be written.
             suggested: Folder and name without ending.
             kinds: Ending without its dot to what the kind is called.
-            parent: The window above which it stands.
+            parent: The window that it is above.
         """
         super().__init__(parent, "", str(suggested.parent))
         self._endings = {f"{name} (*.{ending})": ending for ending, name in kinds.items()}
@@ -156,3 +142,9 @@ class SaveDialog(QFileDialog):
     @Slot(str)
     def _on_self_filter_selected(self, chosen: str) -> None:
         self.setDefaultSuffix(self._endings.get(chosen, ""))
+
+
+def translate_labels(dialog: QFileDialog) -> None:
+    """Translate labels that Qt's own translation leaves in English."""
+    dialog.setLabelText(QFileDialog.DialogLabel.LookIn, tr("Look in:"))
+    dialog.setLabelText(QFileDialog.DialogLabel.FileType, tr("Files of type:"))

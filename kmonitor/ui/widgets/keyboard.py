@@ -1,4 +1,4 @@
-"""Shortcuts, made by their name in the one table of keys."""
+"""Shortcuts by name, and the order of Tab: as things are laid out, not as they were made."""
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
@@ -45,9 +45,6 @@ def native_shortcut_text(keys: str) -> str:
     return QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText)
 
 
-# tab_order: The order in which Tab goes: as things stand, not as they were made.
-
-
 def tab_stops(parts: Iterable[QWidget]) -> list[QWidget]:
     """What Tab stops at, of these and all that is in them."""
     inside = (each for part in parts for each in (part, *part.findChildren(QWidget)))
@@ -55,7 +52,7 @@ def tab_stops(parts: Iterable[QWidget]) -> list[QWidget]:
 
 
 def set_tab_order(stops: Iterable[QWidget]) -> None:
-    """Have Tab go along these; what stood between them follows the last."""
+    """Have Tab go along these; what was between them follows the last."""
     for one, following in pairwise(stops):
         QWidget.setTabOrder(one, following)
 

@@ -1,4 +1,4 @@
-"""A label of one line that shortens its text where there is no room."""
+"""Labels: of one line that is elided, and a legend."""
 
 from collections.abc import Sequence
 
@@ -35,7 +35,7 @@ class ElidedLabel(QLabel):
             parent: Its parent.
             at_end: Cut at the end instead of in the middle.
             takes_room: Take all room there is, instead of no more than the text needs.
-            elides_parts: Leave whole parts away first, which stand between dots, from the end.
+            elides_parts: Leave out whole parts first, which dots separate, from the end.
         """
         super().__init__(parent)
         self.setProperty("role", role)
@@ -100,9 +100,6 @@ class ElidedLabel(QLabel):
         painter.setPen(self.palette().windowText().color())
         flags = self.alignment() | Qt.AlignmentFlag.AlignVCenter
         painter.drawText(self.contentsRect(), flags, self.shown_text())
-
-
-# Legend row.
 
 
 _SPOT_PX = 10

@@ -1,4 +1,4 @@
-"""How wide and high the panels around the charts are: as the user left them, or the usual."""
+"""Sizes of the panels around the charts: as the user left them, or the usual; and their edges."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -11,11 +11,127 @@ from typing_extensions import override
 
 from kmonitor.ui.theme.palettes import SIZES
 
-# panel_edge: The gap beside a panel, by which the panel is made wider or higher.
+Side = Literal["left", "right", "below"]
+EDGE_PX: Final = 6
+_NARROW_BELOW: Final = 1200
+_LOW_BELOW: Final = 800
+_TABLE_FROM: Final = 640
+"""Below this the table takes no more than the log: the charts would lose their axes."""
+
+_LEAST_PX: Final[dict[Side, int]] = {"left": 160, "right": 220, "below": 96}
+_MOST_PART: Final[dict[Side, float]] = {"left": 0.32, "right": 0.34, "below": 0.5}
+_SIGNS: Final[dict[Side, int]] = {"left": 1, "right": -1, "below": -1}
+
+
+@dataclass(frozen=True, slots=True)
+class PanelExtents:
+    """What the panels take now, pixels."""
+
+    left: int
+    right: int
+    below: int
+
+
+class PanelSizes(QObject):
+    """Holds what the user chose, and gives each panel its due; main thread only.
+
+    Signals:
+        changed: The panels are to be laid out again.
+        settled: The user has let go of an edge.
+
+    Attributes:
+        edges: What is dragged, by side.
+    """
+
+    changed = Signal()
+    settled = Signal()
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._chosen: dict[Side, int | None] = {"left": None, "right": None, "below": None}
+        self._start_extents: dict[Side, int] = {}
+        self.edges: dict[Side, PanelEdge] = {
+            side: PanelEdge(
+                is_upright=side != "below",
+                px=SIZES.gutter if side == "below" else EDGE_PX,
+                name=self._name(side),
+            )
+            for side in self._chosen
+        }
+        for side, edge in self.edges.items():
+            edge.dragged.connect(partial(self._drag, side))
+            edge.released.connect(self._end_drag, Qt.ConnectionType.DirectConnection)
+            edge.reset_requested.connect(partial(self._reset, side))
+
+    @property
+    def is_low(self) -> bool:
+        """Whether the window has little height."""
+        return self._window.height() < _LOW_BELOW
+
+    def chosen(self, side: Side) -> int | None:
+        """What the user chose, pixels; None: nothing."""
+        return self._chosen[side]
+
+    def choose(self, side: Side, px: int | None) -> None:
+        """Take what was chosen at another start; None: the usual."""
+        self._chosen[side] = px
+
+    def extents(self, *, has_table: bool) -> PanelExtents:
+        """What the panels take now.
+
+        Args:
+            has_table: Whether a table is shown below the charts, which has a head.
+        """
+        is_narrow = self._window.width() < _NARROW_BELOW
+        below = SIZES.events_low if self.is_low else SIZES.events
+        if has_table and self._window.height() >= _TABLE_FROM:
+            # A table has a head, and says less in three lines than a log does.
+            below += SIZES.table_more
+        return PanelExtents(
+            self._due("left", SIZES.left_narrow if is_narrow else SIZES.left),
+            self._due("right", SIZES.right_narrow if is_narrow else SIZES.right),
+            self._due("below", below),
+        )
+
+    def _name(self, side: Side) -> str:
+        match side:
+            case "left":
+                return self.tr("Width of the list of runs: drag; double-click for the usual one")
+            case "right":
+                return self.tr("Width of the actions: drag; double-click for the usual one")
+            case "below":
+                return self.tr("Height of the events: drag; double-click for the usual one")
+
+    def _due(self, side: Side, usual: int) -> int:
+        chosen = self._chosen[side]
+        if chosen is None:
+            return usual
+        # What was chosen on a larger screen leaves the charts their room on this one.
+        whole = self._window.height() if side == "below" else self._window.width()
+        most = max(usual, int(whole * _MOST_PART[side]))
+        return max(_LEAST_PX[side], min(chosen, most))
+
+    def _drag(self, side: Side, moved: int) -> None:
+        if side not in self._start_extents:
+            current_extents = self.extents(has_table=False)
+            self._start_extents[side] = self._chosen[side] or getattr(current_extents, side)
+        self._chosen[side] = self._start_extents[side] + _SIGNS[side] * moved
+        self._chosen[side] = self._due(side, _LEAST_PX[side])
+        self.changed.emit()
+
+    def _end_drag(self) -> None:
+        self._start_extents.clear()
+        self.settled.emit()
+
+    def _reset(self, side: Side) -> None:
+        self._chosen[side] = None
+        self.changed.emit()
+        self.settled.emit()
 
 
 class PanelEdge(QWidget):
-    """Takes a drag, and a double-click for the usual size.
+    """The gap beside a panel: takes a drag, and a double-click for the usual size.
 
     Signals (main thread):
         dragged: Pixels to the right or down since the pointer was pressed.
@@ -69,123 +185,3 @@ class PanelEdge(QWidget):
     def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
         del event
         self.reset_requested.emit()
-
-
-Side = Literal["left", "right", "below"]
-
-_NARROW_BELOW: Final = 1200
-_LOW_BELOW: Final = 800
-_ROOM_FOR_TABLE: Final = 640
-"""Below this the table takes no more than the log: the charts would lose their axes."""
-
-_LEAST: Final[dict[Side, int]] = {"left": 160, "right": 220, "below": 96}
-_MOST_OF_THE_WINDOW: Final[dict[Side, float]] = {"left": 0.32, "right": 0.34, "below": 0.5}
-_SIGNS: Final[dict[Side, int]] = {"left": 1, "right": -1, "below": -1}
-EDGE_PX: Final = 6
-
-
-@dataclass(frozen=True, slots=True)
-class PanelExtents:
-    """What the panels take now, pixels."""
-
-    left: int
-    right: int
-    below: int
-
-
-class PanelSizes(QObject):
-    """Holds what the user chose, and gives each panel its due; main thread only.
-
-    Signals:
-        changed: The panels are to be placed anew.
-        settled: The user has let go of an edge.
-
-    Attributes:
-        edges: What is dragged, by side.
-    """
-
-    changed = Signal()
-    settled = Signal()
-
-    def __init__(self, window: QWidget) -> None:
-        super().__init__(window)
-        self._window = window
-        self._chosen: dict[Side, int | None] = {"left": None, "right": None, "below": None}
-        self._start_extents: dict[Side, int] = {}
-        self.edges: dict[Side, PanelEdge] = {
-            side: PanelEdge(
-                is_upright=side != "below",
-                px=SIZES.gutter if side == "below" else EDGE_PX,
-                name=self._name(side),
-            )
-            for side in self._chosen
-        }
-        for side, edge in self.edges.items():
-            edge.dragged.connect(partial(self._drag, side))
-            edge.released.connect(self._end_drag, Qt.ConnectionType.DirectConnection)
-            edge.reset_requested.connect(partial(self._reset, side))
-
-    @property
-    def is_low(self) -> bool:
-        """Whether the window has little height."""
-        return self._window.height() < _LOW_BELOW
-
-    def chosen(self, side: Side) -> int | None:
-        """What the user chose, pixels; None: nothing."""
-        return self._chosen[side]
-
-    def choose(self, side: Side, px: int | None) -> None:
-        """Take what was chosen at another start; None: the usual."""
-        self._chosen[side] = px
-
-    def extents(self, *, has_table: bool) -> PanelExtents:
-        """What the panels take now.
-
-        Args:
-            has_table: Whether a table is shown below the charts, which has a head.
-        """
-        is_narrow = self._window.width() < _NARROW_BELOW
-        below = SIZES.events_low if self.is_low else SIZES.events
-        if has_table and self._window.height() >= _ROOM_FOR_TABLE:
-            # A table has a head, and says less in three lines than a log does.
-            below += SIZES.table_more
-        return PanelExtents(
-            self._due("left", SIZES.left_narrow if is_narrow else SIZES.left),
-            self._due("right", SIZES.right_narrow if is_narrow else SIZES.right),
-            self._due("below", below),
-        )
-
-    def _name(self, side: Side) -> str:
-        match side:
-            case "left":
-                return self.tr("Width of the list of runs: drag; double-click for the usual one")
-            case "right":
-                return self.tr("Width of the actions: drag; double-click for the usual one")
-            case "below":
-                return self.tr("Height of the events: drag; double-click for the usual one")
-
-    def _due(self, side: Side, usual: int) -> int:
-        chosen = self._chosen[side]
-        if chosen is None:
-            return usual
-        # What was chosen on a larger screen leaves the charts their room on this one.
-        whole = self._window.height() if side == "below" else self._window.width()
-        most = max(usual, int(whole * _MOST_OF_THE_WINDOW[side]))
-        return max(_LEAST[side], min(chosen, most))
-
-    def _drag(self, side: Side, moved: int) -> None:
-        if side not in self._start_extents:
-            current_extents = self.extents(has_table=False)
-            self._start_extents[side] = self._chosen[side] or getattr(current_extents, side)
-        self._chosen[side] = self._start_extents[side] + _SIGNS[side] * moved
-        self._chosen[side] = self._due(side, _LEAST[side])
-        self.changed.emit()
-
-    def _end_drag(self) -> None:
-        self._start_extents.clear()
-        self.settled.emit()
-
-    def _reset(self, side: Side) -> None:
-        self._chosen[side] = None
-        self.changed.emit()
-        self.settled.emit()

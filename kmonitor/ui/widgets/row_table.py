@@ -8,7 +8,6 @@ from PySide6.QtCore import (
     QAbstractItemModel,
     QItemSelectionModel,
     QModelIndex,
-    QPersistentModelIndex,
     Qt,
     Signal,
     Slot,
@@ -28,6 +27,7 @@ from typing_extensions import override
 from kmonitor.ui.settings.window_settings import TableLayout
 from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Theme, icon_pixmap
+from kmonitor.ui.widgets.table_models import Index
 
 CELL_PAD: Final = 8
 """Between a cell's edge and its text, pixels."""
@@ -39,8 +39,6 @@ SORT_ARROW: Final = 14
 """Room for the arrow of the sorted column's head, pixels."""
 
 _ROW_HEIGHT: Final = 27
-
-Index = QModelIndex | QPersistentModelIndex
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,7 @@
-"""A table of texts: rows of cells below heads, read out as row, head and cell."""
+"""Table models: of cells as text, and of rows that the hub has numbered; and their heads.
+
+`CellTableModel` asks its subclass for titles and cells; `NumberedRowModel` only keeps the rows.
+"""
 
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Sequence
@@ -7,62 +10,11 @@ from typing import Any, Generic, Protocol, TypeVar
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from typing_extensions import override
 
-# column_heads: What the heads of a table's columns say, and on which side their cells stand.
-
-
-class ColumnHead(Protocol):
-    """A head as the presenters tell it."""
-
-    @property
-    def title(self) -> str:
-        """Above the column."""
-        ...
-
-    @property
-    def tooltip(self) -> str:
-        """What it says."""
-        ...
-
-    @property
-    def is_number(self) -> bool:
-        """Whether its cells stand on the right."""
-        ...
-
-
-def column_header_data(
-    heads: Sequence[ColumnHead], section: int, orientation: Qt.Orientation, role: int
-) -> Any:
-    """A model's `headerData`; None for other roles and beyond the columns."""
-    if orientation != Qt.Orientation.Horizontal or section >= len(heads):
-        return None
-    head = heads[section]
-    match role:
-        case Qt.ItemDataRole.DisplayRole:
-            return head.title
-        case Qt.ItemDataRole.ToolTipRole:
-            return head.tooltip
-        case Qt.ItemDataRole.TextAlignmentRole:
-            return column_alignment(head)
-        case _:
-            return None
-
-
-def column_alignment(head: ColumnHead) -> Qt.AlignmentFlag:
-    """Where the cells below a head stand."""
-    return cell_alignment(is_number=head.is_number)
-
-
-def cell_alignment(*, is_number: bool) -> Qt.AlignmentFlag:
-    """Numbers stand on the right, texts on the left."""
-    found = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
-    return found | Qt.AlignmentFlag.AlignVCenter
-
-
+Index = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
 """The row of an index, as it was shown."""
 
-Index = QModelIndex | QPersistentModelIndex
-NOWHERE = QModelIndex()
 RowT = TypeVar("RowT")
 
 
@@ -87,11 +39,11 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
 
     @abstractmethod
     def tooltip_of(self, row: RowT, column: int) -> str:
-        """What a cell says beside."""
+        """The tooltip of a cell."""
 
     @abstractmethod
     def is_number(self, column: int) -> bool:
-        """Whether a column's cells stand on the right."""
+        """Whether a column's cells are aligned to the right."""
 
     def explained(self, column: int) -> str | None:
         """What a column is, for its head; None if the title says it."""
@@ -151,12 +103,52 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
                 return row if role == ROW_ROLE else None
 
     def _emit_rows_changed(self, first: int, last: int) -> None:
-        """Have the cells of these rows painted anew."""
+        """Have the cells of these rows repainted."""
         end = self.index(last, self.columnCount() - 1)
         self.dataChanged.emit(self.index(first, 0), end, [])
 
 
-# Rows by number.
+class TextTableModel(CellTableModel[tuple[str, ...]]):
+    """Rows of cells under heads; some columns are aligned to the right."""
+
+    def __init__(self, right: Sequence[int], parent: QObject | None = None) -> None:
+        """An empty table.
+
+        Args:
+            right: Columns of numbers.
+            parent: Its parent.
+        """
+        super().__init__(parent)
+        self._right = frozenset(right)
+        self._heads: list[str] = []
+
+    def show(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
+        """Become this table."""
+        if (list(heads), list(rows)) == (self._heads, self._rows):
+            return
+        self.beginResetModel()
+        self._heads, self._rows = list(heads), list(rows)
+        self.endResetModel()
+
+    @override
+    def titles(self) -> Sequence[str]:
+        return self._heads
+
+    @override
+    def n_columns(self) -> int:
+        return len(self._heads)
+
+    @override
+    def cells_of(self, row: tuple[str, ...]) -> Sequence[str]:
+        return row
+
+    @override
+    def tooltip_of(self, row: tuple[str, ...], column: int) -> str:
+        return row[column]
+
+    @override
+    def is_number(self, column: int) -> bool:
+        return column in self._right
 
 
 class Numbered(Protocol):
@@ -180,10 +172,10 @@ class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
         self._n_columns = n_columns
 
     def show_rows(self, rows: Sequence[NumberedRowT]) -> bool:
-        """Become these rows, newest first; returns whether anything is told otherwise now.
+        """Become these rows, newest first; returns whether anything changed.
 
-        What came, went or changed is told to the view in blocks: a table measures its columns anew
-        each time.
+        What came, went or changed is reported to the view in blocks: a table measures its columns
+        again each time.
         """
         if list(rows) == self._rows:
             return False
@@ -193,7 +185,7 @@ class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
         return True
 
     def key_of(self, row: NumberedRowT) -> Hashable:
-        """What tells a row from all others."""
+        """What distinguishes a row from all others."""
         return row.row
 
     def rows(self) -> Sequence[NumberedRowT]:
@@ -247,47 +239,49 @@ class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
             self.dataChanged.emit(self.index(changed[0], 0), last)
 
 
-# text_table_model: A table of texts as a table model.
+class ColumnHead(Protocol):
+    """A head as the presenters give it."""
+
+    @property
+    def title(self) -> str:
+        """Above the column."""
+        ...
+
+    @property
+    def tooltip(self) -> str:
+        """What it says."""
+        ...
+
+    @property
+    def is_number(self) -> bool:
+        """Whether its cells are aligned to the right."""
+        ...
 
 
-class TextTableModel(CellTableModel[tuple[str, ...]]):
-    """Rows of cells under heads; some columns stand at the right."""
+def column_header_data(
+    heads: Sequence[ColumnHead], section: int, orientation: Qt.Orientation, role: int
+) -> Any:
+    """A model's `headerData`; None for other roles and beyond the columns."""
+    if orientation != Qt.Orientation.Horizontal or section >= len(heads):
+        return None
+    head = heads[section]
+    match role:
+        case Qt.ItemDataRole.DisplayRole:
+            return head.title
+        case Qt.ItemDataRole.ToolTipRole:
+            return head.tooltip
+        case Qt.ItemDataRole.TextAlignmentRole:
+            return column_alignment(head)
+        case _:
+            return None
 
-    def __init__(self, right: Sequence[int], parent: QObject | None = None) -> None:
-        """An empty table.
 
-        Args:
-            right: Columns of numbers.
-            parent: Its parent.
-        """
-        super().__init__(parent)
-        self._right = frozenset(right)
-        self._heads: list[str] = []
+def column_alignment(head: ColumnHead) -> Qt.AlignmentFlag:
+    """Alignment of the cells below a head."""
+    return cell_alignment(is_number=head.is_number)
 
-    def show(self, heads: Sequence[str], rows: Sequence[tuple[str, ...]]) -> None:
-        """Become this table."""
-        if (list(heads), list(rows)) == (self._heads, self._rows):
-            return
-        self.beginResetModel()
-        self._heads, self._rows = list(heads), list(rows)
-        self.endResetModel()
 
-    @override
-    def titles(self) -> Sequence[str]:
-        return self._heads
-
-    @override
-    def n_columns(self) -> int:
-        return len(self._heads)
-
-    @override
-    def cells_of(self, row: tuple[str, ...]) -> Sequence[str]:
-        return row
-
-    @override
-    def tooltip_of(self, row: tuple[str, ...], column: int) -> str:
-        return row[column]
-
-    @override
-    def is_number(self, column: int) -> bool:
-        return column in self._right
+def cell_alignment(*, is_number: bool) -> Qt.AlignmentFlag:
+    """Numbers are aligned to the right, texts to the left."""
+    found = Qt.AlignmentFlag.AlignRight if is_number else Qt.AlignmentFlag.AlignLeft
+    return found | Qt.AlignmentFlag.AlignVCenter

@@ -1,4 +1,4 @@
-"""What rows of runs tell, each in its book: log, reclaims, diagnoses, readings, alerts."""
+"""Rows of events handed to their stores, and the backfill of what happened before the window."""
 
 import math
 import struct
@@ -32,11 +32,11 @@ from kmonitor_agent.wire.messages.unions import (
 
 
 class RowStores:
-    """Takes rows; main thread only.
+    """Takes rows, live or from history; main thread only.
 
     Attributes:
         log_state: Event log. reclaims: What was reclaimed. diagnoses: What was found.
-        alerts: What the user is to be told. studies: What studies told of their folds.
+        alerts: What the user is alerted to. studies: What studies report of their folds.
     """
 
     def __init__(self) -> None:
@@ -104,15 +104,12 @@ class RowStores:
         return is_new
 
 
-# history: What happened to a run before the window looked at it: asked from the hub once.
-
-
 _RECENT_S = 30.0
 _MAX_PAGES = 40
 
 
 class RowBackfill:
-    """Asks for log lines, sources and the last readings of runs; main thread only."""
+    """Requests log lines, sources and the last readings of runs, once each; main thread only."""
 
     def __init__(self, request: SendRequest) -> None:
         self._send_request = request
@@ -121,7 +118,7 @@ class RowBackfill:
         self._wanted: set[str] = set()
 
     def forget(self, runs: Collection[str]) -> None:
-        """What was told of these runs is void: ask anew."""
+        """Drop what is held of these runs, so that it is requested again."""
         self._pages = {
             request_number: page
             for request_number, page in self._pages.items()
@@ -165,7 +162,7 @@ class RowBackfill:
             return False
         del self._readings[reply.request_id]
         for column in reply.columns:
-            last = _last(column)
+            last = _last_value(column)
             if last is not None:
                 readings.apply_value(column.name, last[1], last[0])
         return True
@@ -178,7 +175,7 @@ class RowBackfill:
         self._pages[number] = (run, page)
 
 
-def _last(column: ThinnedColumn) -> tuple[float, float] | None:
+def _last_value(column: ThinnedColumn) -> tuple[float, float] | None:
     """Time and value of a column's last point that is one."""
     size = struct.calcsize("<d")
     for at in range(min(len(column.t_s), len(column.values)) // size - 1, -1, -1):

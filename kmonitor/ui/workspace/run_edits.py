@@ -146,7 +146,7 @@ def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirma
 
 
 def _is_already_deleted(edit: EditRequest, error: ErrorMessage) -> bool:
-    # A question may be asked twice: a run that is gone has been deleted.
+    # A request may be sent twice: a run that is gone has been deleted.
     return edit.delete and error.code == "not_found"
 
 

@@ -39,26 +39,27 @@ from kmonitor_agent.wire.messages.unions import (
     VerdictsReply,
 )
 
-# series_sink: What the charts are fed through, so that the desk need not know them.
+Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
+"""What can have changed since the window last looked."""
 
 
 class SeriesSink(Protocol):
-    """Takes what the charts draw; made when the charts are loaded."""
+    """Takes what the charts draw, so that the workspace need not know them and load numpy."""
 
     def apply_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
         """A decoded event of any run, live or from history."""
         ...
 
     def apply_series(self, reply: SeriesReply) -> None:
-        """An answer to a question for columns."""
+        """A reply to a request for columns."""
         ...
 
     def note_pending(self, pending: ReplyPending) -> None:
-        """An answer to a question for columns takes long."""
+        """A reply to a request for columns takes long."""
         ...
 
     def refuse(self, request_number: int) -> None:
-        """A question was refused."""
+        """A request was refused."""
         ...
 
     def show_runs(self, runs: list[RunSummary]) -> None:
@@ -66,12 +67,8 @@ class SeriesSink(Protocol):
         ...
 
     def forget(self, runs: Collection[str]) -> None:
-        """All that was told of these runs is void."""
+        """Drop all that is held of these runs."""
         ...
-
-
-Topic = Literal["link", "runs", "log", "series", "readings", "commands"]
-"""What can have changed since the window last looked."""
 
 
 class Workspace:
@@ -82,8 +79,8 @@ class Workspace:
             to others. log: Event log. commands: What was asked from here.
         limits: Limits in force and asked for. reclaims: What was reclaimed. diagnoses: What was
             found. verdicts: What grows. models: What they train. ends: How runs ended. alerts:
-            What the user is to be told. edits: Names, notes and deletions asked from here.
-        studies: What studies told of their folds. fold_metrics: Epochs of one study's folds.
+            What the user is alerted to. edits: Names, notes and deletions asked from here.
+        studies: What studies report of their folds. fold_metrics: Epochs of one study's folds.
         changed: What changed since the window last looked; the window clears it.
     """
 
@@ -249,7 +246,7 @@ class Workspace:
         """Take any message that a hub sent."""
         host = self.hosts.get(at)
         if (at and host is None) or (host is not None and host.same_as):
-            return  # removed meanwhile, or told by another way too
+            return  # removed meanwhile, or reached another way too
         match message:
             case RunsReply():
                 self._apply_runs(message, at)
@@ -293,7 +290,7 @@ class Workspace:
         return not self.run_store.runs() and known_empty
 
     def _is_known_elsewhere(self, reply: HubReply, at: str) -> bool:
-        """Whether a hub is reached by another address already; then that one tells of it."""
+        """Whether a hub is reached by another address already; then that one is used."""
         host = self.hosts.get(at)
         other = next((o for o, hub in self._hubs.items() if hub == reply.hub and o != at), None)
         if other is None:

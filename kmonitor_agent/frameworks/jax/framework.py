@@ -1,5 +1,5 @@
 # pyright: basic
-"""Keras 3 on JAX: what it says of itself, and save, collect and reload inside its `fit`.
+"""Keras 3 on JAX: facts about models, and save, collect and reload inside of `fit`.
 
 While `fit` runs steps, the values of a model's variables are only in `fit`'s own frame and in the
 model's `_jax_state`; the variables are empty. Keras' `jax_state_sync` puts them back, and `fit`
@@ -42,7 +42,6 @@ from kmonitor_agent.frameworks.model_facts import (
 from kmonitor_agent.wire.messages.readings import Reading
 
 _MOST_HOLDERS: Final = 8
-
 _COMPARED: Final = 4 * 1024 * 1024
 """Bytes compared at a time: all at once would take as much memory as the variable."""
 
@@ -64,7 +63,7 @@ class JaxFramework:
         )
 
     def info(self) -> FrameworkInfo:
-        """What was found when JAX was first met."""
+        """As it was when JAX was first used."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
@@ -82,7 +81,7 @@ class JaxFramework:
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
-        """Compiled programs of the process; see `jax_programs`."""
+        """Compiled programs of the process; see `programs`."""
         return self._programs.count(model)
 
     def function_count(self) -> Reading:
@@ -157,14 +156,14 @@ class Keras3JaxReclaim:
         return drop_functions(model)
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make them anew; the next step compiles."""
+        """Make them again; the next step compiles."""
         self._is_reloading = False
         make_functions(model, names)
 
     def release_retained(self) -> ReleasedTraces:
         """Nothing: JAX' programs go with the functions that they were compiled for.
 
-        What stays in use is told, but for a reload, which is about to let go of it.
+        Functions with many programs are reported, except in a reload, which lets go of them.
         """
         if self._is_reloading:
             return ReleasedTraces()
@@ -184,11 +183,11 @@ class Keras3JaxReclaim:
         return why
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
-        """See `keras3_functions.models_in`."""
+        """See `HasModelParts.models_in`."""
         return models_in(model)
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """See `keras3_beside.not_saved`."""
+        """See `HasModelParts.not_saved`."""
         return unsaved_optimizers(model)
 
     def inexact(self, model: KerasModel) -> str:

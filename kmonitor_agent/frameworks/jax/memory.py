@@ -18,19 +18,19 @@ class JaxAllocator:
         self._internals = internals
 
     def read(self) -> AllocatorReadings:
-        """In use, peak and limit; absent with the reason where the device does not tell."""
+        """In use, peak and limit; absent with the reason where the device does not report."""
         if not self._internals.has_started():
             # Asking would start the devices, after which a script could not choose them.
-            return _absent("", "JAX has not started its devices yet")
+            return AllocatorReadings.missing("", "JAX has not started its devices yet")
         name = ""
         try:
             device = self._internals.device()
             name = _device_name(device)
             stats = device.memory_stats()
         except (AttributeError, IndexError, RuntimeError, NotImplementedError) as exc:
-            return _absent(name, f"JAX' allocator cannot be read: {exc}"[:300])
+            return AllocatorReadings.missing(name, f"JAX' allocator cannot be read: {exc}"[:300])
         if not stats:
-            return _absent(name, f"JAX does not tell the memory of {name}")
+            return AllocatorReadings.missing(name, f"JAX does not tell the memory of {name}")
         source = f"jax allocator, {name}"
         return AllocatorReadings(
             device=name,
@@ -50,8 +50,3 @@ def _reading(stats: Any, name: str, source: str) -> Reading:
     if value is None:
         return Reading.missing("bytes", f"{source}: JAX does not tell it")
     return Reading(float(value), "bytes", source)
-
-
-def _absent(device: str, why: str) -> AllocatorReadings:
-    missing = Reading.missing("bytes", why)
-    return AllocatorReadings(device=device, in_use=missing, peak=missing, limit=missing)

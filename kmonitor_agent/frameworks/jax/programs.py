@@ -1,5 +1,5 @@
 # pyright: basic
-"""The programs that JAX has compiled: how many there are, of what, and how large.
+"""Programs that JAX has compiled: their number, functions and sizes; and JAX' names for them.
 
 The client of JAX' default device lists the programs that are alive: those of jitted functions and
 of single operations. A program goes with the function that it was compiled for, so models that are
@@ -25,21 +25,19 @@ from kmonitor_agent.frameworks.live_objects import closure_values
 from kmonitor_agent.wire.messages.events import FunctionTraces
 from kmonitor_agent.wire.messages.readings import Reading
 
-# Jax internals.
-
 
 class JaxInternals:
-    """Looks names up; from any thread. JAX must be imported already."""
+    """JAX' names that kmonitor reads; from any thread. JAX must be imported already."""
 
     def has_started(self) -> bool:
-        """Whether JAX has its devices; asking for them before would start them.
+        """True if JAX has its devices; asking for them before would start them.
 
         After that a script can no longer choose them.
         """
         try:
             started = _name("jax._src.xla_bridge", "backends_are_initialized")
         except (ImportError, AttributeError):
-            # Of a JAX that does not tell: Keras made variables before `fit`, so it has started.
+            # Not known of this JAX: Keras made variables before `fit`, so it has started.
             return True
         return bool(started())
 
@@ -53,7 +51,7 @@ class JaxInternals:
         return _jax().local_devices()[0]
 
     def client(self) -> Any:
-        """What compiles for the default device, and knows what is compiled.
+        """The client that compiles for the default device, and lists its programs.
 
         Raises:
             AttributeError: This JAX lacks a name.
@@ -68,7 +66,7 @@ class JaxInternals:
         return ""
 
     def clear(self) -> None:
-        """Let go of the process's compiled programs; what is called again is compiled anew."""
+        """Let go of the process's compiled programs; a function called again is compiled again."""
         _jax().clear_caches()
 
     def processes(self) -> int:
@@ -104,12 +102,11 @@ def _name(module: str, name: str) -> Any:
 SOURCE: Final = "jax: instructions of all compiled programs"
 _PREFIX: Final = "jit_"
 _MOST_FUNCTIONS: Final = 64
-_CLOSURE_DEPTH: Final = 4
 _MANY: Final = 8
-"""So many programs of one function are worth a word."""
+"""A function with this many programs is reported."""
 
 _UNREADABLE: Final = (AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError)
-"""What another jaxlib may raise; its own errors are RuntimeErrors."""
+"""Errors that another jaxlib may raise; its own are RuntimeErrors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +127,7 @@ class JaxPrograms:
         """Programs and their instructions now; microseconds when none came or went.
 
         Args:
-            model: Whose traces are told where this JAX does not list its programs.
+            model: Its traces are counted where this JAX does not list its programs.
         """
         alive, why = self._alive()
         if why:
@@ -153,7 +150,7 @@ class JaxPrograms:
         return Reading(float(len(alive)), "functions", "jax: compiled programs")
 
     def many(self) -> tuple[FunctionTraces, ...]:
-        """Functions that many programs are kept for, one for each shape that they met."""
+        """Functions with many programs, one for each shape that they were called with."""
         return tuple(each for each in self.count(None).by_function if each.traces >= _MANY)
 
     def _alive(self) -> tuple[list[Any], str]:
@@ -181,7 +178,7 @@ class JaxPrograms:
 
 
 def _by_key(alive: Sequence[Any]) -> dict[Any, Any]:
-    # Programs with one fingerprint are equal; how many there are tells them apart.
+    # Programs with one fingerprint are equal; a number distinguishes them.
     keyed: dict[Any, Any] = {}
     seen: Counter[Any] = Counter()
     for program in alive:
@@ -224,7 +221,7 @@ def _jitted(model: KerasModel | None) -> Iterator[Any]:
         if hasattr(function, "_cache_size"):
             yield function
         elif isinstance(function, FunctionType):
-            values = {id(value): value for value in closure_values(function, _CLOSURE_DEPTH)}
+            values = {id(value): value for value in closure_values(function)}
             yield from (value for value in values.values() if hasattr(value, "_cache_size"))
 
 

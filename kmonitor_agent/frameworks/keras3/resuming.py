@@ -1,11 +1,12 @@
 # pyright: basic
-"""The data of a running Keras 3 `fit`, brought to where an earlier process had left them.
+"""Resuming of a Keras 3 `fit`: the model is built again, its data go on where they had been.
 
 A `tf.data` shuffle draws a new seed for every iterator that is made of it, and with
 `steps_per_epoch` one iterator serves several epochs: so a fit that goes on at a later epoch, or
-is left out, must make the iterators of the epochs before, and eat what they had eaten. On JAX and
-PyTorch an iterator over arrays draws its order from numpy's or PyTorch's generator when its first
-batch is taken; where it serves several epochs, it begins anew from the states of that moment.
+is left out, must make the iterators of the epochs before, and take the batches that they took. On
+JAX and PyTorch an iterator over arrays draws its order from numpy's or PyTorch's generator when
+its first batch is taken; where it serves several epochs, it begins again from the states of that
+moment.
 """
 
 import contextlib
@@ -14,38 +15,23 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from types import FrameType
 from typing import Any, Literal
 
 from kmonitor_agent.call_stacks import frame_locals
-from kmonitor_agent.frameworks.base import IteratorStart, KerasModel
+from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.global_state import write_random_states
 from kmonitor_agent.frameworks.keras3.state import optimizers_of
 from kmonitor_agent.frameworks.model_building import build_with_optimizers
+from kmonitor_agent.frameworks.resuming import IteratorStart, find_fit_frame
 
-# torch_generators: Random generators that a loader of PyTorch was given by the script.
-
-
-def loader_generators(loader: Any) -> Iterator[Any]:
-    """Those of a `torch.utils.data.DataLoader` and its samplers; none of anything else."""
-    torch = sys.modules.get("torch")
-    if torch is None or not isinstance(loader, torch.utils.data.DataLoader):
-        return
-    batches = getattr(loader, "batch_sampler", None)
-    for holder in (loader, getattr(loader, "sampler", None), getattr(batches, "sampler", None)):
-        generator = getattr(holder, "generator", None)
-        if isinstance(generator, torch.Generator):
-            yield generator
-
-
+_BACKENDS = ("tensorflow", "jax", "torch")
 _VALIDATION = ("val_x", "val_y", "val_sample_weight")
-
 BatchesTaken = Literal["nothing", "first", "all"]
 
 
 @dataclass(frozen=True, slots=True)
 class Keras3FitData:
-    """What the frame of Keras' `fit` holds; implements `FitData`.
+    """Data in the frame of Keras' `fit`; implements `FitData`.
 
     Attributes:
         iterator: Its `EpochIterator`.
@@ -91,13 +77,13 @@ class Keras3FitData:
         model._eval_epoch_iterator = iterator  # noqa: SLF001 - private, looked for; as `fit` does
 
     def settle(self) -> None:
-        """Nothing: what follows an epoch comes before its end is told."""
+        """Nothing: what follows an epoch comes before `on_epoch_end`."""
 
     def begin_first_epoch(self) -> None:
-        """Nothing: it is brought there before."""
+        """Nothing: `skip_epochs` did it."""
 
     def read_generators(self) -> list[Any]:
-        """Of PyTorch's loaders, for training and validation."""
+        """States of PyTorch's loaders, for training and validation."""
         return [each.get_state().numpy().copy() for each in self._generators()]
 
     def write_generators(self, states: Sequence[Any]) -> None:
@@ -111,7 +97,7 @@ class Keras3FitData:
             getattr(self.iterator.data_adapter, "_dataloader", None),
             self.validation.get("x"),
         )
-        generators = {id(each): each for loader in loaders for each in loader_generators(loader)}
+        generators = {id(each): each for loader in loaders for each in _loader_generators(loader)}
         return list(generators.values())
 
     def _lasts_and_draws(self) -> bool:
@@ -140,44 +126,8 @@ class Keras3FitData:
         return _least(iterator)
 
 
-def find_fit_data() -> Keras3FitData | None:
-    """The data of the innermost `fit` among this function's callers; None if none is found."""
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_code.co_name == "fit" and "epoch_iterator" in frame.f_code.co_varnames:
-            return _read(frame)
-        frame = frame.f_back
-    return None
-
-
-def _read(frame: FrameType) -> Keras3FitData | None:
-    with frame_locals(frame) as fit_locals:
-        iterator = fit_locals.get("epoch_iterator")
-        if iterator is None:
-            return None
-        return Keras3FitData(
-            iterator, _validation(fit_locals, iterator), int(fit_locals.get("epochs") or 0)
-        )
-
-
-def _validation(fit_locals: Any, iterator: Any) -> dict[str, Any]:
-    if fit_locals.get("validation_data") is None:
-        return {}
-    x, y, weights = (fit_locals.get(name) for name in _VALIDATION)
-    arguments = {
-        "x": x,
-        "y": y,
-        "sample_weight": weights,
-        "batch_size": fit_locals.get("validation_batch_size") or fit_locals.get("batch_size"),
-        "steps_per_epoch": fit_locals.get("validation_steps"),
-        "steps_per_execution": iterator.steps_per_execution,
-    }
-    strategy = getattr(iterator, "_distribute_strategy", None)
-    return arguments if strategy is None else {**arguments, "distribute_strategy": strategy}
-
-
 def _has_state(data: Any) -> bool:
-    """Whether passing through data changes what the next pass gives: arrays stay the same."""
+    """True if passing through data changes what the next pass gives: arrays stay the same."""
     tf = sys.modules.get("tensorflow")
     return inspect.isgenerator(data) or (tf is not None and isinstance(data, tf.data.Dataset))
 
@@ -191,15 +141,15 @@ def _is_tensorflows(iterator: Any) -> bool:
 
 
 def _least(iterator: Any) -> BatchesTaken:
-    """What must be taken of an epoch whose batches nobody wants."""
+    """Batches to take of an epoch that is skipped."""
     # Elsewhere than on TensorFlow its iterators are made when the first batch is taken.
     is_lazy = _adapter(iterator) == "TFDatasetAdapter" and not _is_tensorflows(iterator)
     return "first" if is_lazy else "nothing"
 
 
 def _run_through(iterator: Any, batches_taken: BatchesTaken) -> None:
-    # As in `fit`, but that the step function eats the batches there. Running out of data is
-    # told again when the epochs go on.
+    # As in `fit`, where the step function takes the batches. Keras warns of running out of data
+    # again when the epochs go on.
     if batches_taken == "first":
         next(iter(iterator._get_iterator()), None)  # noqa: SLF001
         return
@@ -219,21 +169,76 @@ def _steps(iterator: Any, batches_taken: BatchesTaken) -> Any:
     return iterator if hasattr(iterator, "__iter__") else iterator.enumerate_epoch()
 
 
-# Keras resume.
+def _loader_generators(loader: Any) -> Iterator[Any]:
+    """Those of a `torch.utils.data.DataLoader` and its samplers; none of anything else."""
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(loader, torch.utils.data.DataLoader):
+        return
+    batches = getattr(loader, "batch_sampler", None)
+    for holder in (loader, getattr(loader, "sampler", None), getattr(batches, "sampler", None)):
+        generator = getattr(holder, "generator", None)
+        if isinstance(generator, torch.Generator):
+            yield generator
 
 
-_BACKENDS = ("tensorflow", "jax", "torch")
+class Keras3FitResumer:
+    """Implements `FitResumer`."""
 
+    def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
+        """See `FitResumer.why_not_resumable`."""
+        del callbacks
+        if not hasattr(model, "_initial_epoch"):
+            return "this Keras does not let a fit begin at a later epoch"
+        why = _why_unsupported(model)
+        if not why and self.find_data() is None:
+            return "this Keras keeps the data of a fit elsewhere"
+        return why
 
-def why_not_resumable(model: KerasModel, callbacks: Sequence[Any]) -> str:
-    """See `FitResumer.why_not_resumable`."""
-    del callbacks
-    if not hasattr(model, "_initial_epoch"):
-        return "this Keras does not let a fit begin at a later epoch"
-    why = _why_unsupported(model)
-    if not why and find_fit_data() is None:
-        return "this Keras keeps the data of a fit elsewhere"
-    return why
+    def find_data(self) -> Keras3FitData | None:
+        """See `FitResumer.find_data`."""
+        frame = find_fit_frame("epoch_iterator")
+        if frame is None:
+            return None
+        with frame_locals(frame) as fit_locals:
+            iterator = fit_locals.get("epoch_iterator")
+            if iterator is None:
+                return None
+            validation = _validation(fit_locals, iterator)
+            return Keras3FitData(iterator, validation, int(fit_locals.get("epochs") or 0))
+
+    def why_not_exact(self, inexact: str) -> str:
+        """Empty: what a step may draw otherwise is reported, and left to the user."""
+        del inexact
+        return ""
+
+    def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
+        """See `FitResumer.read_trained`; an optimizer that is not built yet has none."""
+        index_by_id = {id(variable): index for index, variable in enumerate(model.variables)}
+        return tuple(
+            tuple(
+                index_by_id[id(each)] for each in _trained_by(optimizer) if id(each) in index_by_id
+            )
+            for optimizer in optimizers_of(model)
+        )
+
+    def build_again(
+        self, model: KerasModel, config: Any, trained: Sequence[Sequence[int]]
+    ) -> None:
+        """See `FitResumer.build_again`."""
+        build_with_optimizers(model, config, trained, optimizers_of(model), _build)
+
+    def make_global_seed(self) -> None:
+        """See `FitResumer.make_global_seed`."""
+        try:
+            from keras.src.random import seed_generator
+
+            seed_generator.global_seed_generator()
+        except (ImportError, AttributeError, ValueError):
+            return
+
+    def begin_at(self, model: KerasModel, epoch: int | None) -> None:
+        """See `FitResumer.begin_at`; Keras never resets it by itself."""
+        model._initial_epoch = epoch  # noqa: SLF001 - private, looked for; Keras' own callback does so
 
 
 def _why_unsupported(model: KerasModel) -> str:
@@ -253,47 +258,20 @@ def _why_unsupported(model: KerasModel) -> str:
     return ""
 
 
-def why_not_exact(inexact: str) -> str:
-    """Empty: what a step may draw otherwise is told, and left to the user."""
-    del inexact
-    return ""
-
-
-def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
-    """For each of the model's optimizers, which of the model's variables it trains.
-
-    An optimizer that is not built yet has none.
-    """
-    index_by_id = {id(variable): index for index, variable in enumerate(model.variables)}
-    return tuple(
-        tuple(index_by_id[id(each)] for each in _trained_by(optimizer) if id(each) in index_by_id)
-        for optimizer in optimizers_of(model)
-    )
-
-
-def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
-    """See `FitResumer.build_again`."""
-    build_with_optimizers(model, config, trained, optimizers_of(model), _build)
-
-
-def make_global_seed() -> None:
-    """Make Keras' global seed generator, which the process before had made."""
-    try:
-        from keras.src.random import seed_generator
-
-        seed_generator.global_seed_generator()
-    except (ImportError, AttributeError, ValueError):
-        return
-
-
-def begin_at(model: KerasModel, epoch: int | None) -> None:
-    """Have the running `fit`, whose callbacks are being told of its begin, start at an epoch.
-
-    Args:
-        model: Which.
-        epoch: Index from 0; None: where its caller said. Keras never resets it by itself.
-    """
-    model._initial_epoch = epoch  # noqa: SLF001 - private, looked for; Keras' own callback does so
+def _validation(fit_locals: Any, iterator: Any) -> dict[str, Any]:
+    if fit_locals.get("validation_data") is None:
+        return {}
+    x, y, weights = (fit_locals.get(name) for name in _VALIDATION)
+    arguments = {
+        "x": x,
+        "y": y,
+        "sample_weight": weights,
+        "batch_size": fit_locals.get("validation_batch_size") or fit_locals.get("batch_size"),
+        "steps_per_epoch": fit_locals.get("validation_steps"),
+        "steps_per_execution": iterator.steps_per_execution,
+    }
+    strategy = getattr(iterator, "_distribute_strategy", None)
+    return arguments if strategy is None else {**arguments, "distribute_strategy": strategy}
 
 
 def _build(optimizer: Any, variables: list[Any]) -> None:

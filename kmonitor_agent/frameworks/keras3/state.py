@@ -1,10 +1,11 @@
 # pyright: basic
-"""Everything with a state that a Keras 3 model holds, found by following its attributes.
+"""State of a Keras 3 model: its variables, its optimizers, and the optimizers that are not saved.
 
 Keras lists what it tracks: layers, their weights and seeds, one optimizer, and whatever `metrics`
 returns, which a script may override. A GAN has more: an optimizer for each of its parts, parts
 that were compiled by themselves, averages of weights in an object of the script's own, variables
-of TensorFlow. None of it is in Keras' lists, and a training goes on otherwise without it.
+of TensorFlow. None of it is in Keras' lists, and a training goes on otherwise without it, so it is
+found by following the model's attributes (`find_contents`).
 """
 
 import gc
@@ -30,16 +31,18 @@ _PLAIN: Final = (
     *(str, bytes, int, float, complex, type),
     *(FunctionType, MethodType, BuiltinFunctionType, ModuleType),
 )
+
 _CONTAINERS: Final = (list, tuple, deque, dict, set, frozenset)
+
 _FRAMEWORKS: Final = frozenset(
     {"builtins", "h5py", "jax", "jaxlib", "keras", "ml_dtypes", "numpy", "tensorflow", "torch"}
 )
-"""Packages whose objects are taken for what they are, or for nothing; a script's are followed."""
+"""Packages whose objects are not followed, unless they are of a known kind; a script's are."""
 
 
 @dataclass(slots=True)
 class ModelContents:
-    """What was found, each once, in the order of the attributes that led to it.
+    """Contents of a model, each once, in the order of the attributes that led to it.
 
     Attributes:
         models: The model itself and the models in it, each of which may have step functions.
@@ -59,7 +62,7 @@ class ModelContents:
 
 
 def find_contents(model: KerasModel) -> ModelContents:
-    """What a model holds; reads attributes only, so that nothing of the script's runs."""
+    """Contents of a model; reads attributes only, so that nothing of the script's runs."""
     return _Search().run(model)
 
 
@@ -96,7 +99,7 @@ class _Search:
         return self._contents
 
     def _visit(self, value: Any) -> Iterable[Any]:
-        """Note what this is; what it holds."""
+        """Add a value to the contents, or return the values in it."""
         # By its type: a stranger's proxy is not asked for its class.
         kind = type(value)
         for known, collected in self._leaves:
@@ -112,8 +115,8 @@ class _Search:
             return (value.state,)
         if issubclass(kind, _CONTAINERS):
             return _items(value, kind) if len(value) <= _LONGEST_LIST else ()
-        is_script_s = kind.__module__.partition(".")[0] not in _FRAMEWORKS
-        if is_script_s or issubclass(kind, self._followed):
+        is_scripts = kind.__module__.partition(".")[0] not in _FRAMEWORKS
+        if is_scripts or issubclass(kind, self._followed):
             return list(getattr(value, "__dict__", {}).values())
         return ()
 
@@ -129,9 +132,6 @@ def _items(container: Any, kind: type) -> list[Any]:
 
 def _name_of(value: Any) -> str:
     return f"{type(value).__name__} {getattr(value, 'name', '')}"
-
-
-# Keras3 state.
 
 
 def exact_state(model: KerasModel) -> list[StateVariable]:
@@ -231,11 +231,9 @@ def _global_seed() -> Any:
     return global_state.get_global_attribute(name)
 
 
-# keras3_beside: Optimizers that train a model of Keras 3 without being a part of it.
-
-
 _MOST_NAMED: Final = 8
 _NOT_A_PART: Final = "is not part of the model: not saved"
+
 _OF_JAX: Final = (
     "values that the loop keeps in arrays of its own, and not in the model's variables, are not"
     " saved"
@@ -243,20 +241,20 @@ _OF_JAX: Final = (
 
 
 def unsaved_optimizers(model: KerasModel) -> tuple[str, ...]:
-    """What trains this model and is not part of its state, one text for each; at most 8.
+    """Optimizers that train this model and are not saved, one text for each; at most 8.
 
-    In Keras' `fit` of a model whose own optimizers train all of it nobody else is looked for: that
-    goes through all objects, which takes tenths of a second in a large process.
+    In Keras' `fit` of a model whose own optimizers train all of it there is no search for others:
+    it goes through all objects, which takes tenths of a second in a large process.
     """
     contents, backend = find_contents(model), sys.modules["keras"].backend.backend()
     lines: list[str] = []
     if not (_is_in_fit(model) and _is_trained_whole(model)):
-        lines += map(_keras_line, _beside(model))
+        lines += map(_keras_text, _other_optimizers(model))
         if backend == "torch":
-            lines += map(_torch_line, _torch_beside(model))
+            lines += map(_torch_text, _other_torch_optimizers(model))
         if backend == "jax" and not any(map(_has_step, contents.models)):
             lines.append(_OF_JAX)
-    lines += map(_torch_line, contents.torch_optimizers)
+    lines += map(_torch_text, contents.torch_optimizers)
     return tuple(dict.fromkeys(lines[:_MOST_NAMED]))
 
 
@@ -281,17 +279,17 @@ def _has_step(model: KerasModel) -> bool:
     return getattr(model, "train_function", None) is not None
 
 
-def _beside(model: KerasModel) -> list[Any]:
+def _other_optimizers(model: KerasModel) -> list[Any]:
     """Living optimizers of Keras that train variables of the model and are no part of it."""
-    if not _found(model):
+    if not _other_living(model):
         return []
     # One that `compile` replaced may be garbage that was not collected yet.
-    references = [weakref.ref(each) for each in _found(model)]
+    references = [weakref.ref(each) for each in _other_living(model)]
     gc.collect()
     return [optimizer for each in references if (optimizer := each()) is not None]
 
 
-def _found(model: KerasModel) -> list[Any]:
+def _other_living(model: KerasModel) -> list[Any]:
     keras = sys.modules["keras"]
     known = {id(each) for each in with_wrapped_optimizers(optimizers_of(model))}
     variables = {id(each) for each in model.trainable_variables}
@@ -308,12 +306,12 @@ def _trained_by(optimizer: Any) -> set[int]:
     return {id(each) for each in vars(optimizer).get("_trainable_variables", ())}
 
 
-def _keras_line(optimizer: Any) -> str:
+def _keras_text(optimizer: Any) -> str:
     count = len(optimizer.variables)
     return f"the optimizer {type(optimizer).__name__} ({count} variables) {_NOT_A_PART}"
 
 
-def _torch_beside(model: KerasModel) -> Iterator[Any]:
+def _other_torch_optimizers(model: KerasModel) -> Iterator[Any]:
     trained_ids = {id(each.value) for each in model.trainable_variables}
     for each in instances_of([sys.modules["torch"].optim.Optimizer]):
         if not trained_ids.isdisjoint(
@@ -322,5 +320,5 @@ def _torch_beside(model: KerasModel) -> Iterator[Any]:
             yield each
 
 
-def _torch_line(optimizer: Any) -> str:
+def _torch_text(optimizer: Any) -> str:
     return f"the state of PyTorch's optimizer {type(optimizer).__name__} is not saved"

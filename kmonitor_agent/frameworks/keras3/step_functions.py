@@ -1,5 +1,9 @@
 # pyright: basic
-"""The step functions of Keras 3's models, and how they are made anew on JAX and PyTorch."""
+"""Step functions of Keras 3's models: those that were made, dropping them, making them again.
+
+A reload drops them. Until a step function is made again, the model has a `DeferredFunction` in its
+place, so that it is never without one. TensorFlow's need more, see `tensorflow.reclaim`.
+"""
 
 import inspect
 import sys
@@ -9,82 +13,9 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable
 from kmonitor_agent.frameworks.keras3.state import find_contents
-from kmonitor_agent.frameworks.live_objects import models_in_use
+from kmonitor_agent.frameworks.live_objects import FUNCTIONS, models_in_use
 
-# deferred_function: Step functions that a reload drops, so that a model is never without one.
-
-
-class DeferredFunction:
-    """Stands for a model's step function until one is made; holds neither."""
-
-    __slots__ = ("__weakref__", "_model", "_name")
-
-    def __init__(self, model: KerasModel, name: str) -> None:
-        self._model = weakref.ref(model)
-        self._name = name
-
-    def __call__(self, *args: Any, **named: Any) -> Any:
-        """Make it, and call it with what this was called with."""
-        model = self._model()
-        make_function(model, self._name)
-        return getattr(model, self._name)(*args, **named)
-
-
-def drop_function(model: KerasModel, name: str) -> None:
-    """Have the model let go of a step function, which is made again when it is needed."""
-    setattr(model, name, DeferredFunction(model, name))
-
-
-def make_function(model: KerasModel, name: str) -> None:
-    """Make a step function as Keras would when it next needs it, unless there is one.
-
-    Whatever making it raises, the model has a function, or what makes one when it is called.
-    """
-    deferred, make = getattr(model, name), getattr(model, f"make_{name}")
-    if deferred is None:
-        make()
-    elif not isinstance(deferred, DeferredFunction):
-        return
-    elif "force" in inspect.signature(make).parameters:
-        make(force=True)  # else Keras takes the deferred one for made
-    else:
-        _make_unforced(model, name, make)
-
-
-def make_spare_function(model: KerasModel, name: str) -> Any:
-    """A new step function; the model keeps the one that it has."""
-    old = getattr(model, name)
-    try:
-        drop_function(model, name)
-        make_function(model, name)
-        return getattr(model, name)
-    finally:
-        setattr(model, name, old)
-
-
-def _make_unforced(model: KerasModel, name: str, make: Callable[[], Any]) -> None:
-    # A class of the script's own, which makes it in its own way.
-    deferred = getattr(model, name)
-    setattr(model, name, None)
-    try:
-        make()
-    finally:
-        if getattr(model, name) is None:
-            setattr(model, name, deferred)
-
-
-FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
-"""Attributes of a model that hold its step functions; `fit` reads the first anew each step."""
-
-
-def check_functions(model: KerasModel) -> None:
-    """See that the model keeps its step functions where Keras does.
-
-    Raises:
-        StateUnreadable: It does not.
-    """
-    if not all(hasattr(model, name) for name in FUNCTIONS):
-        raise StateUnreadable("this model keeps its step functions elsewhere")
+_OF_KERAS: Final = ("keras.", "tf_keras.")
 
 
 def models_in(model: KerasModel) -> list[KerasModel]:
@@ -110,9 +41,19 @@ def step_functions(model: KerasModel | None) -> Iterator[Any]:
             yield function
 
 
+def check_functions(model: KerasModel) -> None:
+    """Check that the model keeps its step functions where Keras does.
+
+    Raises:
+        StateUnreadable: It does not.
+    """
+    if not all(hasattr(model, name) for name in FUNCTIONS):
+        raise StateUnreadable("this model keeps its step functions elsewhere")
+
+
 def drop_functions(model: KerasModel) -> Sequence[str]:
     """Forget the step functions but for one that the script put there; names of the others."""
-    dropped = [name for name in FUNCTIONS if _is_recreatable(model, name)]
+    dropped = [name for name in FUNCTIONS if is_recreatable(model, name)]
     for name in dropped:
         drop_function(model, name)
     return dropped
@@ -124,18 +65,80 @@ def make_functions(model: KerasModel, names: Sequence[str]) -> None:
         make_function(model, name)
 
 
-def _is_recreatable(model: KerasModel, name: str) -> bool:
+def drop_function(model: KerasModel, name: str) -> None:
+    """Have the model let go of a step function, which is made again when it is needed."""
+    setattr(model, name, DeferredFunction(model, name))
+
+
+def make_function(model: KerasModel, name: str) -> None:
+    """Make a step function as Keras would when it next needs it, unless there is one.
+
+    Whatever making it raises, the model has a function, or what makes one when it is called.
+    """
+    deferred, make = getattr(model, name), getattr(model, f"make_{name}")
+    if deferred is None:
+        make()
+    elif not isinstance(deferred, DeferredFunction):
+        return
+    elif "force" in inspect.signature(make).parameters:
+        make(force=True)  # else Keras takes the deferred one for made
+    else:
+        _make_unforced(model, name, make)
+
+
+def _make_unforced(model: KerasModel, name: str, make: Callable[[], Any]) -> None:
+    # A class of the script's own, which makes it in its own way.
+    deferred = getattr(model, name)
+    setattr(model, name, None)
+    try:
+        make()
+    finally:
+        if getattr(model, name) is None:
+            setattr(model, name, deferred)
+
+
+def make_spare_function(model: KerasModel, name: str) -> Any:
+    """A new step function; the model keeps the one that it has."""
+    old = getattr(model, name)
+    try:
+        drop_function(model, name)
+        make_function(model, name)
+        return getattr(model, name)
+    finally:
+        setattr(model, name, old)
+
+
+def is_recreatable(model: KerasModel, name: str) -> bool:
+    """True if a step function is Keras' own, or that of a class which makes it in its own way.
+
+    The script may have put another one there, which Keras would not make again.
+    """
     function = getattr(model, name, None)
     if function is None:
         return False
-    maker = getattr(type(model), f"make_{name}", None)
-    function_module = str(getattr(_unwrapped(function), "__module__", ""))
-    # Keras' own function, or that of a class which makes it in its own way.
-    return function_module.startswith("keras.") or not str(
-        getattr(maker, "__module__", "")
-    ).startswith("keras.")
+    maker = str(getattr(getattr(type(model), f"make_{name}", None), "__module__", ""))
+    return is_of_keras(function) or not maker.startswith(_OF_KERAS)
 
 
-def _unwrapped(function: Any) -> Any:
-    # jax.jit and torch.compile wrap what Keras gives them.
-    return getattr(function, "__wrapped__", function)
+def is_of_keras(function: Any) -> bool:
+    """True if Keras defined the Python code of a step function."""
+    # tf.function, jax.jit and torch.compile wrap what Keras gives them.
+    wrapped = getattr(function, "__wrapped__", function)
+    python_function = getattr(function, "python_function", wrapped)
+    return str(getattr(python_function, "__module__", "")).startswith(_OF_KERAS)
+
+
+class DeferredFunction:
+    """Placeholder for a model's step function until one is made; holds neither."""
+
+    __slots__ = ("__weakref__", "_model", "_name")
+
+    def __init__(self, model: KerasModel, name: str) -> None:
+        self._model = weakref.ref(model)
+        self._name = name
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        """Make it, and call it with what this was called with."""
+        model = self._model()
+        make_function(model, self._name)
+        return getattr(model, self._name)(*args, **named)

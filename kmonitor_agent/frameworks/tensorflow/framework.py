@@ -56,7 +56,7 @@ class TensorFlowFramework:
         )
 
     def info(self) -> FrameworkInfo:
-        """What was found when TensorFlow was first met."""
+        """As it was when TensorFlow was first used."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
@@ -72,7 +72,7 @@ class TensorFlowFramework:
         return read_description(model)
 
     def graph(self, model: KerasModel | None) -> GraphCount:
-        """Graph size of the process; see `tensorflow_graphs` for what is counted."""
+        """Graph size of the process; `graphs` says what is counted."""
         return self._inventory.count()
 
     def function_count(self) -> Reading:
@@ -88,13 +88,10 @@ class TensorFlowFramework:
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
         """See `HasTraceHolders`."""
-        functions = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
-        return tuple(
-            TraceHolder(each.name, each.traces, each.why, each.container) for each in functions
-        )
+        return tuple(functions_with_many_traces(self._internals, but=STEP_FUNCTIONS))
 
     def reclaim_steps(self) -> ReclaimSteps | None:
-        """The steps; `probed().unavailable` says what they cannot do."""
+        """The steps; `info().unavailable` says what they cannot do."""
         return self._steps
 
 

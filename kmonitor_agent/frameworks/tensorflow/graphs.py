@@ -1,15 +1,16 @@
 # pyright: basic
 """Graph size: operations in all live traces and registered functions of the process.
 
-What is counted: every function that Python has registered with TensorFlow's runtime (a trace of a
+Counted are: every function that Python has registered with TensorFlow's runtime (a trace of a
 `tf.function`, its forward and backward functions, functions of tf.data, branches of conditions
 and loop bodies), each once by its unique name; and every traced graph whose function is gone but
 that an entry of the gradient registry still holds, each once by identity. An operation is a node,
 inputs included. Graphs that nothing registered (Keras' symbolic calls, scratch graphs) and the
 wrappers of eager operations are not counted.
 
-A function's definition is read once, when it is first seen; afterwards one look at the registries
-tells that nothing has changed.
+A function's definition is read once, when it is first seen; afterwards the registries' lengths and
+newest keys show that nothing has changed. The signatures of traces, compared one with the next,
+give the reason of each retrace.
 """
 
 import sys
@@ -33,73 +34,7 @@ from kmonitor_agent.frameworks.tensorflow.traces import (
 )
 from kmonitor_agent.wire.messages.events import FunctionTraces
 
-# Tensorflow signatures.
-
-
-VALUES: Final = "python"
-"""All tensors were as before: a Python value was another one, or another object."""
-
-_MOST_CHANGES: Final = 3
-_LONGEST: Final = 300
-_ABSENT: Final = "-"
-
-TensorArguments = Mapping[str, tuple[str, str]]
-"""(dtype, shape) of each tensor that was passed, by the name of its argument."""
-
-
-def trace_arguments(name: str, definition: Any) -> TensorArguments | None:
-    """Tensors that a call passed; None where it is not the trace of a call, or does not tell.
-
-    Args:
-        name: Of the registered function.
-        definition: Its FunctionDef.
-    """
-    if not is_trace_of_call(name):
-        return None
-    as_dtype = getattr(sys.modules.get("tensorflow"), "as_dtype", None)
-    if as_dtype is None:
-        return None
-    arguments: dict[str, tuple[str, str]] = {}
-    for index, argument in enumerate(definition.signature.input_arg):
-        attributes = definition.arg_attr.get(index)
-        if attributes is None or not attributes.attr["_output_shapes"].list.shape:
-            continue  # a variable that it reads
-        shape = attributes.attr["_output_shapes"].list.shape[0]
-        name = (
-            attributes.attr["_user_specified_name"].s.decode("utf-8", "replace") or argument.name
-        )
-        arguments[name] = (as_dtype(argument.type).name, _shape(shape))
-    return arguments
-
-
-def argument_difference(before: TensorArguments, after: TensorArguments) -> str:
-    """What changed from one trace to the next: "x (8, 64) → (9, 64)", or `VALUES`."""
-    changes: list[str] = []
-    for name in (*before, *(name for name in after if name not in before)):
-        was, comes = before.get(name), after.get(name)
-        if was == comes:
-            continue
-        is_shape = was is not None and comes is not None and was[0] == comes[0]
-        changes.append(
-            f"{name} {_argument_text(was, is_shape)} \u2192 {_argument_text(comes, is_shape)}"
-        )
-    return "; ".join(changes[:_MOST_CHANGES])[:_LONGEST] if changes else VALUES
-
-
-def _argument_text(argument: tuple[str, str] | None, is_shape: bool) -> str:  # noqa: FBT001
-    if argument is None:
-        return _ABSENT
-    return argument[1] if is_shape else " ".join(argument)
-
-
-def _shape(shape: Any) -> str:
-    if shape.unknown_rank:
-        return "(?)"
-    return f"({', '.join(str(dim.size) if dim.size >= 0 else '?' for dim in shape.dim)})"
-
-
 SOURCE: Final = "tensorflow: registered functions and gradient registry"
-
 _BRANCHES: Final = "branches and loop bodies"
 _MOST_FUNCTIONS: Final = 64
 
@@ -117,15 +52,18 @@ STATEFUL_RANDOM: Final = frozenset(
 )
 """Operations that keep a counter of their own, which a new trace starts again."""
 
+TensorArguments = Mapping[str, tuple[str, str]]
+"""(dtype, shape) of each tensor that was passed, by the name of its argument."""
+
 
 @dataclass(frozen=True, slots=True)
 class FunctionFacts:
-    """What the definition of one registered function says.
+    """Facts from the definition of one registered function.
 
     Attributes:
         operations: Nodes, inputs included.
         calls: Names of functions that it calls.
-        stateful_random: Kinds of operations in it that a new trace seeds anew.
+        stateful_random: Kinds of operations in it that a new trace seeds again.
         arguments: Tensors that the call passed; None where it is no trace of a call.
     """
 
@@ -241,7 +179,7 @@ def _read_function(context: Any, name: str) -> FunctionFacts:
     try:
         definition = context.get_function_def(name)
     except (AttributeError, LookupError, RuntimeError, ValueError, _error_of_tensorflow()):
-        # Freed between the look at the registry and now, or of another context.
+        # Freed since the registry was read, or of another context.
         return FunctionFacts(0, frozenset(), frozenset())
     calls: set[str] = set()
     drawing: set[str] = set()
@@ -296,3 +234,62 @@ def _largest(tallies: Mapping[str, _Tally]) -> tuple[FunctionTraces, ...]:
         )
         for name, tally in ordered[:_MOST_FUNCTIONS]
     )
+
+
+VALUES: Final = "python"
+"""All tensors were as before: a Python value differed, or was another object."""
+
+_MOST_CHANGES: Final = 3
+_LONGEST: Final = 300
+_ABSENT: Final = "-"
+
+
+def trace_arguments(name: str, definition: Any) -> TensorArguments | None:
+    """Tensors that a call passed; None where it is not the trace of a call, or they are unknown.
+
+    Args:
+        name: Name of the registered function.
+        definition: Its FunctionDef.
+    """
+    if not is_trace_of_call(name):
+        return None
+    as_dtype = getattr(sys.modules.get("tensorflow"), "as_dtype", None)
+    if as_dtype is None:
+        return None
+    arguments: dict[str, tuple[str, str]] = {}
+    for index, argument in enumerate(definition.signature.input_arg):
+        attributes = definition.arg_attr.get(index)
+        if attributes is None or not attributes.attr["_output_shapes"].list.shape:
+            continue  # a variable that it reads
+        shape = attributes.attr["_output_shapes"].list.shape[0]
+        name = (
+            attributes.attr["_user_specified_name"].s.decode("utf-8", "replace") or argument.name
+        )
+        arguments[name] = (as_dtype(argument.type).name, _shape_text(shape))
+    return arguments
+
+
+def argument_difference(before: TensorArguments, after: TensorArguments) -> str:
+    """Difference between one trace and the next: "x (8, 64) → (9, 64)", or `VALUES`."""
+    changes: list[str] = []
+    for name in (*before, *(name for name in after if name not in before)):
+        was, comes = before.get(name), after.get(name)
+        if was == comes:
+            continue
+        is_shape = was is not None and comes is not None and was[0] == comes[0]
+        changes.append(
+            f"{name} {_argument_text(was, is_shape)} \u2192 {_argument_text(comes, is_shape)}"
+        )
+    return "; ".join(changes[:_MOST_CHANGES])[:_LONGEST] if changes else VALUES
+
+
+def _argument_text(argument: tuple[str, str] | None, is_shape: bool) -> str:  # noqa: FBT001
+    if argument is None:
+        return _ABSENT
+    return argument[1] if is_shape else " ".join(argument)
+
+
+def _shape_text(shape: Any) -> str:
+    if shape.unknown_rank:
+        return "(?)"
+    return f"({', '.join(str(dim.size) if dim.size >= 0 else '?' for dim in shape.dim)})"

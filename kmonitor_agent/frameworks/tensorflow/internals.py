@@ -1,5 +1,9 @@
 # pyright: basic
-"""TensorFlow's private names that the agent reads, each looked up once; each may be missing."""
+"""TensorFlow's private names that the agent reads, and the names that it gives to functions.
+
+Each private name is looked up once and may be missing. The name of a registered function shows the
+Python function that it is a trace of, and the order of registration.
+"""
 
 import importlib
 import re
@@ -10,13 +14,12 @@ from typing import Any, Final, TypeVar
 from kmonitor_agent.frameworks.base import missing_name_text
 
 T = TypeVar("T")
-
 _EAGER: Final = "tensorflow.python.eager"
 
 
 @dataclass(frozen=True, slots=True)
 class TensorFlowInternals:
-    """What was found; a missing one is None and `missing` says which name and why.
+    """The names that were found; a missing one is None and `missing` says which and why.
 
     Attributes:
         functions: (scope, name) to reference count of every function that Python owns
@@ -45,7 +48,7 @@ def find_internals() -> TensorFlowInternals:
     missing: dict[str, str] = {}
 
     def found(name: str, lookup: Callable[[], T]) -> T | None:
-        """What `look` answers; None, and noted, where this version lacks it."""
+        """The result of `lookup`; None, and noted, where this version lacks the name."""
         try:
             return lookup()
         except (ImportError, AttributeError) as exc:
@@ -83,23 +86,20 @@ def _name(module: str, name: str) -> Any:
     return getattr(importlib.import_module(module), name)
 
 
-# tensorflow_names: What TensorFlow's names of registered functions say.
-
-
 _TRACE = re.compile(r"^__(?:inference|forward|backward)_(.*?)(?:_\d+)?$")
-"""What TensorFlow puts around a function's name; around a gradient's twice."""
+"""A function's name with TensorFlow's prefix and number; a gradient's has them twice."""
 
 _CALL = re.compile(r"^__inference_(?!__)(?:.*_)?(\d+)$")
 """As it was called: not the pair for gradients that is made of it, nor what it calls."""
 
 
 def is_trace_of_call(name: str) -> bool:
-    """Whether a registered function is what a call of a Python function was traced to."""
+    """True if a registered function is the trace of a call of a Python function."""
     return _CALL.match(name) is not None
 
 
 def registration_order(name: str) -> int:
-    """What rises from function to function as they are made; 0 where the name does not tell."""
+    """A number that rises with each function that is registered; 0 if the name has none."""
     tail = name.rpartition("_")[2]
     return int(tail) if tail.isdigit() else 0
 

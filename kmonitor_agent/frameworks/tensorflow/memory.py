@@ -1,5 +1,9 @@
 # pyright: basic
-"""TensorFlow's own allocator: bytes in use and peak, of the first GPU, else of the CPU device."""
+"""Memory of TensorFlow: its allocator's readings, and tensors on the CPU without a copy.
+
+The allocator is that of the first GPU, else of the CPU device. A tensor on the CPU can be seen as
+a numpy array in the same memory; `TensorMemory` fills tensors in that way.
+"""
 
 import ctypes
 import sys
@@ -33,12 +37,14 @@ class TensorFlowAllocator:
         tf = sys.modules.get("tensorflow")
         if tf is None or not self._has_started():
             # Asking would start the devices, after which a script could not configure them.
-            return _absent("", _NOT_STARTED)
+            return AllocatorReadings.missing("", _NOT_STARTED)
         try:
             self._device = self._device or self._find_device(tf)
             info = tf.config.experimental.get_memory_info(self._device)
         except (AttributeError, ValueError, RuntimeError, KeyError) as exc:
-            return _absent(self._device, f"TensorFlow's allocator cannot be read: {exc}"[:300])
+            return AllocatorReadings.missing(
+                self._device, f"TensorFlow's allocator cannot be read: {exc}"[:300]
+            )
         source = f"tensorflow allocator, {self._device}"
         sees = _CPU_SEES if self._device.startswith("CPU") else ""
         return AllocatorReadings(
@@ -63,8 +69,8 @@ class TensorFlowAllocator:
 
 
 def _gpu_limit(tf: Any) -> Reading:
-    # `device_lib` would tell the limit that TensorFlow chose, but makes all devices once more for
-    # it, with TensorFlow's messages about them in the script's output.
+    # `device_lib` knows the limit that TensorFlow chose, but makes all devices once more for it,
+    # with TensorFlow's messages about them in the script's output.
     try:
         visible = tf.config.get_visible_devices("GPU")
         logical = tf.config.get_logical_device_configuration(visible[0]) or ()
@@ -77,14 +83,6 @@ def _gpu_limit(tf: Any) -> Reading:
     return Reading(float(limits_mib[0]) * _MIB, "bytes", source)
 
 
-def _absent(device: str, why: str) -> AllocatorReadings:
-    missing = Reading.missing("bytes", why)
-    return AllocatorReadings(device=device, in_use=missing, peak=missing, limit=missing)
-
-
-# tensor_memory: Memory of TensorFlow's tensors on the CPU, seen as numpy arrays without a copy.
-
-
 _ON_CPU: Final = "device:CPU:"
 
 
@@ -92,7 +90,7 @@ class TensorMemory:
     """Tensors that are made empty, filled through an array, and then taken by a variable."""
 
     def __init__(self) -> None:
-        """To be opened once what the tensors replace is gone: among it they would leave holes."""
+        """Closed at first: tensors made among those that they replace would fragment memory."""
         self._tensors: dict[int, Any] = {}
         self.is_open = False
 
@@ -114,7 +112,7 @@ class TensorMemory:
             return np.empty(shape, dtype)
         address = _address(seen)
         self._tensors[address] = tensor
-        # What TensorFlow shows is read-only; nobody else has this tensor yet.
+        # The array of TensorFlow is read-only; nothing else refers to this tensor yet.
         memory = (ctypes.c_char * seen.nbytes).from_address(address)
         return np.ndarray(shape, dtype, buffer=memory)
 
@@ -139,7 +137,7 @@ def _unsupported_dtype_errors() -> tuple[type[Exception], ...]:
 
 
 def cpu_in_use_bytes() -> int | None:
-    """What tensors on the CPU take, small ones not counted; None if TensorFlow does not tell."""
+    """Bytes of tensors on the CPU, small ones not counted; None if they are unknown."""
     try:
         return sys.modules["tensorflow"].config.experimental.get_memory_info("CPU:0")["current"]
     except (AttributeError, KeyError, RuntimeError, ValueError):
@@ -147,12 +145,12 @@ def cpu_in_use_bytes() -> int | None:
 
 
 def is_on_cpu(device: str) -> bool:
-    """Whether a tensor on this device of TensorFlow is in the process's own memory."""
+    """True if a tensor on this device of TensorFlow is in the process's own memory."""
     return _ON_CPU in device
 
 
 def is_same_memory(one: Any, other: Any) -> bool:
-    """Whether two living arrays are the same values in the same place."""
+    """True if two living arrays are the same values in the same memory."""
     alike = one.dtype == other.dtype and one.shape == other.shape
     return alike and (not one.nbytes or _address(one) == _address(other))
 

@@ -1,5 +1,12 @@
 # pyright: basic
-"""Save, collect and reload on Keras 3 with TensorFlow: the steps that know its internals."""
+"""Save, collect and reload on Keras 3 with TensorFlow: the steps that know its internals.
+
+A reload drops a model's step functions, collects garbage, releases the traces that TensorFlow's
+registry keeps of dead models, clears the session, and makes the step functions again. Before it, a
+new step is traced for the same arguments as the old one and compared with it (`step_comparison`):
+where the two differ, a reload would change the result and is not done. Where it may, `recreate`
+also gives the variables new memory. All of it runs on the training thread.
+"""
 
 import contextlib
 import gc
@@ -20,11 +27,15 @@ from kmonitor_agent.frameworks.base import (
 from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
 from kmonitor_agent.frameworks.keras3.state import exact_state, unsaved_optimizers
 from kmonitor_agent.frameworks.keras3.step_functions import (
+    check_functions,
     drop_function,
+    is_of_keras,
+    is_recreatable,
     make_function,
     make_spare_function,
     models_in,
 )
+from kmonitor_agent.frameworks.live_objects import FUNCTIONS
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow.memory import (
@@ -44,79 +55,18 @@ from kmonitor_agent.frameworks.tensorflow.step_comparison import (
 from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
 from kmonitor_agent.frameworks.tensorflow.workers import why_not_alone
 
-# Keras3 session.
-
-
-def why_not_clear_session(internals: TensorFlowInternals) -> str:
-    """Why the session must not be cleared at this point of the program; empty when it may."""
-    tf = sys.modules["tensorflow"]
-    if tf.distribute.has_strategy():
-        return "session not cleared: the code runs inside strategy.scope(), which clearing breaks"
-    if not tf.executing_eagerly():
-        return "session not cleared: the code runs inside a graph"
-    stack = internals.default_graph_stack
-    if stack is None:
-        return f"session not cleared: {internals.missing.get('default_graph_stack', 'unknown')}"
-    if getattr(stack, "stack", ()):
-        return "session not cleared: the code runs inside a nested tf.Graph"
-    return ""
-
-
-@contextlib.contextmanager
-def eager_mode() -> Generator[None]:
-    """Run at once what is in the block, also where the code around it builds a graph.
-
-    Raises:
-        StateUnreadable: The code builds a graph, and this TensorFlow has no way out of it.
-    """
-    tf = sys.modules["tensorflow"]
-    if tf.executing_eagerly():
-        yield
-        return
-    context: Any = getattr(getattr(tf, "__internal__", None), "eager_context", None)
-    if not hasattr(context, "eager_mode"):
-        raise StateUnreadable("the code runs inside a graph, where values cannot be read")
-    with context.eager_mode():
-        yield
-
-
-def clear_session_keeping_settings() -> str:
-    """Reset TensorFlow's default graph and kernel caches; why it was left out, else empty.
-
-    Keras' own clearing replaces two thread-local objects that hold, for all threads, the dtype
-    policy, the seed, name counters, the distribution and open scopes. They are put back whole, so
-    a script and its other models go on as before.
-    """
-    try:
-        from keras.src.backend.common import global_state
-    except ImportError as exc:
-        return f"session not cleared: {missing_name_text('Keras', exc)}"
-    names = [
-        name for name in vars(global_state) if name.startswith("GLOBAL_") and "TRACKER" in name
-    ]
-    if "GLOBAL_STATE_TRACKER" not in names:
-        return f"session not cleared: {missing_name_text('Keras', 'GLOBAL_STATE_TRACKER')}"
-    settings = {name: getattr(global_state, name) for name in names}
-    try:
-        # The caller collects garbage, once for all steps.
-        global_state.clear_session(free_memory=False)
-    finally:
-        for name, value in settings.items():
-            setattr(global_state, name, value)
-    return ""
-
-
-_FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
-_OF_KERAS: Final = ("keras.", "tf_keras.")
 _OTHER_STEP: Final = (
     "a reload would change the result: {name}, traced again, computes something else. What"
     " Python code reads while it is traced has changed since, such as an attribute or a random"
     " number. A variable in its place keeps the step the same"
 )
+
 _FEW: Final = 4
-"""More traces than this were made again and again: most are of no use any more."""
+"""More traces than this were made again and again: most of them are no longer used."""
+
 _SINGLE_REFERENCE: Final = 2
 """`sys.getrefcount` of what only a local variable refers to."""
+
 _SLICE_BYTES: Final = 4 * 1024 * 1024
 """A larger variable is assigned in slices: a whole one would be in memory twice more."""
 
@@ -136,14 +86,13 @@ class Keras3TensorFlowReclaim:
         self._again: dict[tuple[int, str], Any] = {}
         """Step functions that were traced again, by the model's id and their name."""
         self._arguments: dict[tuple[int, str], TracedSignatures] = {}
-        """What they were traced for."""
+        """The arguments that they were traced for."""
         self._without_function: list[weakref.ref[Any]] = []
         """Graphs whose functions were dropped and go with the next collection of garbage."""
 
     def state(self, model: KerasModel) -> list[StateVariable]:
         """See `ReclaimSteps.state`."""
-        if not all(hasattr(model, name) for name in _FUNCTIONS):
-            raise StateUnreadable("this model keeps its step functions elsewhere")
+        check_functions(model)
         return exact_state(model)
 
     def read(self, variable: Any) -> Any:
@@ -179,7 +128,7 @@ class Keras3TensorFlowReclaim:
 
     def drop_functions(self, model: KerasModel) -> Sequence[str]:
         """Forget train, test and predict functions, but for one that the script put there."""
-        dropped = [name for name in _FUNCTIONS if _is_recreatable(model, name)]
+        dropped = [name for name in FUNCTIONS if is_recreatable(model, name)]
         for name in dropped:
             function = getattr(model, name)
             untrack(model, name)
@@ -187,7 +136,7 @@ class Keras3TensorFlowReclaim:
                 setattr(model, name, again)
             else:
                 drop_function(model, name)
-            if sys.getrefcount(function) == _SINGLE_REFERENCE and _is_of_keras(function):
+            if sys.getrefcount(function) == _SINGLE_REFERENCE and is_of_keras(function):
                 self._without_function += map(weakref.ref, _graphs_of(function))
         _forget_losses(model)
         return dropped
@@ -197,10 +146,10 @@ class Keras3TensorFlowReclaim:
         if not _is_alone(model):
             return ""
         with eager_mode(), preserve_name_counters(), preserve_random_state():
-            for name in _FUNCTIONS:
+            for name in FUNCTIONS:
                 self._arguments.pop((id(model), name), None)
                 old = getattr(model, name)
-                if not _is_recreatable(model, name) or not any(all_traces(old)):
+                if not is_recreatable(model, name) or not any(all_traces(old)):
                     continue
                 if not self._is_same_when_retraced(model, name, step_arguments(old)):
                     return _OTHER_STEP.format(name=name)
@@ -232,7 +181,7 @@ class Keras3TensorFlowReclaim:
         self._free_functions(again)
 
     def _free_functions(self, functions: list[Any]) -> None:
-        """Empties the list, whose functions nobody else must hold."""
+        """Empties the list; nothing else may hold its functions."""
         if not functions:
             return
         graphs = [trace.graph for each in functions for trace in all_traces(each)]
@@ -271,19 +220,19 @@ class Keras3TensorFlowReclaim:
         return why_not_clear_session(self._internals) or clear_session_keeping_settings()
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
-        """See `keras3_functions.models_in`."""
+        """See `HasModelParts.models_in`."""
         return models_in(model)
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """See `keras3_beside.not_saved`."""
+        """See `HasModelParts.not_saved`."""
         return unsaved_optimizers(model)
 
     def why_vetoed(self, model: KerasModel, action: str) -> str:
-        """See `tensorflow_workers.why_not_here`."""
+        """See `VetoesActions.why_vetoed`."""
         return why_not_alone(model, action)
 
     def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
-        """See `keras3_recreate.why_not_recreate`."""
+        """See `RecreatesVariables.why_not_recreate`."""
         return (
             why_not_clear_session(self._internals).removeprefix("session not cleared: ")
             or self._retained.why_unavailable()  # what hides holders of traces hides variables'
@@ -296,11 +245,11 @@ class Keras3TensorFlowReclaim:
         state: Sequence[StateVariable],
         values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     ) -> bool:
-        """See `keras3_recreate.recreate`."""
+        """See `RecreatesVariables.recreate`."""
         return recreate(model, state, values=values, write=_write)
 
     def inexact(self, model: KerasModel) -> str:
-        """Whether a train step draws from `tf.random.*` operations, which a retrace seeds anew."""
+        """Why not, if a train step draws from `tf.random.*`, which a retrace seeds again."""
         facts = self._inventory.facts()
         steps = (getattr(each, "train_function", None) for each in models_in(model))
         todo = [trace_name(trace) for step in steps for trace in all_traces(step)]
@@ -319,6 +268,24 @@ class Keras3TensorFlowReclaim:
             f" ({', '.join(sorted(operations))}) that a new trace seeds anew;"
             " keras.random and tf.random.Generator are exact"
         )
+
+
+def _is_alone(model: KerasModel) -> bool:
+    strategy = getattr(model, "distribute_strategy", None)
+    return strategy is None or type(strategy).__name__.startswith("_DefaultDistributionStrategy")
+
+
+def _graphs_of(step: Any) -> list[Any]:
+    return [trace.graph for trace in all_traces(step) if hasattr(trace, "graph")]
+
+
+def untrack(model: KerasModel, name: str) -> None:
+    """Have the model let go of a function that is, or was, an attribute of it."""
+    # TensorFlow keeps a tf.function that was an attribute (Keras 3.6) also as a dependency of the
+    # model, until another takes its place: setting None is not enough to let it go.
+    delete = getattr(model, "_delete_tracking", None)
+    if callable(delete):
+        delete(name)
 
 
 def _forget_losses(model: KerasModel) -> None:
@@ -353,42 +320,69 @@ def _has_rows(value: Any) -> bool:
     return value.ndim > 0 and value.shape[0] > 1
 
 
-def _is_recreatable(model: KerasModel, name: str) -> bool:
-    function = getattr(model, name, None)
-    if function is None:
-        return False
-    maker = str(getattr(getattr(type(model), f"make_{name}"), "__module__", ""))
-    # Keras' own function, or that of a class which makes it in its own way.
-    return _is_of_keras(function) or not maker.startswith(_OF_KERAS)
-
-
-def _is_of_keras(function: Any) -> bool:
-    python_function = getattr(function, "python_function", function)
-    return str(getattr(python_function, "__module__", "")).startswith(_OF_KERAS)
-
-
-def untrack(model: KerasModel, name: str) -> None:
-    """Have the model let go of a function that is, or was, an attribute of it."""
-    # TensorFlow keeps a tf.function that was an attribute (Keras 3.6) also as a dependency of the
-    # model, until another takes its place: setting None is not enough to let it go.
-    delete = getattr(model, "_delete_tracking", None)
-    if callable(delete):
-        delete(name)
+def _tensorflows(variable: Any) -> Any:
+    # A replica's own variable is TensorFlow's already.
+    return variable if _is_variable(variable) else variable.value
 
 
 def _is_variable(target: Any) -> bool:
     return isinstance(target, sys.modules["tensorflow"].Variable)
 
 
-def _tensorflows(variable: Any) -> Any:
-    # A replica's own variable is TensorFlow's already.
-    return variable if _is_variable(variable) else variable.value
+@contextlib.contextmanager
+def eager_mode() -> Generator[None]:
+    """Run at once what is in the block, also where the code around it builds a graph.
+
+    Raises:
+        StateUnreadable: The code builds a graph, and this TensorFlow has no way out of it.
+    """
+    tf = sys.modules["tensorflow"]
+    if tf.executing_eagerly():
+        yield
+        return
+    context: Any = getattr(getattr(tf, "__internal__", None), "eager_context", None)
+    if not hasattr(context, "eager_mode"):
+        raise StateUnreadable("the code runs inside a graph, where values cannot be read")
+    with context.eager_mode():
+        yield
 
 
-def _graphs_of(step: Any) -> list[Any]:
-    return [trace.graph for trace in all_traces(step) if hasattr(trace, "graph")]
+def why_not_clear_session(internals: TensorFlowInternals) -> str:
+    """Why the session must not be cleared at this point of the program; empty if it may be."""
+    tf = sys.modules["tensorflow"]
+    if tf.distribute.has_strategy():
+        return "session not cleared: the code runs inside strategy.scope(), which clearing breaks"
+    if not tf.executing_eagerly():
+        return "session not cleared: the code runs inside a graph"
+    stack = internals.default_graph_stack
+    if stack is None:
+        return f"session not cleared: {internals.missing.get('default_graph_stack', 'unknown')}"
+    if getattr(stack, "stack", ()):
+        return "session not cleared: the code runs inside a nested tf.Graph"
+    return ""
 
 
-def _is_alone(model: KerasModel) -> bool:
-    strategy = getattr(model, "distribute_strategy", None)
-    return strategy is None or type(strategy).__name__.startswith("_DefaultDistributionStrategy")
+def clear_session_keeping_settings() -> str:
+    """Reset TensorFlow's default graph and kernel caches; why it was left out, else empty.
+
+    Keras' own clearing replaces two thread-local objects that hold, for all threads, the dtype
+    policy, the seed, name counters, the distribution and open scopes. They are put back whole, so
+    a script and its other models go on as before.
+    """
+    try:
+        from keras.src.backend.common import global_state
+    except ImportError as exc:
+        return f"session not cleared: {missing_name_text('Keras', exc)}"
+    names = [
+        name for name in vars(global_state) if name.startswith("GLOBAL_") and "TRACKER" in name
+    ]
+    if "GLOBAL_STATE_TRACKER" not in names:
+        return f"session not cleared: {missing_name_text('Keras', 'GLOBAL_STATE_TRACKER')}"
+    settings = {name: getattr(global_state, name) for name in names}
+    try:
+        # The caller collects garbage, once for all steps.
+        global_state.clear_session(free_memory=False)
+    finally:
+        for name, value in settings.items():
+            setattr(global_state, name, value)
+    return ""

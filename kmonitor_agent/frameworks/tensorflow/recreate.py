@@ -1,5 +1,5 @@
 # pyright: basic
-"""Keras 3's variables on TensorFlow made anew: same Keras objects, new memory.
+"""Keras 3's variables on TensorFlow in new memory, in the same Keras objects.
 
 The old variables go all together, so that the allocator can join what they leave; their values
 come from the file that was written and verified just before, one in memory at a time. Nothing
@@ -35,7 +35,8 @@ from kmonitor_agent.frameworks.tensorflow.memory import (
 )
 
 _ATTEMPTS: Final = (False, False, True)
-"""Whether each is the last one."""
+"""For each attempt, True if it is the last one."""
+
 _SHARED_BYTES: Final = 4096
 _MOST_HOLDERS: Final = 3
 _HOLDER_DEPTH: Final = 5
@@ -61,18 +62,18 @@ def recreate(
     values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     write: Callable[[Any, Any], None],
 ) -> bool:
-    """Let all go, then make each anew with its value, and tell the optimizers.
+    """Let all go, then make each again with its value, and update the optimizers.
 
     Variables that are TensorFlow's own stay: whoever made them refers to them.
 
     Args:
-        model: Whose they are.
-        state: What to make anew.
+        model: The model of the variables.
+        state: The variables to make again.
         values: Opens the saved values, one for each variable in order.
         write: Puts a value into the memory that a variable has.
 
     Returns:
-        Whether each variable was seen to have its value, every bit.
+        True if each variable was seen to have its value, every bit.
     """
     indices = [at for at, each in enumerate(state) if not _is_tensorflows(each.variable)]
     variables = [state[at].variable for at in indices]
@@ -109,7 +110,7 @@ class _Saved:
         self._cached: tuple[int, Any] | None = None
 
     def value(self, at: int) -> Any:
-        """The value at a place; the first one is kept until it is asked for again."""
+        """The value at an index; the first one is kept until it is read again."""
         if self._cached is not None and self._cached[0] == at:
             value, self._cached = self._cached[1], None
             return value
@@ -167,10 +168,10 @@ class _Maker:
         self._write = write
         self._memory = memory
         self.is_plain = False
-        """Whether to make them in the one way that works wherever Keras does, careful or not."""
+        """True to make them in the one way that works wherever Keras does, careful or not."""
 
     def make(self, variable: Any, value: Any, device: str) -> bool:
-        """Make one; whether it was seen to have the value, every bit."""
+        """Make one; True if it was seen to have the value, every bit."""
         tf = sys.modules["tensorflow"]
         with tf.device(device), tf.init_scope():
             if not self._memory.is_open:
@@ -238,7 +239,7 @@ def _all_optimizers(model: KerasModel, ids: Collection[str]) -> list[Any]:
 
 
 def _are_known_elsewhere(optimizers: Sequence[Any], ids: Collection[str]) -> bool:
-    """Whether anything but these has the text of an id, which an optimizer keeps as a key.
+    """True if anything but these has the text of an id, which an optimizer keeps as a key.
 
     Far quicker than to look for other optimizers among all objects.
     """
@@ -280,7 +281,7 @@ def _keys(optimizer: Any) -> Iterator[Any]:
 def _rename_all(
     optimizers: Sequence[Any], old_ids: Sequence[str], variables: Sequence[Any]
 ) -> None:
-    """Variables' ids stand in the variable index and in what weight decay leaves out."""
+    """Replace variables' ids in the variable index and in what weight decay leaves out."""
     for is_last in _ATTEMPTS:
         try:
             pairs = zip(old_ids, variables, strict=True)

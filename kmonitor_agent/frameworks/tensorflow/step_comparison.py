@@ -1,11 +1,12 @@
 # pyright: basic
-"""Whether a step function, traced again, is the same step.
+"""Comparison of a step function with the same one traced again.
 
-What Python code reads while it is traced becomes a constant of the graph: an attribute that a
+A value that Python code reads while it is traced becomes a constant of the graph: an attribute a
 callback has changed since, a random number. The step that runs goes on with the old value; traced
 again it would have the new one. So before a reload lets a step go, a new one is traced for the
-same arguments, and the definitions of both are compared, node by node, through every function that
-they call. Names do not count: TensorFlow numbers them.
+same arguments (`step_arguments`, `retrace`), and the definitions of both are compared, node by
+node, through every function that they call (`is_same_step`). Names do not count: TensorFlow
+numbers them.
 """
 
 import hashlib
@@ -16,10 +17,7 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.live_objects import closure_values
 
 _IGNORED: Final = frozenset({"_class", "_gradient_op_type", "token"})
-"""Attributes with a number or name of this very trace: a place, a gradient, a Python function."""
-
-
-_CLOSURE_DEPTH: Final = 4
+"""Attributes with a number or name of one trace: a location, a gradient, a Python function."""
 
 
 def traced_functions(step: Any) -> Iterator[Any]:
@@ -34,7 +32,7 @@ def traced_functions(step: Any) -> Iterator[Any]:
             yield function
             function = getattr(function, "python_function", None)
         if isinstance(function, FunctionType):
-            inner = {id(value): value for value in closure_values(function, _CLOSURE_DEPTH)}
+            inner = {id(value): value for value in closure_values(function)}
             todo.extend(value for key, value in inner.items() if key not in seen)
             seen |= inner
 
@@ -52,23 +50,23 @@ def outer_traces(step: Any) -> list[list[Any]]:
 
 
 TracedSignatures = list[list[tuple[tuple[Any, ...], dict[str, Any]]]]
-"""What each function that is called from outside was traced for; holds neither model nor graph."""
+"""Arguments of the traces of each function that is called from outside; no model, no graph."""
 
 
 def step_arguments(step: Any) -> TracedSignatures:
-    """What a step was traced for."""
+    """The arguments that a step was traced for."""
     return [[each.structured_input_signature for each in traces] for traces in outer_traces(step)]
 
 
 def retrace(step: Any, signatures: TracedSignatures) -> None:
-    """Trace a new step for what another was traced for."""
+    """Trace a new step for the arguments that another was traced for; it keeps the traces."""
     for function, calls in zip(_outermost(step), signatures, strict=True):
         for args, named in calls:
             function.get_concrete_function(*args, **named)
 
 
 def is_same_step(one: Any, other: Any, definition_of: Callable[[str], Any]) -> bool:
-    """Whether two steps, traced for the same, compute the same.
+    """True if two steps, traced for the same arguments, compute the same.
 
     Args:
         one: A step.

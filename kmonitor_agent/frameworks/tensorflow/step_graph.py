@@ -1,5 +1,10 @@
 # pyright: basic
-"""A Keras model's training step as a graph of TensorFlow, traced and optimized; nothing runs."""
+"""Graph of a Keras model's training step: traced, optimized by TensorFlow, and never run.
+
+`trace_step_graph` gives a `TracedStep`; `step_program` makes a plain program of it. For that,
+`SizeFormulas` says how many bytes and multiplications an operation takes at any batch, found by
+comparing two batches (`TRIED`), and `loop_trip_count` how often a loop turns.
+"""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,19 +16,8 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.live_objects import closure_values
 from kmonitor_agent.frameworks.model_facts import variables_of
 from kmonitor_agent.frameworks.tensorflow.internals import find_internals
-from kmonitor_agent.frameworks.tensorflow.traces import CLOSURE_DEPTH, GRADIENT_PREFIX
+from kmonitor_agent.frameworks.tensorflow.traces import GRADIENT_PREFIX
 from kmonitor_agent.wire.messages.step_program import SizeFormula
-
-_STEP: Final = "kmonitor_step"
-"""What is traced is called so, and nothing of the script's."""
-
-_CPU: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
-
-_REORDERED: Final = "ArithmeticOptimizer/"
-"""Operations that grappler moved bear the shapes of what stood there before."""
-
-_SPARSE: Final = "sparse_"
-_ASSUMED: Final = "the targets' shape was taken from the loss"
 
 
 class CannotTrace(Exception):
@@ -45,14 +39,14 @@ class TracedStep:
     Attributes:
         graph: As TensorFlow would run it, a GraphDef with its functions.
         fetches: Names of tensors and operations that a run asks for.
-        data: Names of the operations that stand for inputs and targets, with their shapes.
-        variables: Bytes of each variable by the name of the operation that stands for it.
+        data: Names of the operations that represent inputs and targets, with their shapes.
+        variables: Bytes of each variable by the name of the operation that represents it.
         created_variables: (name, whether its first values were drawn) of variables, as they were
             made.
-        layers: (first, past the last, path) of operations that a layer made, by their place of
-            making; inner ones come later.
-        operation_indices: Place of making of each operation, by name, before optimizing.
-        notes: What had to be assumed.
+        layers: (first, past the last, path) of operations that a layer made, in the order of
+            their making; inner ones come later.
+        operation_indices: The order of making of each operation, by name, before optimizing.
+        notes: Assumptions that had to be made.
     """
 
     graph: Any
@@ -63,6 +57,17 @@ class TracedStep:
     layers: list[tuple[int, int, str]]
     operation_indices: dict[str, int]
     notes: list[str] = field(default_factory=list)
+
+
+_STEP: Final = "kmonitor_step"
+"""Name of the traced function, which no function of the script has."""
+
+_CPU: Final = "/job:localhost/replica:0/task:0/device:CPU:0"
+_REORDERED: Final = "ArithmeticOptimizer/"
+"""Operations that grappler moved bear the shapes of what was there before."""
+
+_SPARSE: Final = "sparse_"
+_ASSUMED: Final = "the targets' shape was taken from the loss"
 
 
 def trace_step_graph(
@@ -79,8 +84,8 @@ def trace_step_graph(
     Args:
         model: Compiled, with the slots of its optimizer made.
         batch: Examples a step; None: any.
-        shapes: Of its inputs, with the batch first; None: the model's own.
-        folds: Whether constants are computed ahead; how large ones are depends on the batch.
+        shapes: Shapes of its inputs, with the batch first; None: the model's own.
+        folds: True if constants are computed ahead; how large they are depends on the batch.
 
     Raises:
         CannotTrace: It has no static graph, or refuses such data.
@@ -88,12 +93,12 @@ def trace_step_graph(
     if getattr(model, "run_eagerly", False):
         raise CannotTrace("the model runs eagerly, so its step has no graph")
     try:
-        return _traced(model, batch, shapes, folds=folds)
+        return _trace(model, batch, shapes, folds=folds)
     finally:
         _forget_traces()
 
 
-def _traced(
+def _trace(
     model: Any,
     batch: int | None,
     shapes: Sequence[tuple[int | None, ...]] | None,
@@ -139,29 +144,10 @@ def _concrete(
     raise CannotTrace(f"the step cannot be traced: {type(first).__name__}: {first}"[:500])
 
 
-def _forget_traces() -> None:
-    """Let go of what was traced here: custom gradients would keep it until the process ends."""
-    registry = find_internals().gradients
-    for key, entry in dict(registry or {}).items():
-        gradient = entry.get("type") if isinstance(entry, dict) else None
-        if not isinstance(gradient, FunctionType) or not key.startswith(GRADIENT_PREFIX):
-            continue
-        values = closure_values(gradient, CLOSURE_DEPTH)
-        if registry is not None and any(_is_in_step_graph(value) for value in values):
-            registry.pop(key, None)
-
-
-def _is_in_step_graph(value: Any) -> bool:
-    graph = getattr(value, "graph", None)
-    while graph is not None and getattr(graph, "name", "") != _STEP:
-        graph = getattr(graph, "outer_graph", None)  # a branch or a loop lies within
-    return graph is not None
-
-
 def _data_specs(
     model: Any, batch: int | None, shapes: Sequence[tuple[int | None, ...]] | None
 ) -> Iterator[Any]:
-    """What a data set would give, the likeliest first."""
+    """Specs of what a data set would give, the likeliest first."""
     import keras
     import tensorflow as tf
 
@@ -211,7 +197,7 @@ def _symbolic_of(shape: Any) -> Any:
 
 
 def _targets(model: Any, outputs: Any, batch: int | None) -> Any:
-    """Specs like the outputs', by each one's loss; None if the losses cannot be told."""
+    """Specs like the outputs', by each one's loss; None if the losses do not match them."""
     import tensorflow as tf
 
     losses = getattr(model, "loss", None)
@@ -237,7 +223,7 @@ def _target(tf: Any, output: Any, loss: Any, batch: int | None) -> Any:
 
 @contextmanager
 def _layer_calls() -> Iterator[list[tuple[Any, int, int, str]]]:
-    """Which operations each call of a layer makes, while it is open.
+    """Operations that each call of a layer makes, while it is open: (graph, first, end, path).
 
     Names of operations will not do: TensorFlow gives them suffixes that other layers have.
     """
@@ -272,7 +258,7 @@ def _last_operation(graph: Any) -> int:
 
 
 def _name_variables(definition: Any, graph: Any) -> dict[str, int]:
-    """Let handles say what they are of: shape inference could not read through a placeholder."""
+    """Bytes of each variable by name; their placeholders become handles, which have a shape."""
     by_handle = {id(each.handle): each for each in graph.variables}
     of = {inner.op.name: by_handle.get(id(outer)) for outer, inner in graph.captures}
     bytes_by_name: dict[str, int] = {}
@@ -300,12 +286,12 @@ def _created_variables(model: Any, graph: Any) -> list[tuple[str, bool]]:
 
 
 def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
-    """What TensorFlow makes of a graph before it runs it."""
+    """The graph as TensorFlow rewrites it before it runs it."""
     import tensorflow as tf
     from tensorflow.core.protobuf import config_pb2, meta_graph_pb2, rewriter_config_pb2
     from tensorflow.python.grappler import tf_optimizer
 
-    # What is fused hangs on the device; a step on a GPU is left as it is.
+    # Fusing depends on the device; a step on a GPU is left as it is.
     device = "" if tf.config.list_physical_devices("GPU") else _CPU
     for nodes in (definition.node, *(each.node_def for each in definition.library.function)):
         for node in nodes:  # loops and branches stay whole
@@ -317,7 +303,7 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
     config = config_pb2.ConfigProto()
     options = config.graph_options.rewrite_options
     options.min_graph_nodes = -1
-    # What it does hangs on the batch, which is another one here than in a training.
+    # Its result depends on the batch, which is another one here than in a training.
     options.memory_optimization = rewriter_config_pb2.RewriterConfig.NO_MEM_OPT
     if not folds:
         options.constant_folding = rewriter_config_pb2.RewriterConfig.OFF
@@ -329,15 +315,31 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
     return optimized
 
 
-# Tensorflow extents.
+def _forget_traces() -> None:
+    """Let go of what was traced here: custom gradients would keep it until the process ends."""
+    registry = find_internals().gradients
+    for key, entry in dict(registry or {}).items():
+        gradient = entry.get("type") if isinstance(entry, dict) else None
+        if not isinstance(gradient, FunctionType) or not key.startswith(GRADIENT_PREFIX):
+            continue
+        values = closure_values(gradient)
+        if registry is not None and any(_is_in_step_graph(value) for value in values):
+            registry.pop(key, None)
+
+
+def _is_in_step_graph(value: Any) -> bool:
+    graph = getattr(value, "graph", None)
+    while graph is not None and getattr(graph, "name", "") != _STEP:
+        graph = getattr(graph, "outer_graph", None)  # a branch or a loop lies within
+    return graph is not None
 
 
 TRIED: Final = (7, 19)
-"""Batches that a size is told from; primes, which no other length is likely to be."""
+"""Batches that a size is computed from; primes, which no other length is likely to be."""
 
 _NOT_COUNTED: Final = ("resource", "variant", "string")
 _SHORT: Final = ("float16", "bfloat16")
-_PICTURES: Final = 4
+_IMAGE_RANK: Final = 4
 """Axes: batch, height, width, channels."""
 
 _BY_COLUMNS: Final = ("float16", "float64")
@@ -347,34 +349,33 @@ _PRODUCTS: Final = frozenset({"MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchM
 
 
 class SizeFormulas:
-    """Collects extents, each once."""
+    """Collects sizes as formulas of the batch, each once."""
 
     def __init__(self) -> None:
         self.found: list[SizeFormula] = []
         self._indices: dict[SizeFormula, int] = {}
 
     def index_of(self, formula: SizeFormula) -> int:
-        """Where an extent is; it is added if it is new."""
+        """Index of a formula; it is added if it is new."""
         if formula not in self._indices:
             self._indices[formula] = len(self.found)
             self.found.append(formula)
         return self._indices[formula]
 
     def of_outputs(self, operations: Sequence[Any]) -> list[SizeFormula | None]:
-        """Bytes of each output of one operation, seen at each of `TRIED`; None: unknown."""
-        return [_extent(outputs) for outputs in zip(*(each.outputs for each in operations),
+        """Bytes of each output of an operation, seen at each of `TRIED`; None: unknown."""
+        return [_size_formula(outputs) for outputs in zip(*(each.outputs for each in operations),
                                                     strict=True)]  # fmt: skip
 
     def of_work(self, operations: Sequence[Any]) -> int:
-        """Place of its multiplications; -1 if it does hardly any, or that cannot be told."""
+        """Index of its multiplications; -1 if it does hardly any, or they are unknown."""
         amounts = [_work(each) for each in operations]
         if None in amounts:
             return -1
-        extent = _fitted([each for each in amounts if each is not None])
-        return self.index_of(extent)
+        return self.index_of(_fitted([each for each in amounts if each is not None]))
 
     def of_workspace(self, operations: Sequence[Any]) -> tuple[int, ...]:
-        """Places of the bytes of buffers that a CPU's kernel takes while it runs.
+        """Indices of the bytes of buffers that a CPU's kernel takes while it runs.
 
         Source: `matmul_op_impl.h`: products of short floats are computed in float32.
         """
@@ -385,7 +386,9 @@ class SizeFormulas:
         if kind.name not in _SHORT:
             return ()
         inputs = zip(*(list(each.inputs)[:2] for each in operations), strict=True)
-        sizes = [_extent(each) for each in (*inputs, [each.outputs[0] for each in operations])]
+        sizes = [
+            _size_formula(each) for each in (*inputs, [each.outputs[0] for each in operations])
+        ]
         return tuple(
             self.index_of(SizeFormula(4 // kind.size * each.factor, each.terms))
             for each in sizes
@@ -393,7 +396,7 @@ class SizeFormulas:
         )
 
     def _columns(self, operation: Any) -> tuple[int, ...]:
-        """Of a type that oneDNN does not compute: pictures in columns, as many as fill a cache.
+        """Buffers of types that oneDNN does not compute: image columns, as many as fill a cache.
 
         Source: `conv_grad_input_ops.h` and `conv_grad_filter_ops.cc`.
         """
@@ -403,7 +406,7 @@ class SizeFormulas:
         weights = _shape(operation.outputs[0] if "Filter" in operation.type
                          else operation.inputs[1])  # fmt: skip
         pixels = operation.inputs[2].shape
-        if item.name not in _BY_COLUMNS or weights is None or pixels.rank != _PICTURES:
+        if item.name not in _BY_COLUMNS or weights is None or pixels.rank != _IMAGE_RANK:
             return ()
         if None in pixels[1:3]:
             return ()
@@ -413,20 +416,20 @@ class SizeFormulas:
         return (self.index_of(SizeFormula(item.size * image_count * image * volume)),)
 
     def beside(self, operations: Sequence[Any]) -> int:
-        """Place of what oneDNN's pooling keeps for its gradient, a byte a value; -1: nothing."""
+        """Index of what oneDNN's pooling keeps for its gradient, a byte a value; -1: nothing."""
         if operations[0].type not in _POOLED:
             return -1
-        size = _extent([each.outputs[0] for each in operations])
+        size = _size_formula([each.outputs[0] for each in operations])
         item = operations[0].outputs[0].dtype.size
         return -1 if size is None else self.index_of(SizeFormula(size.factor // item, size.terms))
 
 
 def is_counted(tensor: Any) -> bool:
-    """Whether a tensor has bytes of its own, which a handle or a list has not."""
+    """True if a tensor has bytes of its own, which a handle or a list has not."""
     return tensor.dtype.base_dtype.name not in _NOT_COUNTED
 
 
-def _extent(tensors: Sequence[Any]) -> SizeFormula | None:
+def _size_formula(tensors: Sequence[Any]) -> SizeFormula | None:
     if not is_counted(tensors[0]):
         return SizeFormula(0)
     shapes = [_shape(each) for each in tensors]
@@ -445,7 +448,7 @@ def _shape(tensor: Any) -> tuple[int, ...] | None:
 
 
 def _noted_shape(tensor: Any) -> Any:
-    """What the trace itself said, where it cannot be told anew."""
+    """The shape that the trace itself noted, where it cannot be inferred again."""
     import tensorflow as tf
 
     try:
@@ -490,9 +493,6 @@ def _work(operation: Any) -> tuple[int, ...] | None:
     return (per_pixel, *pixels)
 
 
-# tensorflow_loops: How often a loop in a graph of TensorFlow turns, where the graph says it.
-
-
 _SAME: Final = ("Identity", "StopGradient", "Cast", "EnsureShape")
 _FEWER: Final = ("Less", "LessEqual")
 
@@ -504,9 +504,9 @@ def loop_trip_count(
 
     Args:
         loop: The operation.
-        condition: The graph of what it asks before each turn.
-        known: Turns of the loops before it, by place of the graph and name.
-        graph_index: Of the loop's graph.
+        condition: The graph that it runs before each turn.
+        known: Turns of the loops before it, by index of the graph and name.
+        graph_index: Index of the loop's graph.
     """
     arguments = {each.op.name: number for number, each in enumerate(condition.inputs)}
     values = []

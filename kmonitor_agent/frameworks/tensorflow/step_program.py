@@ -1,5 +1,9 @@
 # pyright: basic
-"""A traced step as a plain program: its operations, with sizes that follow the batch."""
+"""A Keras model's training step as a `StepProgram`: operations, with sizes by the batch.
+
+`trace_training_step` prepares the model, has `step_graph` trace its step, once or at two batches,
+and gives the program, from which the step's memory is computed. No step is run.
+"""
 
 import copy
 import math
@@ -28,30 +32,85 @@ from kmonitor_agent.wire.messages.step_program import (
 
 __all__ = ["CannotTrace", "set_optimizer", "trace_training_step"]
 
-
-_BACKWARD: Final = "gradient_tape/"
-_BODIES: Final = ("cond", "body", "then_branch", "else_branch", "f", "branches")
-_FORWARD, _BACK, _UPDATE = 0, 1, 2
-
 _CPU_SEES_BYTES: Final = 256 * 1024
 """Source: measured with tensorflow-cpu 2.21 by allocating tensors of rising size."""
 
 _SUMS_ABOVE_BYTES: Final = int(0.8 * 256 * 1024 * 1024)
-"""What grappler takes for most of a CPU's memory; source: `memory_optimizer.cc`, and the limit
-of a CPU's device attributes."""
+"""Most of a CPU's memory, as grappler takes it. Source: `memory_optimizer.cc`, and the limit of a
+CPU's device attributes."""
 
 _SMALL: Final = ("BroadcastGradientArgs", "Placeholder", "VariableShape")
-"""Shapes as tensors, and what stands for a caller's tensor: no memory of their own to speak of."""
+"""Shapes as tensors, and what represents a caller's tensor: no memory of their own to speak of."""
+
+_BODIES: Final = ("cond", "body", "then_branch", "else_branch", "f", "branches")
+_BACKWARD: Final = "gradient_tape/"
+_FORWARD, _BACK, _UPDATE = 0, 1, 2
 
 
-def build_step_program(
+def trace_training_step(
+    model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None
+) -> StepProgram:
+    """The program of one training step; nothing runs, weights and slots stay as they are.
+
+    So do names and random numbers, which the tracing counts and draws.
+
+    Args:
+        model: Built and compiled.
+        shapes: Shapes of its inputs, with the batch first; None: the model's own.
+
+    Raises:
+        CannotTrace: It is not compiled, of another backend, or its step has no graph.
+    """
+    import keras
+
+    if keras.backend.backend() != "tensorflow":
+        raise CannotTrace(f"steps on {keras.backend.backend()} are not traced")
+    if not getattr(model, "compiled", False) or model.optimizer is None:
+        raise CannotTrace("the model is not compiled")
+    if model.jit_compile:
+        raise CannotTrace("XLA compiles the step")
+    with preserve_name_counters(), preserve_random_state():
+        return _trace_with_slots(model, shapes)
+
+
+def _trace_with_slots(model: Any, shapes: Sequence[tuple[int | None, ...]] | None) -> StepProgram:
+    own = model.optimizer
+    if own.built:
+        return _build_program(model, shapes=shapes)
+    # Slots would stay with the model for good: another optimizer of the kind has them meanwhile.
+    model.optimizer = type(own).from_config(own.get_config())
+    try:
+        model.optimizer.build(model.trainable_variables)
+        return _build_program(model, shapes=shapes)
+    finally:
+        model.optimizer = own
+
+
+def set_optimizer(model: Any, optimizer: OptimizerLayout) -> None:
+    """Give a model another optimizer; one that is not compiled gets a loss that fits its end."""
+    import keras
+
+    kind: Any = type(keras.optimizers.get(optimizer.kind.lower()))
+    new_optimizer = kind(**optimizer.settings)
+    if not model.compiled:
+        ends = getattr(getattr(model, "layers", [None])[-1], "activation", None)
+        is_choice = getattr(ends, "__name__", "") == "softmax"
+        loss = "sparse_categorical_crossentropy" if is_choice else "mse"
+        model.compile(new_optimizer, loss, jit_compile=False)
+        return
+    if str(model.dtype_policy.name) == "mixed_float16":
+        new_optimizer = keras.optimizers.LossScaleOptimizer(new_optimizer)
+    model.optimizer = new_optimizer
+
+
+def _build_program(
     model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None
 ) -> StepProgram:
     """The program of one step of `fit`, for any batch.
 
     Args:
         model: Compiled, with the slots of its optimizer made.
-        shapes: Of its inputs, with the batch first; None: the model's own.
+        shapes: Shapes of its inputs, with the batch first; None: the model's own.
 
     Raises:
         CannotTrace: There is no graph, or it cannot be read.
@@ -66,7 +125,7 @@ def build_step_program(
         program = None
     # In loops, sizes are those that the trace saw: it must see two batches.
     try:
-        again = _seen_at_two_batches(model, shapes, began_s)
+        again = _traced_at_two_batches(model, shapes, began_s)
     except CannotTrace:
         if program is None:
             raise
@@ -74,7 +133,7 @@ def build_step_program(
     return again if program is None or again.unknown < program.unknown else program
 
 
-def _seen_at_two_batches(
+def _traced_at_two_batches(
     model: Any, shapes: Sequence[tuple[int | None, ...]] | None, began_s: float
 ) -> StepProgram:
     try:
@@ -126,7 +185,7 @@ def _unseen_bytes() -> int:
 
 
 def _imported(traced: TracedStep, batch: int) -> Any:
-    """The graph with every shape inferred anew for a batch."""
+    """The graph with every shape inferred again for a batch."""
     import tensorflow as tf
 
     definition = copy.deepcopy(traced.graph)
@@ -142,7 +201,7 @@ def _imported(traced: TracedStep, batch: int) -> Any:
 
 
 def _wanted(graph: Any, fetches: Sequence[str]) -> set[str]:
-    """Names of what a run needs: the ancestors of what it asks for."""
+    """Names of what a run needs: the ancestors of what it fetches."""
     todo = [graph.as_graph_element(each.partition(":")[0]) for each in fetches]
     names: set[str] = set()
     while todo:
@@ -171,7 +230,7 @@ class _Builder:
         self, graphs: Sequence[Any], wanted: Sequence[set[str]] | None, layer: int = -1,
         phase: int = _FORWARD,
     ) -> int:  # fmt: skip
-        """Place of a graph, seen at each batch; those that it runs come behind it."""
+        """Index of a graph, seen at each batch; those that it runs come behind it."""
         graph_index = len(self.graphs)
         self.graphs.append(None)
         seen = [_sorted_by_dependency(each, None if wanted is None else wanted[number])
@@ -232,8 +291,8 @@ class _Builder:
     def _sizes(self, pair: Sequence[Any]) -> tuple[int, ...]:
         operation = pair[0]
         indices: list[int] = []
-        for extent in self.size_formulas.of_outputs(pair):
-            formula = extent
+        for known in self.size_formulas.of_outputs(pair):
+            formula = known
             if formula is None:
                 formula, is_known = self._assumed(operation)
                 self.unknown += not is_known
@@ -241,16 +300,16 @@ class _Builder:
         return tuple(indices)
 
     def _assumed(self, operation: Any) -> tuple[SizeFormula, bool]:
-        """For a size that cannot be told: that of the largest input."""
+        """For a size that is unknown: that of the largest input; True if it is not a guess."""
         if operation.type in _SMALL:
             return SizeFormula(0), True
         shaped = _shaped_like(operation)
         if shaped is not None:
             return shaped, True
-        sizes = [extent for each in operation.inputs if is_counted(each)
-                 for extent in self.size_formulas.of_outputs(
+        sizes = [size for each in operation.inputs if is_counted(each)
+                 for size in self.size_formulas.of_outputs(
                      [each.op, each.op])[each.value_index:][:1]
-                 if extent is not None]  # fmt: skip
+                 if size is not None]  # fmt: skip
         return max(sizes, key=lambda each: each.at(TRIED[1]), default=SizeFormula(0)), False
 
 
@@ -274,7 +333,7 @@ def _sorted_by_dependency(graph: Any, wanted: set[str] | None) -> list[Any]:
 
 
 def _shaped_like(operation: Any) -> SizeFormula | None:
-    """Of zeros in the shape of a variable whose handle went through a loop."""
+    """Size of zeros in the shape of a variable whose handle went through a loop."""
     if operation.type != "Fill" or operation.inputs[0].op.type != "VariableShape":
         return None
     handle = operation.inputs[0].op.inputs[0]
@@ -286,8 +345,18 @@ def _shaped_like(operation: Any) -> SizeFormula | None:
     return SizeFormula(math.prod(lengths) * operation.outputs[0].dtype.size)
 
 
+def _function_names(operation: Any) -> list[str]:
+    names = []
+    for name in _BODIES:
+        if name in operation.node_def.attr:
+            value = operation.node_def.attr[name]
+            names += [value.func.name] if value.HasField("func") else [
+                each.name for each in value.list.func]  # fmt: skip
+    return [each for each in names if each]
+
+
 class _Library:
-    """Functions of a graph, which any graph in it may run."""
+    """Functions of a graph, which all graphs in it may run."""
 
     def __init__(self, graph: Any) -> None:
         self._graph = graph
@@ -306,18 +375,8 @@ class _Library:
             return function_def_to_graph.function_def_to_graph(function, input_shapes=shapes)
 
 
-def _function_names(operation: Any) -> list[str]:
-    names = []
-    for name in _BODIES:
-        if name in operation.node_def.attr:
-            value = operation.node_def.attr[name]
-            names += [value.func.name] if value.HasField("func") else [
-                each.name for each in value.list.func]  # fmt: skip
-    return [each for each in names if each]
-
-
 class _Names:
-    """Tells the layer and the phase of an operation by its name."""
+    """Finds the layer and the phase of an operation by its name."""
 
     def __init__(self, traced: TracedStep, layers: list[str]) -> None:
         self._operation_indices = traced.operation_indices
@@ -358,62 +417,3 @@ class _Names:
                     self._layers.append(path)
                 return self._layer_indices[path]
         return -1
-
-
-# Step tracing.
-
-
-def trace_training_step(
-    model: Any, shapes: Sequence[tuple[int | None, ...]] | None = None
-) -> StepProgram:
-    """The program of one training step; nothing runs, weights and slots stay as they are.
-
-    So do names and random numbers, which the tracing counts and draws.
-
-    Args:
-        model: Built and compiled.
-        shapes: Of its inputs, with the batch first; None: the model's own.
-
-    Raises:
-        CannotTrace: It is not compiled, of another backend, or its step has no graph.
-    """
-    import keras
-
-    if keras.backend.backend() != "tensorflow":
-        raise CannotTrace(f"steps on {keras.backend.backend()} are not traced")
-    if not getattr(model, "compiled", False) or model.optimizer is None:
-        raise CannotTrace("the model is not compiled")
-    if model.jit_compile:
-        raise CannotTrace("XLA compiles the step")
-    with preserve_name_counters(), preserve_random_state():
-        return _traced(model, shapes)
-
-
-def _traced(model: Any, shapes: Sequence[tuple[int | None, ...]] | None) -> StepProgram:
-    own = model.optimizer
-    if own.built:
-        return build_step_program(model, shapes=shapes)
-    # Slots would stay with the model for good: another optimizer of the kind has them meanwhile.
-    model.optimizer = type(own).from_config(own.get_config())
-    try:
-        model.optimizer.build(model.trainable_variables)
-        return build_step_program(model, shapes=shapes)
-    finally:
-        model.optimizer = own
-
-
-def set_optimizer(model: Any, optimizer: OptimizerLayout) -> None:
-    """Give a model another optimizer; one that is not compiled gets a loss that fits its end."""
-    import keras
-
-    kind: Any = type(keras.optimizers.get(optimizer.kind.lower()))
-    new_optimizer = kind(**optimizer.settings)
-    if not model.compiled:
-        ends = getattr(getattr(model, "layers", [None])[-1], "activation", None)
-        is_choice = getattr(ends, "__name__", "") == "softmax"
-        loss = "sparse_categorical_crossentropy" if is_choice else "mse"
-        model.compile(new_optimizer, loss, jit_compile=False)
-        return
-    if str(model.dtype_policy.name) == "mixed_float16":
-        new_optimizer = keras.optimizers.LossScaleOptimizer(new_optimizer)
-    model.optimizer = new_optimizer

@@ -5,8 +5,9 @@ Each use of a `tf.custom_gradient` in a graph registers `CustomGradient-<n>` for
 process; the entry's closure holds tensors, their graph, and the variables which that captures.
 An entry is *dead* when all graphs in its closure belong to step functions of Keras (a branch of a
 condition or loop counts to the trace around it) and none of those is owned by a function any more:
-its model is gone, was compiled anew, or has dropped the function. No one can then differentiate
-the trace. Users' own functions keep other names, live models keep their functions: both stay.
+its model is gone, was compiled again, or has dropped the function. No one can then differentiate
+the trace. Users' own functions keep other names, live models keep their functions: both stay, and
+those that hold many traces are named. All of it belongs to the thread that trains.
 """
 
 import gc
@@ -19,250 +20,15 @@ from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks
-from kmonitor_agent.frameworks.base import ReleasedTraces
+from kmonitor_agent.frameworks.base import ReleasedTraces, TraceHolder
 from kmonitor_agent.frameworks.live_objects import closure_values, container_name, instances_of
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals, traced_name
-
-# Tensorflow owners.
-
 
 TraceKey = tuple[str, int]
 """Name of a traced Python function, and number of operations."""
 
-_TRACING: Final = "trace_function"
-"""Where TensorFlow traces: a graph gets its function in here, a moment after it is whole."""
-
 VARIABLES: Final = "_weak_variables"
-"""Of a traced graph: weak references to the variables that it reads or writes."""
-
-
-class GraphOwners:
-    """Knows what was found out about graphs; belongs to the thread that acts."""
-
-    def __init__(self, internals: TensorFlowInternals) -> None:
-        self._internals = internals
-        self._found: weakref.WeakKeyDictionary[Any, frozenset[tuple[int, bytes]]] = (
-            weakref.WeakKeyDictionary()
-        )
-
-    def forget(self) -> None:
-        """Look afresh from now on."""
-        self._found.clear()
-
-    def without(self, graphs: Iterable[Any], registered: Mapping[TraceKey, int]) -> list[Any]:
-        """Those that no function owns.
-
-        As many graphs as there are functions of the same name and size have an owner. Where there
-        are more graphs than functions, those whose variables are gone have none; only if that
-        does not decide it, all objects are asked: tens of milliseconds.
-
-        Args:
-            graphs: Traced and whole, each once.
-            registered: How many functions there are.
-        """
-        alike: defaultdict[TraceKey, list[Any]] = defaultdict(list)
-        for graph in graphs:
-            alike[graph.name, operations_of(graph)].append(graph)
-        free: list[Any] = []
-        for key, some in alike.items():
-            some.sort(key=lambda graph: not self._is_owned_surely(graph))
-            free += some[registered.get(key, 0) :]
-        return self._confirmed(free)
-
-    def dead(self, graphs: Iterable[Any]) -> list[Any]:
-        """Those that nobody can need any more, beyond doubt."""
-        graphs = list(graphs)
-        doubtful = [graph for graph in graphs if not _is_forsaken(graph)]
-        if not is_any_thread_in(
-            _TRACING
-        ):  # asked first: what was being traced is registered by now
-            names = b"\n".join(name for _, name in list(self._internals.functions or ()))
-            doubtful = [graph for graph in doubtful if str(graph.name).encode() in names]
-        free = set(map(id, self._confirmed(doubtful)))
-        alive_ids = {id(graph) for graph in doubtful if id(graph) not in free}
-        return [graph for graph in graphs if id(graph) not in alive_ids]
-
-    def _confirmed(self, graphs: list[Any]) -> list[Any]:
-        new = [graph for graph in graphs if not _is_forsaken(graph) and graph not in self._found]
-        if new and is_any_thread_in(_TRACING):
-            # A graph that some thread has just finished has no owner yet.
-            waiting = set(map(id, new))
-            graphs = [graph for graph in graphs if id(graph) not in waiting]
-        elif new:
-            owners = self._find_owners(new)
-            for graph in new:
-                self._found[graph] = frozenset(owners.get(id(graph), ()))
-        return [graph for graph in graphs if _is_forsaken(graph) or not self._has_function(graph)]
-
-    def _has_function(self, graph: Any) -> bool:
-        functions = self._internals.functions or {}
-        return any(name in functions for name in self._found.get(graph, ()))
-
-    def _is_owned_surely(self, graph: Any) -> bool:
-        return not _is_forsaken(graph) and (graph not in self._found or self._has_function(graph))
-
-    def _find_owners(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
-        """Names of the functions that own a graph, by the graph's identity."""
-        owner_type = self._internals.function_type
-        by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}
-        # Objects refer to their class: cheaper than to look for those that refer to a graph.
-        # The type's own attribute: `isinstance` would ask an abstract class each time.
-        functions = [each for each in gc.get_referrers(owner_type) if type(each) is owner_type]
-        if by_name.keys() - {function.name for function in functions}:
-            referrers = gc.get_referrers(*graphs)
-            functions = [each for each in referrers if owner_type in type(each).__mro__]
-        owners: dict[int, list[tuple[int, bytes]]] = {}
-        for function in functions:
-            graph = getattr(function, "_cached_graph", None)
-            if graph is not None and function.name in by_name:
-                owners.setdefault(id(graph), []).append(by_name[function.name])
-        return owners
-
-
-def registered_sizes(operations: Mapping[str, int]) -> Counter[TraceKey]:
-    """How many functions there are of each name and size.
-
-    Args:
-        operations: Operations of each registered function by its name, inputs included.
-    """
-    return Counter((traced_name(name), size) for name, size in operations.items())
-
-
-def operations_of(graph: Any) -> int:
-    """Nodes of a traced graph; 0 if it does not tell."""
-    try:
-        return int(graph.num_operations())
-    except (AttributeError, TypeError, RuntimeError):
-        return 0
-
-
-def is_any_thread_in(function: str) -> bool:
-    """Whether some thread runs a function of this name."""
-    with call_stacks() as stacks:
-        return any(
-            frame.f_code.co_name == function for stack in stacks.values() for frame in stack
-        )
-
-
-def _is_forsaken(graph: Any) -> bool:
-    """Whether all variables of a trace are gone: nobody can call it, or needs its gradient."""
-    variables = getattr(graph, VARIABLES, None)
-    if not isinstance(variables, list) or not variables:
-        return False  # none, or another TensorFlow: not known
-    return all(isinstance(each, weakref.ref) and each() is None for each in variables)
-
-
-# Tensorflow user functions.
-
-
-MANY_TRACES: Final = 5
-"""From how many traces on a function is named: TensorFlow itself warns of retracing at five."""
-
-_MOST_NAMED: Final = 8
-
-
-@dataclass(frozen=True, slots=True)
-class RetracedFunction:
-    """A function that holds more traces than it should need, or one that is made again and again.
-
-    Attributes:
-        name: Its Python name.
-        traces: How many it holds; of one made again and again, all of that name together.
-        why: What its traces differ in: "300 shapes", "40 Python values"; "made 40 times"; empty
-            if not told.
-        container: The script's variable or attribute that keeps all that were made; empty if not
-            known.
-    """
-
-    name: str
-    traces: int
-    why: str = ""
-    container: str = ""
-
-    def __str__(self) -> str:
-        """One line for a record."""
-        container_text = f", kept in `{self.container}`" if self.container else ""
-        reason_text = f", {self.why}{container_text}" if self.why else ""
-        held = f"{self.traces} traces held by `{self.name}`"
-        return f"{held} (a tf.function of the script{reason_text})"
-
-
-def functions_with_many_traces(
-    internals: TensorFlowInternals, but: Iterable[str] = ()
-) -> list[RetracedFunction]:
-    """The script's functions with `MANY_TRACES` or more, alone or together, most first, at most 8.
-
-    Only when there are such does it look through all objects for them: tens of milliseconds.
-
-    Args:
-        internals: Where registered functions are listed.
-        but: Names to leave out: Keras' own.
-    """
-    names = Counter(
-        traced_name(name.decode("utf-8", "replace")) for _, name in list(internals.functions or ())
-    )
-    suspects = {name for name, count in names.items() if name and count >= MANY_TRACES}
-    suspects -= set(but)
-    if not suspects:
-        return []
-    alive = tuple(_tensorflow_user_functions_alive(suspects))
-    found = [each for function in alive if (each := _read(function)) is not None]
-    found += _recreated_functions(alive, suspects - {each.name for each in found})
-    # What the script froze for the garbage collector is not listed: its name and count are.
-    hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
-    found += [RetracedFunction(name, names[name]) for name in hidden]
-    return sorted(found, key=lambda each: -each.traces)[:_MOST_NAMED]
-
-
-def _tensorflow_user_functions_alive(names: set[str]) -> Iterator[Any]:
-    types = getattr(getattr(sys.modules.get("tensorflow"), "types", None), "experimental", None)
-    kind = getattr(types, "PolymorphicFunction", None)
-    if kind is None:
-        return
-    for function in instances_of([kind]):
-        if getattr(function, "__name__", "") in names:
-            yield function
-
-
-def _recreated_functions(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[RetracedFunction]:
-    """Names of which no function has many traces, but of which many functions have some."""
-    for name in suspects:
-        functions = tuple([each for each in alive if each.__name__ == name and _count(each)])
-        if len(functions) >= MANY_TRACES:
-            n = sum(map(_count, functions))
-            yield RetracedFunction(
-                name, n, f"made {len(functions)} times", container_name(functions)
-            )
-
-
-def _count(function: Any) -> int:
-    try:
-        return len(function._list_all_concrete_functions())  # noqa: SLF001 - may be missing
-    except (AttributeError, TypeError, ValueError, RuntimeError):
-        return 0
-
-
-def _read(function: Any) -> RetracedFunction | None:
-    try:
-        traces = function._list_all_concrete_functions()  # noqa: SLF001 - looked for, may be missing
-        if len(traces) < MANY_TRACES:
-            return None
-        return RetracedFunction(function.__name__, len(traces), _differences(traces))
-    except (AttributeError, TypeError, ValueError, RuntimeError):
-        return None
-
-
-def _differences(traces: list[Any]) -> str:
-    tf = sys.modules["tensorflow"]
-    shapes: set[str] = set()
-    values: set[str] = set()
-    for trace in traces:
-        leaves = tf.nest.flatten(trace.structured_input_signature)
-        shapes.add(repr([str(leaf.shape) for leaf in leaves if isinstance(leaf, tf.TensorSpec)]))
-        values.add(repr([repr(leaf) for leaf in leaves if not isinstance(leaf, tf.TensorSpec)]))
-    counts = [(len(shapes), "shapes"), (len(values), "Python values")]
-    return ", ".join(f"{count} {what}" for count, what in counts if count > 1)
-
+"""Attribute of a traced graph: weak references to the variables that it reads or writes."""
 
 STEP_FUNCTIONS: Final = frozenset(
     {"one_step_on_data", "one_step_on_data_distributed", "one_step_on_iterator"}
@@ -273,10 +39,9 @@ STEP_FUNCTIONS: Final = frozenset(
 
 _SCRATCH: Final = "_scratch_graph"
 _SCRATCH_CALL: Final = "_infer_output_signature"
-"""Of tf_keras: how the name of a scratch graph ends, and the function that builds in it."""
+"""End of the name of a scratch graph of tf_keras, and the function that builds in it."""
 
 GRADIENT_PREFIX: Final = "CustomGradient-"
-CLOSURE_DEPTH: Final = 4
 _MOST_HELD_LINES: Final = 32
 
 
@@ -297,10 +62,10 @@ class OrphanGraph:
 
 @dataclass(frozen=True, slots=True)
 class RegistryContents:
-    """What the registry holds now.
+    """Contents of the registry now.
 
     Attributes:
-        step_entries: Entries of Keras' step functions, live or dead; None if it cannot be told.
+        step_entries: Entries of Keras' step functions, live or dead; None if unknown.
         dead_step_entries: Those of them that no live model needs; None likewise.
         orphans: Graphs that only the registry holds, each once.
     """
@@ -319,7 +84,7 @@ class _Entry:
 
 
 class RetainedTraces:
-    """Knows the registry's entries; owned by the training thread."""
+    """Reads the registry's entries, and releases the dead ones."""
 
     def __init__(self, internals: TensorFlowInternals) -> None:
         self._internals = internals
@@ -338,7 +103,7 @@ class RetainedTraces:
         return ""
 
     def read(self, registered: Mapping[TraceKey, int]) -> RegistryContents:
-        """What is retained now; looks only at entries that are new.
+        """Contents now; reads only entries that are new.
 
         Args:
             registered: How many functions of each name and size there are.
@@ -357,10 +122,10 @@ class RetainedTraces:
         """Remove the entries of dead step functions. Collect garbage before and after.
 
         Args:
-            without_function: Graphs whose functions nobody refers to any more, though garbage was
+            without_function: Graphs to whose functions nothing refers any more, though garbage was
                 not collected since: dead too.
 
-        Where models are alive, who owns a graph is looked up afresh among all objects: tens of
+        Where models are alive, the owners of graphs are searched for among all objects: tens of
         milliseconds.
         """
         why = self.why_unavailable()
@@ -416,7 +181,7 @@ class RetainedTraces:
             return ()
         traced = self._internals.func_graph or ()
         tensor_type = getattr(sys.modules.get("tensorflow"), "Tensor", ())
-        values = closure_values(gradient, CLOSURE_DEPTH)
+        values = closure_values(gradient)
         graphs = (
             getattr(value, "graph", None) for value in values if isinstance(value, tensor_type)
         )
@@ -439,7 +204,7 @@ class RetainedTraces:
             for graph in _alive(entry.graphs)
         )
         if live:
-            yield f"{_traces(len(live))} in use by live models"
+            yield f"{_traces_text(len(live))} in use by live models"
         users = Counter(
             graph.name
             for graph in _distinct(
@@ -450,18 +215,14 @@ class RetainedTraces:
             )
         )
         retraced = functions_with_many_traces(self._internals, but=STEP_FUNCTIONS)
-        yield from (str(each) for each in retraced)
+        yield from map(_holder_text, retraced)
         for each in retraced:
             del users[each.name]
         for name, count in users.most_common(_MOST_HELD_LINES - 2 - len(retraced)):
-            yield f"{_traces(count)} held by `{name}` (a tf.function of the script)"
+            yield f"{_traces_text(count)} held by `{name}` (a tf.function of the script)"
         unknown = sum(1 for entry in self._entries.values() if not entry.graphs)
         if unknown:
             yield f"{unknown} custom gradients whose trace cannot be told"
-
-
-def _traces(count: int) -> str:
-    return f"{count} trace{'' if count == 1 else 's'}"
 
 
 def _distinct(graphs: Iterable[Any]) -> tuple[Any, ...]:
@@ -497,14 +258,14 @@ def _branches(graph: Any) -> Iterator[str]:
 
 
 def _has_living_variables(graph: Any) -> bool:
-    # A dead model's are gone. Of a live one that was compiled anew the weights stay.
+    # A dead model's are gone. Of a live one that was compiled again the weights stay.
     weak = getattr(graph, VARIABLES, None) or ()
     return any(isinstance(each, weakref.ref) and each() is not None for each in weak)
 
 
 def _count_models(graphs: Iterable[Any]) -> int:
     # Traces of one model use the same variables; of different models, different ones, unless one
-    # is a layer of the other: then the name tells which of them was fitted.
+    # is a layer of the other: then the name shows which of them was fitted.
     groups: list[tuple[set[int], set[str]]] = []
     for graph in graphs:
         used, names = set(_variables(graph)), {_model_name(graph)}
@@ -523,7 +284,7 @@ def _model_name(graph: Any) -> str:
 
 
 def _variables(graph: Any) -> Iterator[int]:
-    """Identities of what stands for its variables; for all graphs that use one it is the same."""
+    """Identities that represent its variables; the same for all graphs that use a variable."""
     weak = getattr(graph, VARIABLES, None)
     if isinstance(weak, list) and weak:
         # Of a variable that is gone, its weak reference is still the one that all of them have.
@@ -532,3 +293,225 @@ def _variables(graph: Any) -> Iterator[int]:
     for handle, _ in getattr(graph, "captures", ()):
         if getattr(getattr(handle, "dtype", None), "name", "") == "resource":
             yield id(handle)
+
+
+def _holder_text(holder: TraceHolder) -> str:
+    container_text = f", kept in `{holder.container}`" if holder.container else ""
+    why_text = f", {holder.why}{container_text}" if holder.why else ""
+    held = f"{holder.traces} traces held by `{holder.name}`"
+    return f"{held} (a tf.function of the script{why_text})"
+
+
+def _traces_text(count: int) -> str:
+    return f"{count} trace{'' if count == 1 else 's'}"
+
+
+_TRACING: Final = "trace_function"
+"""Where TensorFlow traces: a graph gets its function in here, a moment after it is whole."""
+
+
+class GraphOwners:
+    """Finds out which graphs a registered function owns, and remembers it."""
+
+    def __init__(self, internals: TensorFlowInternals) -> None:
+        self._internals = internals
+        self._found: weakref.WeakKeyDictionary[Any, frozenset[tuple[int, bytes]]] = (
+            weakref.WeakKeyDictionary()
+        )
+
+    def forget(self) -> None:
+        """Look again from now on."""
+        self._found.clear()
+
+    def without(self, graphs: Iterable[Any], registered: Mapping[TraceKey, int]) -> list[Any]:
+        """Those that no function owns.
+
+        As many graphs as there are functions of the same name and size have an owner. Where there
+        are more graphs than functions, those whose variables are gone have none; only if that
+        does not decide it, all objects are asked: tens of milliseconds.
+
+        Args:
+            graphs: Traced and whole, each once.
+            registered: How many functions there are.
+        """
+        alike: defaultdict[TraceKey, list[Any]] = defaultdict(list)
+        for graph in graphs:
+            alike[graph.name, operations_of(graph)].append(graph)
+        free: list[Any] = []
+        for key, some in alike.items():
+            some.sort(key=lambda graph: not self._is_owned_surely(graph))
+            free += some[registered.get(key, 0) :]
+        return self._confirmed(free)
+
+    def dead(self, graphs: Iterable[Any]) -> list[Any]:
+        """Those that cannot be needed any more, beyond doubt."""
+        graphs = list(graphs)
+        doubtful = [graph for graph in graphs if not _lost_its_variables(graph)]
+        if not is_any_thread_in(
+            _TRACING
+        ):  # asked first: what was being traced is registered by now
+            names = b"\n".join(name for _, name in list(self._internals.functions or ()))
+            doubtful = [graph for graph in doubtful if str(graph.name).encode() in names]
+        free = set(map(id, self._confirmed(doubtful)))
+        alive_ids = {id(graph) for graph in doubtful if id(graph) not in free}
+        return [graph for graph in graphs if id(graph) not in alive_ids]
+
+    def _confirmed(self, graphs: list[Any]) -> list[Any]:
+        new = [
+            graph
+            for graph in graphs
+            if not _lost_its_variables(graph) and graph not in self._found
+        ]
+        if new and is_any_thread_in(_TRACING):
+            # A graph that some thread has just finished has no owner yet.
+            waiting = set(map(id, new))
+            graphs = [graph for graph in graphs if id(graph) not in waiting]
+        elif new:
+            owners = self._find_owners(new)
+            for graph in new:
+                self._found[graph] = frozenset(owners.get(id(graph), ()))
+        return [
+            graph
+            for graph in graphs
+            if _lost_its_variables(graph) or not self._has_function(graph)
+        ]
+
+    def _has_function(self, graph: Any) -> bool:
+        functions = self._internals.functions or {}
+        return any(name in functions for name in self._found.get(graph, ()))
+
+    def _is_owned_surely(self, graph: Any) -> bool:
+        return not _lost_its_variables(graph) and (
+            graph not in self._found or self._has_function(graph)
+        )
+
+    def _find_owners(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
+        """Names of the functions that own a graph, by the graph's identity."""
+        owner_type = self._internals.function_type
+        by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}
+        # Objects refer to their class: cheaper than to look for those that refer to a graph.
+        # The type's own attribute: `isinstance` would ask an abstract class each time.
+        functions = [each for each in gc.get_referrers(owner_type) if type(each) is owner_type]
+        if by_name.keys() - {function.name for function in functions}:
+            referrers = gc.get_referrers(*graphs)
+            functions = [each for each in referrers if owner_type in type(each).__mro__]
+        owners: dict[int, list[tuple[int, bytes]]] = {}
+        for function in functions:
+            graph = getattr(function, "_cached_graph", None)
+            if graph is not None and function.name in by_name:
+                owners.setdefault(id(graph), []).append(by_name[function.name])
+        return owners
+
+
+def registered_sizes(operations: Mapping[str, int]) -> Counter[TraceKey]:
+    """How many functions there are of each name and size.
+
+    Args:
+        operations: Operations of each registered function by its name, inputs included.
+    """
+    return Counter((traced_name(name), size) for name, size in operations.items())
+
+
+def operations_of(graph: Any) -> int:
+    """Nodes of a traced graph; 0 if they cannot be counted."""
+    try:
+        return int(graph.num_operations())
+    except (AttributeError, TypeError, RuntimeError):
+        return 0
+
+
+def is_any_thread_in(function: str) -> bool:
+    """True if some thread runs a function of this name."""
+    with call_stacks() as stacks:
+        return any(
+            frame.f_code.co_name == function for stack in stacks.values() for frame in stack
+        )
+
+
+def _lost_its_variables(graph: Any) -> bool:
+    """True if all variables of a trace are gone: it cannot be called or differentiated."""
+    variables = getattr(graph, VARIABLES, None)
+    if not isinstance(variables, list) or not variables:
+        return False  # none, or another TensorFlow: not known
+    return all(isinstance(each, weakref.ref) and each() is None for each in variables)
+
+
+MANY_TRACES: Final = 5
+"""Traces from which on a function is named: TensorFlow itself warns of retracing at five."""
+
+_MOST_NAMED: Final = 8
+
+
+def functions_with_many_traces(
+    internals: TensorFlowInternals, but: Iterable[str] = ()
+) -> list[TraceHolder]:
+    """The script's functions with `MANY_TRACES` or more, alone or together, most first, at most 8.
+
+    Only when there are such does it look through all objects for them: tens of milliseconds.
+
+    Args:
+        internals: Where registered functions are listed.
+        but: Names to leave out: Keras' own.
+    """
+    names = Counter(
+        traced_name(name.decode("utf-8", "replace")) for _, name in list(internals.functions or ())
+    )
+    suspects = {name for name, count in names.items() if name and count >= MANY_TRACES}
+    suspects -= set(but)
+    if not suspects:
+        return []
+    alive = tuple(_living_functions(suspects))
+    found = [each for function in alive if (each := _read_holder(function)) is not None]
+    found += _recreated_functions(alive, suspects - {each.name for each in found})
+    # What the script froze for the garbage collector is not listed: its name and count are.
+    hidden = suspects - {each.name for each in found} if gc.get_freeze_count() else set[str]()
+    found += [TraceHolder(name, names[name]) for name in hidden]
+    return sorted(found, key=lambda each: -each.traces)[:_MOST_NAMED]
+
+
+def _living_functions(names: set[str]) -> Iterator[Any]:
+    types = getattr(getattr(sys.modules.get("tensorflow"), "types", None), "experimental", None)
+    kind = getattr(types, "PolymorphicFunction", None)
+    if kind is None:
+        return
+    for function in instances_of([kind]):
+        if getattr(function, "__name__", "") in names:
+            yield function
+
+
+def _read_holder(function: Any) -> TraceHolder | None:
+    try:
+        traces = function._list_all_concrete_functions()  # noqa: SLF001 - looked for, may be missing
+        if len(traces) < MANY_TRACES:
+            return None
+        return TraceHolder(function.__name__, len(traces), _differences(traces))
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None
+
+
+def _differences(traces: list[Any]) -> str:
+    tf = sys.modules["tensorflow"]
+    shapes: set[str] = set()
+    values: set[str] = set()
+    for trace in traces:
+        leaves = tf.nest.flatten(trace.structured_input_signature)
+        shapes.add(repr([str(leaf.shape) for leaf in leaves if isinstance(leaf, tf.TensorSpec)]))
+        values.add(repr([repr(leaf) for leaf in leaves if not isinstance(leaf, tf.TensorSpec)]))
+    counts = [(len(shapes), "shapes"), (len(values), "Python values")]
+    return ", ".join(f"{count} {what}" for count, what in counts if count > 1)
+
+
+def _recreated_functions(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[TraceHolder]:
+    """Names of which no function has many traces, but of which many functions have some."""
+    for name in suspects:
+        functions = tuple([each for each in alive if each.__name__ == name and _trace_count(each)])
+        if len(functions) >= MANY_TRACES:
+            n = sum(map(_trace_count, functions))
+            yield TraceHolder(name, n, f"made {len(functions)} times", container_name(functions))
+
+
+def _trace_count(function: Any) -> int:
+    try:
+        return len(function._list_all_concrete_functions())  # noqa: SLF001 - may be missing
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return 0

@@ -1,9 +1,10 @@
 # pyright: basic
-"""Notes that the workers of a TensorFlow strategy leave for each other.
+"""Workers of a TensorFlow strategy: who trains a model together, and a store that they share.
 
-They stand in TensorFlow's coordination service, which MultiWorkerMirroredStrategy starts. Writing
-one that is there already fails for whoever comes second: so all read the same, and the first who
-writes decides. No collective operation takes part, which all workers would have to run.
+The store is TensorFlow's coordination service, which MultiWorkerMirroredStrategy starts. Writing a
+key that is there already fails for whoever comes second: so all read the same, and the first who
+writes decides. No collective operation takes part, which all workers would have to run. All of it
+runs on the training thread.
 """
 
 import importlib
@@ -14,129 +15,11 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from kmonitor_agent.frameworks.base import KerasModel, missing_name_text, unavailable_text
 
-_METHODS: Final = ("set_config_key_value", "get_config_key_value", "delete_config_key_value")
-_ROOT: Final = "kmonitor"
-_SLICE_S: Final = 1.0
-"""TensorFlow waits outside of Python: a Ctrl+C gets through this often, seconds."""
-
-
-class NoCoordination(Exception):
-    """Workers cannot reach each other in this way, or not any more.
-
-    Attributes:
-        why: The reason, for the user.
-    """
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
-
-
-class CoordinationStore:
-    """Notes by name, each written once; on the training thread."""
-
-    def __init__(self, name: str, me: str) -> None:
-        """See that notes can be left, and that none is written over.
-
-        Args:
-            name: Of the board; the same for all workers.
-            me: This worker's name.
-
-        Raises:
-            NoCoordination: They cannot, or would be.
-        """
-        self._context = _context()
-        self._name = f"{_ROOT}/{name}"
-        self.put(f"probe/{me}", me)
-        if self.put(f"probe/{me}", me):
-            raise NoCoordination(
-                unavailable_text("TensorFlow", "its coordination service writes values over")
-            )
-
-    def put(self, key: str, text: str) -> bool:
-        """Leave a note; False where one is already, which stays.
-
-        Raises:
-            NoCoordination: The service did not answer.
-        """
-        errors = sys.modules["tensorflow"].errors
-        try:
-            self._context.set_config_key_value(f"{self._name}/{key}", text)
-        except errors.AlreadyExistsError:
-            return False
-        except errors.OpError as exc:
-            raise NoCoordination(
-                f"TensorFlow's coordination service failed: {exc.message}"
-            ) from exc
-        return True
-
-    def read(self, key: str, timeout_s: float) -> str | None:
-        """A note, waiting for it; None if nobody leaves it in time.
-
-        Raises:
-            NoCoordination: The service did not answer.
-        """
-        errors = sys.modules["tensorflow"].errors
-        until_s = monotonic() + timeout_s
-        while (left_s := until_s - monotonic()) > 0:
-            try:
-                wait_ms = max(1, int(1000 * min(left_s, _SLICE_S)))
-                return self._context.get_config_key_value(f"{self._name}/{key}", wait_ms)
-            except errors.DeadlineExceededError:
-                continue
-            except errors.OpError as exc:
-                raise NoCoordination(
-                    f"TensorFlow's coordination service failed: {exc.message}"
-                ) from exc
-        return None
-
-    def forget(self, key: str) -> None:
-        """Take a note away that nobody needs any more.
-
-        Raises:
-            NoCoordination: The service did not answer.
-        """
-        errors = sys.modules["tensorflow"].errors
-        try:
-            self._context.delete_config_key_value(f"{self._name}/{key}")
-        except errors.OpError as exc:
-            raise NoCoordination(
-                f"TensorFlow's coordination service failed: {exc.message}"
-            ) from exc
-
-
-def why_no_coordination() -> str:
-    """Why this TensorFlow has none, or none was started; empty when it has."""
-    try:
-        _context()
-    except NoCoordination as exc:
-        return exc.why
-    return ""
-
-
-def _context() -> Any:
-    try:
-        context = importlib.import_module("tensorflow.python.eager.context").context()
-        config = context.coordination_service
-        for name in _METHODS:
-            getattr(context, name)
-        kind = "" if config is None else str(config.service_type)
-    except (ImportError, AttributeError) as exc:
-        raise NoCoordination(missing_name_text("TensorFlow", exc)) from exc
-    if not kind:
-        raise NoCoordination(
-            "the strategy started no coordination service, by which workers could agree"
-        )
-    return context
-
-
-# Tensorflow workers.
-
-
-_ALONE: Final = 1
 _JOBS: Final = ("chief", "worker", "ps")
 _ALIKE: Final = "CollectiveAllReduceStrategy"
 """Base of MultiWorkerMirroredStrategy, under which every worker runs the whole script."""
+
+_ALONE: Final = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +29,7 @@ class WorkerGroup:
     Attributes:
         count: How many; 1 for a training of one process.
         name: This one's, like "worker 1".
-        is_chief: Whether it is the one that writes for all.
+        is_chief: True if it is the one that writes for all.
         members: Names of all, where all run the same script; else empty.
     """
 
@@ -155,8 +38,8 @@ class WorkerGroup:
     is_chief: bool = True
     members: tuple[str, ...] = ()
 
-    def store(self, name: str) -> CoordinationStore:
-        """Where they leave notes for each other.
+    def store(self, name: str) -> "CoordinationStore":
+        """A store that they share.
 
         Args:
             name: The same for all workers, used once.
@@ -169,7 +52,7 @@ class WorkerGroup:
 
 @runtime_checkable
 class HasWorkerGroup(Protocol):
-    """What reclaim steps may also know: the other workers, and that all can act as one."""
+    """Optional for reclaim steps: the other workers, where all can act as one."""
 
     def group(self, model: KerasModel) -> WorkerGroup:
         """Those that train this model."""
@@ -200,7 +83,7 @@ def why_not_alone(model: KerasModel, action: str) -> str:
     """Why this process must not do an action alone; empty when it may.
 
     Args:
-        model: What is trained.
+        model: The model that is trained.
         action: "save", "export", "collect" or "reload".
     """
     workers = worker_group(model)
@@ -221,3 +104,117 @@ def why_not_alone(model: KerasModel, action: str) -> str:
     if action == "save" and not workers.is_chief:
         return f"{workers.name} leaves the checkpoint to the chief, who writes for all"
     return ""
+
+
+_METHODS: Final = ("set_config_key_value", "get_config_key_value", "delete_config_key_value")
+_ROOT: Final = "kmonitor"
+_SLICE_S: Final = 1.0
+"""TensorFlow waits outside of Python: a Ctrl+C gets through this often, seconds."""
+
+
+class NoCoordination(Exception):
+    """Workers cannot reach each other in this way, or not any more.
+
+    Attributes:
+        why: The reason, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+class CoordinationStore:
+    """Texts by key, shared by all workers, each written once."""
+
+    def __init__(self, name: str, me: str) -> None:
+        """Check that values can be written, and that none is written over.
+
+        Args:
+            name: Name of the store; the same for all workers.
+            me: This worker's name.
+
+        Raises:
+            NoCoordination: They cannot, or would be.
+        """
+        self._context = _context()
+        self._name = f"{_ROOT}/{name}"
+        self.put(f"probe/{me}", me)
+        if self.put(f"probe/{me}", me):
+            raise NoCoordination(
+                unavailable_text("TensorFlow", "its coordination service writes values over")
+            )
+
+    def put(self, key: str, text: str) -> bool:
+        """Write a value; False where one is already, which stays.
+
+        Raises:
+            NoCoordination: The service did not answer.
+        """
+        errors = sys.modules["tensorflow"].errors
+        try:
+            self._context.set_config_key_value(f"{self._name}/{key}", text)
+        except errors.AlreadyExistsError:
+            return False
+        except errors.OpError as exc:
+            raise _failed(exc) from exc
+        return True
+
+    def read(self, key: str, timeout_s: float) -> str | None:
+        """A value, waiting for it; None if it is not written in time.
+
+        Raises:
+            NoCoordination: The service did not answer.
+        """
+        errors = sys.modules["tensorflow"].errors
+        until_s = monotonic() + timeout_s
+        while (left_s := until_s - monotonic()) > 0:
+            try:
+                wait_ms = max(1, int(1000 * min(left_s, _SLICE_S)))
+                return self._context.get_config_key_value(f"{self._name}/{key}", wait_ms)
+            except errors.DeadlineExceededError:
+                continue
+            except errors.OpError as exc:
+                raise _failed(exc) from exc
+        return None
+
+    def forget(self, key: str) -> None:
+        """Delete a value that is no longer needed.
+
+        Raises:
+            NoCoordination: The service did not answer.
+        """
+        errors = sys.modules["tensorflow"].errors
+        try:
+            self._context.delete_config_key_value(f"{self._name}/{key}")
+        except errors.OpError as exc:
+            raise _failed(exc) from exc
+
+
+def _failed(exc: Any) -> NoCoordination:
+    return NoCoordination(f"TensorFlow's coordination service failed: {exc.message}")
+
+
+def why_no_coordination() -> str:
+    """Why this TensorFlow has none, or none was started; empty when it has."""
+    try:
+        _context()
+    except NoCoordination as exc:
+        return exc.why
+    return ""
+
+
+def _context() -> Any:
+    try:
+        context = importlib.import_module("tensorflow.python.eager.context").context()
+        config = context.coordination_service
+        for name in _METHODS:
+            getattr(context, name)
+        kind = "" if config is None else str(config.service_type)
+    except (ImportError, AttributeError) as exc:
+        raise NoCoordination(missing_name_text("TensorFlow", exc)) from exc
+    if not kind:
+        raise NoCoordination(
+            "the strategy started no coordination service, by which workers could agree"
+        )
+    return context

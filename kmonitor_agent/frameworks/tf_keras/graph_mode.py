@@ -1,9 +1,10 @@
 # pyright: basic
-"""tf_keras in v1 graph mode (`disable_eager_execution()`): one graph and one session for all.
+"""tf_keras in v1 graph mode (`disable_eager_execution()`): framework, save steps, model rebuilder.
 
-There is no trace to release and no function to make anew within a `fit`: operations of the default
-graph are freed only by clearing the session, after which no model made before can go on. Saving
-works anywhere; `kmonitor_agent.fit` reloads by rebuilding the model between two epochs.
+All models share one graph and one session. There is no trace to release and no function to make
+again within a `fit`: operations of the default graph are freed only by clearing the session, after
+which no model made before can go on. Saving works anywhere; `kmonitor_agent.fit` reloads by
+rebuilding the model between two epochs.
 """
 
 import contextlib
@@ -35,6 +36,7 @@ from kmonitor_agent.frameworks.model_building import (
     call_model_factory,
     compile_arguments,
     copy_model,
+    keras_package,
     why_not_copyable,
 )
 from kmonitor_agent.frameworks.model_facts import (
@@ -49,7 +51,6 @@ from kmonitor_agent.frameworks.tensorflow.memory import TensorFlowAllocator
 from kmonitor_agent.frameworks.tf_keras.state import (
     continue_name_counters,
     keras2_backend,
-    keras2_package,
     keras2_title,
     tf_keras_state,
 )
@@ -57,20 +58,25 @@ from kmonitor_agent.wire.messages.events import FunctionTraces
 from kmonitor_agent.wire.messages.readings import Reading
 
 SOURCE: Final = "tensorflow: operations of the v1 default graph"
+
 WHY_NOT: Final = (
     "not available inside a plain fit in v1 graph mode (disable_eager_execution): only clearing"
     " the session frees operations, and the model must be rebuilt after it; train with"
     " kmonitor_agent.fit(model, ...) instead of model.fit(...) and ask for a reload"
 )
+
 _NO_COLLECT: Final = (
     "nothing to collect in v1 graph mode (disable_eager_execution): there are no traces, and"
     " operations are freed only by a reload, in kmonitor_agent.fit(model, ...)"
 )
+
 _NO_FUNCTIONS: Final = "there are no traced functions in v1 graph mode; see the graph's operations"
+
 _RATE_ADDS: Final = (
     "in v1 graph mode (disable_eager_execution) reading a schedule would add operations to the"
     " graph"
 )
+
 _NUMBERED: Final = re.compile(r"_\d+$")
 _MOST_SCOPES: Final = 64
 
@@ -91,7 +97,7 @@ class V1GraphFramework:
             self._framework_info.unavailable["save"] = why
 
     def info(self) -> FrameworkInfo:
-        """What was found when TensorFlow was first met."""
+        """As it was when TensorFlow was first used."""
         return self._framework_info
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
@@ -132,7 +138,7 @@ class V1GraphFramework:
         return self._allocator.read()
 
     def reclaim_steps(self) -> ReclaimSteps | None:
-        """What saving needs; the others are unavailable."""
+        """Steps of saving; the others are unavailable."""
         return V1GraphReclaim(self._package)
 
 
@@ -175,7 +181,7 @@ class V1GraphReclaim:
         return f"session not cleared: {WHY_NOT}"
 
     def inexact(self, model: KerasModel) -> str:
-        """Whether the train step draws from operations whose counters no one can save."""
+        """Why not, if the train step draws from operations whose counters cannot be saved."""
         operations = _step_operations(model) & STATEFUL_RANDOM
         if not operations:
             return ""
@@ -194,7 +200,7 @@ class _ScopeCounts:
         self._count = GraphCount(operations=None, absent="nothing was counted yet")
 
     def count(self, graph: Any) -> GraphCount:
-        """Operations of a default graph by scope; only what is new is looked at."""
+        """Operations of a default graph by scope; only new ones are read."""
         key, total = id(graph), _operation_count(graph)
         if self._graph != key or total < (self._count.operations or 0):
             self._graph, self._scopes, self._count = key, {}, GraphCount(operations=0)
@@ -215,7 +221,7 @@ class _ScopeCounts:
 
 
 def why_names_missing(package: str, *names: str) -> str:
-    """Why values cannot be read and written, and the rest not be done; empty when they can.
+    """Why values cannot be read and written, or the rest done; empty when they can.
 
     Args:
         package: The Keras 2.
@@ -284,19 +290,17 @@ def _needed(nodes: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
     return needed
 
 
-# Tf keras rebuilding.
-
-
 _NEEDED: Final = (
     *("_GRAPH_LEARNING_PHASES", "_SESSION", "PER_GRAPH_OBJECT_NAME_UIDS"),
     *("clear_session", "get_graph", "get_uid", "set_learning_phase", "set_session"),
 )
+
 _STEP_MAKER: Final = "_make_train_function"
 
 
 @dataclass(frozen=True, slots=True)
 class _Settings:
-    """What a script set for graph and session, which clearing forgets."""
+    """A script's settings of graph and session, which clearing forgets."""
 
     seed: int | None
     names: dict[Any, int]
@@ -305,7 +309,7 @@ class _Settings:
 
 
 class V1GraphRebuilder:
-    """tf_keras with `disable_eager_execution()`: implements `Rebuilding`."""
+    """tf_keras with `disable_eager_execution()`: implements `ModelRebuilder`."""
 
     destroys = True
 
@@ -313,7 +317,7 @@ class V1GraphRebuilder:
         self._package = package
 
     def why_forbidden(self) -> str:
-        """Whether the script builds in a graph or a session of its own."""
+        """Why not, if the script builds in a graph or a session of its own."""
         if why := why_names_missing(self._package, *_NEEDED):
             return why
         v1 = sys.modules["tensorflow"].compat.v1
@@ -416,7 +420,7 @@ def _preserve_random_numbers() -> Generator[None]:
 
 def v1_graph_rebuilder(model: KerasModel) -> V1GraphRebuilder:
     """For models of this model's Keras."""
-    return V1GraphRebuilder(keras2_package(model))
+    return V1GraphRebuilder(keras_package(model))
 
 
 def _make_step(model: KerasModel) -> None:

@@ -3,7 +3,7 @@
 
 import gc
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from kmonitor_agent.frameworks.base import (
     KerasModel,
@@ -11,8 +11,8 @@ from kmonitor_agent.frameworks.base import (
     StateUnreadable,
     StateVariable,
 )
-from kmonitor_agent.frameworks.keras3.step_functions import DeferredFunction
-from kmonitor_agent.frameworks.live_objects import models_with_functions
+from kmonitor_agent.frameworks.keras3.step_functions import DeferredFunction, is_of_keras
+from kmonitor_agent.frameworks.live_objects import FUNCTIONS, models_with_functions
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow.reclaim import (
@@ -29,6 +29,7 @@ from kmonitor_agent.frameworks.tensorflow.workers import (
 from kmonitor_agent.frameworks.tf_keras.state import clear_keras2_session, tf_keras_state
 
 _EXACT_WITH = "keras.random and tf.random.Generator are exact"
+
 _EXACT_HERE = (
     "tf.random.Generator is exact, and layers such as Dropout are after"
     " tf_keras.backend.experimental.enable_tf_random_generator() before they are made"
@@ -38,33 +39,6 @@ _NADAM = (
     "not exact: tf_keras' Nadam counts its own traces, and goes on otherwise after a new one;"
     " tf_keras.optimizers.legacy.Nadam is exact"
 )
-
-_OF_KERAS: Final = ("tf_keras.", "keras.")
-_STEPS: Final = ("train_function", "test_function", "predict_function", "train_tf_function")
-
-
-def forget_replaced_functions(model: KerasModel) -> bool:
-    """Have a model let go of step functions that it no longer uses; whether there were any.
-
-    tf_keras counts what each attribute refers to, but not while it compiles: a function that
-    `compile` takes away stays in that count for the life of the model.
-    """
-    counts = vars(model).get("_obj_reference_counts_dict")
-    if counts is None:
-        return False
-    used = {id(vars(model).get(name)) for name in _STEPS}
-    replaced = [each for each in counts if _is_step(each) and id(each) not in used]
-    for each in replaced:
-        del counts[each]
-    return bool(replaced)
-
-
-def _is_step(value: Any) -> bool:
-    function = getattr(value, "python_function", None)
-    function_module = str(getattr(function, "__module__", ""))
-    return hasattr(value, "experimental_get_tracing_count") and function_module.startswith(
-        _OF_KERAS
-    )
 
 
 class TfKerasReclaim:
@@ -138,16 +112,36 @@ class TfKerasReclaim:
         return why_not_clear_session(self._internals) or clear_keras2_session(self._package)
 
     def group(self, model: KerasModel) -> WorkerGroup:
-        """See `tensorflow_workers.workers_of`."""
+        """See `HasWorkerGroup.group`."""
         return worker_group(model)
 
     def why_vetoed(self, model: KerasModel, action: str) -> str:
-        """See `tensorflow_workers.why_not_here`."""
+        """See `VetoesActions.why_vetoed`."""
         return why_not_alone(model, action)
 
     def inexact(self, model: KerasModel) -> str:
-        """Whether a train step draws from stateful operations, which a retrace seeds anew."""
+        """Why not, if a train step draws from stateful operations, which a retrace seeds again."""
         random = self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
         # What Python counts while it traces is a constant of the trace.
         counts = hasattr(getattr(model, "optimizer", None), "_u_product_counter")
         return "; ".join(filter(None, (random, _NADAM if counts else "")))
+
+
+def forget_replaced_functions(model: KerasModel) -> bool:
+    """Have a model let go of step functions that it no longer uses; True if there were any.
+
+    tf_keras counts what each attribute refers to, but not while it compiles: a function that
+    `compile` takes away stays in that count for the life of the model.
+    """
+    counts = vars(model).get("_obj_reference_counts_dict")
+    if counts is None:
+        return False
+    used = {id(vars(model).get(name)) for name in (*FUNCTIONS, "train_tf_function")}
+    replaced = [each for each in counts if _is_step(each) and id(each) not in used]
+    for each in replaced:
+        del counts[each]
+    return bool(replaced)
+
+
+def _is_step(value: Any) -> bool:
+    return hasattr(value, "experimental_get_tracing_count") and is_of_keras(value)

@@ -1,38 +1,42 @@
 # pyright: basic
-"""The data of a running tf_keras `fit`, brought to where an earlier process had left them.
+"""Resuming of a tf_keras `fit`: the model is built again, its data go on where they had been.
 
 Over arrays, generators and with `steps_per_epoch` one iterator serves all epochs of a `fit`: it is
-made when the first epoch begins, and eaten then as far as the epochs before had eaten it. Else
+made when the first epoch begins, and the batches that the epochs before took are taken then. Else
 one is made for each epoch, and one more before the first.
 """
 
-import inspect
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from types import FrameType
 from typing import Any
 
 from kmonitor_agent.call_stacks import frame_locals
-from kmonitor_agent.frameworks.base import IteratorStart, KerasModel
+from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
 from kmonitor_agent.frameworks.model_building import PARTS, build_with_optimizers
+from kmonitor_agent.frameworks.resuming import IteratorStart, find_fit_frame
+from kmonitor_agent.frameworks.tf_keras.state import optimizers_of
+
+_HANDLER = "data_handler"
+"""Variable of `fit` that holds the data."""
 
 _VALIDATION = ("val_x", "val_y", "val_sample_weight")
 _PASSED_ON = ("max_queue_size", "workers", "use_multiprocessing")
+_LOOKED_FOR = ("_training_state", "_maybe_load_initial_counters_from_ckpt", "_steps_per_execution")
 
 
 @dataclass(slots=True)
 class TfKerasFitData:
-    """What the frame of tf_keras' `fit` holds; implements `FitData`.
+    """Data in the frame of tf_keras' `fit`; implements `FitData`.
 
     Attributes:
         handler: Its `DataHandler`.
         validation: Arguments for that of the validation; empty without one.
         epochs: As the script gave it.
-        behind: Epochs whose batches the iterator has yet to eat.
-        ended: Epochs that ran, whose last one has yet to be told to the data.
+        behind: Epochs whose batches have yet to be taken from the iterator.
+        ended: Epochs that ran; the data have yet to learn of the end of the last one.
     """
 
     handler: Any
@@ -78,12 +82,12 @@ class TfKerasFitData:
         model._eval_data_handler = handler  # noqa: SLF001 - private, looked for; as `fit` does
 
     def settle(self) -> None:
-        """The data are told of an epoch's end after its callbacks, and so after the saving."""
+        """End the last epoch: tf_keras does so after the callbacks, and so after the saving."""
         if self.ended:
             self.handler._adapter.on_epoch_end()  # noqa: SLF001
 
     def begin_first_epoch(self) -> None:
-        """Eat from the iterator that `fit` goes on with."""
+        """Take from the iterator that `fit` goes on with."""
         epochs, self.behind = self.behind, 0
         if not epochs:
             return
@@ -110,58 +114,23 @@ class TfKerasFitData:
             left = None if left is None else left - 1
 
 
-def find_fit_data() -> TfKerasFitData | None:
-    """The data of the innermost `fit` among this function's callers; None if none is found."""
-    frame = _fit_frame()
-    if frame is None:
-        return None
-    with frame_locals(frame) as fit_locals:
-        handler = fit_locals.get("data_handler")
-        if not hasattr(handler, "enumerate_epochs") or not hasattr(handler, "_adapter"):
-            return None
-        return TfKerasFitData(handler, _validation(fit_locals), int(fit_locals.get("epochs") or 0))
-
-
-def _fit_frame() -> FrameType | None:
-    frame = inspect.currentframe()
-    while frame is not None:
-        if frame.f_code.co_name == "fit" and "data_handler" in frame.f_code.co_varnames:
-            return frame
-        frame = frame.f_back
-    return None
-
-
 def _local(name: str) -> Any:
-    frame = _fit_frame()
+    frame = find_fit_frame(_HANDLER)
     if frame is None:
         return None
     with frame_locals(frame) as fit_locals:
         return fit_locals.get(name)
 
 
-def _validation(fit_locals: Any) -> dict[str, Any]:
-    if not fit_locals.get("validation_data"):
-        return {}
-    x, y, weights = (fit_locals.get(name) for name in _VALIDATION)
-    return {
-        "x": x,
-        "y": y,
-        "sample_weight": weights,
-        "batch_size": fit_locals.get("validation_batch_size") or fit_locals.get("batch_size"),
-        "steps_per_epoch": fit_locals.get("validation_steps"),
-        **{name: fit_locals[name] for name in _PASSED_ON if name in fit_locals},
-    }
-
-
 def _has_state(data: Any) -> bool:
-    """Whether passing through data changes what the next pass gives: arrays stay the same."""
+    """True if passing through data changes what the next pass gives: arrays stay the same."""
     tf = sys.modules["tensorflow"]
     is_iterator = hasattr(data, "__next__")
     return is_iterator or isinstance(data, tf.data.Dataset) or hasattr(data, "on_epoch_end")
 
 
 def _pass(handler: Any) -> None:
-    """One epoch's iterator; eaten where that tells how long the data are, or moves them on."""
+    """One epoch's iterator; run through where that gives the data's length, or moves them on."""
     iterator = iter(handler._dataset)  # noqa: SLF001
     if handler.inferred_steps is None or _is_pythons(handler):
         eaten = sum(1 for _ in iterator)
@@ -184,14 +153,13 @@ def _is_pythons(handler: Any) -> bool:
     return type(handler._adapter).__name__ == "GeneratorDataAdapter"  # noqa: SLF001
 
 
-# Tf keras resume.
-
-
-_LOOKED_FOR = ("_training_state", "_maybe_load_initial_counters_from_ckpt", "_steps_per_execution")
+def is_keras2(model: KerasModel) -> bool:
+    """True if a model is one of tf_keras 2, or of Keras up to 2.15."""
+    return hasattr(model, "_training_state")
 
 
 class _GoesOnAt:
-    """Answers what `fit` asks a training state of its own: which epoch is the first."""
+    """A training state as `fit` keeps one, which gives it the first epoch."""
 
     def __init__(self, epoch: int) -> None:
         self._epoch = epoch
@@ -204,73 +172,90 @@ class _GoesOnAt:
         return self._epoch, 0
 
 
-def is_keras2(model: KerasModel) -> bool:
-    """Whether a model is one of tf_keras 2, or of Keras up to 2.15."""
-    return hasattr(model, "_training_state")
+class TfKerasFitResumer:
+    """Implements `FitResumer`."""
+
+    def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
+        """See `FitResumer.why_not_resumable`."""
+        tf: Any = sys.modules["tensorflow"]
+        if not tf.compat.v1.executing_eagerly_outside_functions():
+            return "in v1 graph mode another process cannot take a fit up"
+        if not all(hasattr(model, name) for name in _LOOKED_FOR):
+            return "this tf_keras does not let a fit begin at a later epoch"
+        if any(type(each).__name__ == "BackupAndRestore" for each in callbacks):
+            return (
+                "BackupAndRestore says itself where a fit begins: leave it out under kmonitor run,"
+                " which keeps more than it does"
+            )
+        strategy = getattr(model, "distribute_strategy", None)
+        if strategy is not None and getattr(strategy, "num_replicas_in_sync", 1) > 1:
+            return "the model is trained under a strategy with several replicas"
+        if self.find_data() is None:
+            return "this tf_keras keeps the data of a fit elsewhere"
+        return ""
+
+    def find_data(self) -> TfKerasFitData | None:
+        """See `FitResumer.find_data`."""
+        frame = find_fit_frame(_HANDLER)
+        if frame is None:
+            return None
+        with frame_locals(frame) as fit_locals:
+            handler = fit_locals.get(_HANDLER)
+            if not hasattr(handler, "enumerate_epochs") or not hasattr(handler, "_adapter"):
+                return None
+            return TfKerasFitData(
+                handler, _validation(fit_locals), int(fit_locals.get("epochs") or 0)
+            )
+
+    def why_not_exact(self, inexact: str) -> str:
+        """A traced step that draws from stateful operations goes on otherwise in a new process."""
+        return inexact
+
+    def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
+        """See `FitResumer.read_trained`."""
+        return tuple(_trained_by(each, list(model.variables)) for each in optimizers_of(model))
+
+    def build_again(
+        self, model: KerasModel, config: Any, trained: Sequence[Sequence[int]]
+    ) -> None:
+        """See `FitResumer.build_again`."""
+        has_shapes = bool(config) and (PARTS in config or config.get("input_shape") is not None)
+        optimizers = [_inner(each) for each in optimizers_of(model)]
+        build_with_optimizers(model, config if has_shapes else None, trained, optimizers, _build)
+
+    def make_global_seed(self) -> None:
+        """Nothing: tf_keras' own generator is none of the variables."""
+
+    def begin_at(self, model: KerasModel, epoch: int | None) -> None:
+        """See `FitResumer.begin_at`."""
+        # `fit` reads it once, after `on_train_begin`.
+        if epoch is not None:
+            model._training_state = _GoesOnAt(epoch)  # noqa: SLF001 - private, looked for
+        elif isinstance(getattr(model, "_training_state", None), _GoesOnAt):
+            model._training_state = None  # noqa: SLF001
 
 
-def why_not_resumable(model: KerasModel, callbacks: Sequence[Any]) -> str:
-    """See `FitResumer.why_not_resumable`."""
+def _validation(fit_locals: Any) -> dict[str, Any]:
+    if not fit_locals.get("validation_data"):
+        return {}
+    x, y, weights = (fit_locals.get(name) for name in _VALIDATION)
+    return {
+        "x": x,
+        "y": y,
+        "sample_weight": weights,
+        "batch_size": fit_locals.get("validation_batch_size") or fit_locals.get("batch_size"),
+        "steps_per_epoch": fit_locals.get("validation_steps"),
+        **{name: fit_locals[name] for name in _PASSED_ON if name in fit_locals},
+    }
+
+
+def _build(optimizer: Any, variables: list[Any]) -> None:
     tf: Any = sys.modules["tensorflow"]
-    if not tf.compat.v1.executing_eagerly_outside_functions():
-        return "in v1 graph mode another process cannot take a fit up"
-    if not all(hasattr(model, name) for name in _LOOKED_FOR):
-        return "this tf_keras does not let a fit begin at a later epoch"
-    if any(type(each).__name__ == "BackupAndRestore" for each in callbacks):
-        return (
-            "BackupAndRestore says itself where a fit begins: leave it out under kmonitor run,"
-            " which keeps more than it does"
-        )
-    strategy = getattr(model, "distribute_strategy", None)
-    if strategy is not None and getattr(strategy, "num_replicas_in_sync", 1) > 1:
-        return "the model is trained under a strategy with several replicas"
-    if find_fit_data() is None:
-        return "this tf_keras keeps the data of a fit elsewhere"
-    return ""
-
-
-def why_not_exact(inexact: str) -> str:
-    """A traced step that draws from stateful operations goes on otherwise in a new process."""
-    return inexact
-
-
-def read_trained(model: KerasModel) -> tuple[tuple[int, ...], ...]:
-    """See `FitResumer.read_trained`."""
-    return tuple(_trained_by(each, list(model.variables)) for each in optimizers_of(model))
-
-
-def build_again(model: KerasModel, config: Any, trained: Sequence[Sequence[int]]) -> None:
-    """See `FitResumer.build_again`."""
-    has_shapes = bool(config) and (PARTS in config or config.get("input_shape") is not None)
-    optimizers = [_inner(each) for each in optimizers_of(model)]
-    build_with_optimizers(model, config if has_shapes else None, trained, optimizers, _build)
-
-
-def make_global_seed() -> None:
-    """Nothing: tf_keras' own generator is none of the variables."""
-
-
-def begin_at(model: KerasModel, epoch: int | None) -> None:
-    """See `FitResumer.begin_at`."""
-    # `fit` asks for it once, when the callbacks have been told of its begin.
-    if epoch is not None:
-        model._training_state = _GoesOnAt(epoch)  # noqa: SLF001 - private, looked for
-    elif isinstance(getattr(model, "_training_state", None), _GoesOnAt):
-        model._training_state = None  # noqa: SLF001
-
-
-def optimizers_of(model: KerasModel) -> Iterator[Any]:
-    """The model's optimizers, those that its own `train_step` uses included; each once."""
-    seen: set[int] = set()
-    for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
-        for item in value if isinstance(value, list | tuple) else (value,):
-            if hasattr(type(item), "apply_gradients") and id(item) not in seen:
-                seen.add(id(item))
-                yield item
-
-
-def _inner(optimizer: Any) -> Any:
-    return getattr(optimizer, "inner_optimizer", optimizer)
+    with tf.init_scope():
+        if hasattr(optimizer, "_create_all_weights"):
+            optimizer._create_all_weights(variables)  # noqa: SLF001 - private, looked for
+        elif variables and not getattr(optimizer, "_built", False):
+            optimizer.build(variables)
 
 
 def _trained_by(optimizer: Any, variables: list[Any]) -> tuple[int, ...]:
@@ -281,14 +266,9 @@ def _trained_by(optimizer: Any, variables: list[Any]) -> tuple[int, ...]:
     return tuple(index_by_key[key] for key in slot_keys if key in index_by_key)
 
 
+def _inner(optimizer: Any) -> Any:
+    return getattr(optimizer, "inner_optimizer", optimizer)
+
+
 def _key(variable: Any) -> Any:
     return getattr(variable, "_unique_id", id(variable))
-
-
-def _build(optimizer: Any, variables: list[Any]) -> None:
-    tf: Any = sys.modules["tensorflow"]
-    with tf.init_scope():
-        if hasattr(optimizer, "_create_all_weights"):
-            optimizer._create_all_weights(variables)  # noqa: SLF001 - private, looked for
-        elif variables and not getattr(optimizer, "_built", False):
-            optimizer.build(variables)

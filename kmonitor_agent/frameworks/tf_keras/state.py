@@ -1,9 +1,10 @@
 # pyright: basic
-"""The variables that a tf_keras training's result depends on, each once by identity.
+"""State of a tf_keras training: each variable that its result depends on, and the session.
 
 tf_keras lists weights only. What else is drawn from or counted (generators of random layers,
 hyperparameters of old optimizers, loss scales) is found by following what TensorFlow tracks for
-checkpoints.
+checkpoints. A Keras 2 is tf_keras or keras up to 2.15; its session is cleared without forgetting
+the settings that a script made.
 """
 
 import importlib
@@ -57,7 +58,7 @@ def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
     yield "model", model.variables
     for metric in getattr(model, "metrics", ()):
         yield "metrics", metric.variables
-    optimizers = list(_optimizers(model))
+    optimizers = list(optimizers_of(model))
     for optimizer in optimizers:
         yield "optimizer", variables_of(optimizer)
     for optimizer in optimizers:
@@ -66,15 +67,18 @@ def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
     yield "model", _tracked(model)
 
 
-def _optimizers(model: KerasModel) -> Iterator[Any]:
-    # A model that trains by its own `train_step` may have several, as attributes.
+def optimizers_of(model: KerasModel) -> Iterator[Any]:
+    """The model's optimizers, those that its own `train_step` uses included; each once."""
+    seen: set[int] = set()
     for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
         for item in value if isinstance(value, list | tuple) else (value,):
             # Also a v1 optimizer in tf_keras' wrapper, which has no common base with the others.
             # Classes are asked: what a variable of a strategy lacks is looked for in its value,
             # which all workers would have to sum up together.
             kind = type(item)
-            if hasattr(kind, "apply_gradients") or hasattr(kind, "get_updates"):
+            is_optimizer = hasattr(kind, "apply_gradients") or hasattr(kind, "get_updates")
+            if is_optimizer and id(item) not in seen:
+                seen.add(id(item))
                 yield item
 
 
@@ -130,20 +134,11 @@ def _is_variable(value: Any) -> bool:
     )
 
 
-# tf_keras_session: `tf_keras.backend.clear_session()` that forgets no settings.
-
-
-_PRESERVED_GLOBALS = ("_GRAPH_LEARNING_PHASES", "_GRAPH_TF_OPTIMIZERS", "_GRAPH_VARIABLES")
-
-
-def keras2_package(model: KerasModel) -> str:
-    """The package whose Keras 2 a model is of: tf_keras, or keras up to 2.15."""
-    roots = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
-    return "tf_keras" if "tf_keras" in roots else "keras"
+_PRESERVED_GLOBALS: Final = ("_GRAPH_LEARNING_PHASES", "_GRAPH_TF_OPTIMIZERS", "_GRAPH_VARIABLES")
 
 
 def keras2_title(package: str) -> str:
-    """How a Keras 2 is called in messages."""
+    """Name of a Keras 2 in messages."""
     return "Keras" if package == "keras" else package
 
 

@@ -1,5 +1,9 @@
 # pyright: basic
-"""Keras 3 on PyTorch: what it says of itself, and save, collect and reload inside its `fit`."""
+"""Keras 3 on PyTorch: facts about models, and save, collect and reload inside of `fit`.
+
+The state of a model includes tensors that only PyTorch knows. Compiled graphs and the allocator
+have modules of their own.
+"""
 
 import dataclasses
 import importlib
@@ -26,6 +30,7 @@ from kmonitor_agent.frameworks.keras3.step_functions import (
     models_in,
 )
 from kmonitor_agent.frameworks.model_facts import (
+    dtype_name,
     learning_rate_reading,
     read_description,
     read_fit_facts,
@@ -41,7 +46,147 @@ from kmonitor_agent.frameworks.torch.graphs import (
 from kmonitor_agent.frameworks.torch.memory import TorchAllocator
 from kmonitor_agent.wire.messages.readings import Reading
 
-# Torch state.
+
+class TorchFramework:
+    """Reads and reclaims a Keras on PyTorch.
+
+    Made on the training thread, which owns it; `function_count` and `allocator` may be called
+    from any thread.
+    """
+
+    def __init__(self, *, versions: dict[str, str]) -> None:
+        self._graphs = TorchGraphs()
+        self._allocator = TorchAllocator(_keras_device())
+        self._steps = Keras3TorchReclaim(self._graphs)
+        self._framework_info = FrameworkInfo(
+            backend="torch", versions=versions, unavailable=self._unavailable()
+        )
+
+    def info(self) -> FrameworkInfo:
+        """As it was when PyTorch was first used."""
+        return self._framework_info
+
+    def fit_facts(self, model: KerasModel) -> FitFacts:
+        """How this model is compiled."""
+        facts = read_fit_facts(model)
+        return dataclasses.replace(facts, learning_rate=self.learning_rate(model).value)
+
+    def learning_rate(self, model: KerasModel) -> Reading:
+        """The optimizer's learning rate now."""
+        rate = read_learning_rate(model)
+        return _scheduled_rate(model) or rate if rate.value is None else rate
+
+    def describe(self, model: KerasModel) -> ModelDescription:
+        """Layers, weights and optimizer slots."""
+        return read_description(model)
+
+    def graph(self, model: KerasModel | None) -> GraphCount:
+        """Graphs that `torch.compile` captured; see `graphs`."""
+        del model
+        return self._graphs.count()
+
+    def function_count(self) -> Reading:
+        """Captured graphs; any thread."""
+        return self._graphs.number()
+
+    def allocator(self) -> AllocatorReadings:
+        """Allocator of Keras' device; any thread."""
+        return self._allocator.read()
+
+    def reclaim_steps(self) -> ReclaimSteps | None:
+        """The steps."""
+        return self._steps
+
+    def _unavailable(self) -> dict[str, str]:
+        unavailable: dict[str, str] = {}
+        if why := self._graphs.why_unreadable():
+            unavailable["graph"] = why
+        allocator = self._allocator.read()
+        # A GPU that has not started yet is reported later.
+        if allocator.device and allocator.in_use.absent:
+            unavailable["allocator"] = allocator.in_use.absent
+        return unavailable
+
+
+def _keras_device() -> str:
+    try:
+        from keras.src.backend.torch.core import get_device
+
+        return str(get_device())
+    except (ImportError, AttributeError):
+        cuda = getattr(sys.modules["torch"], "cuda", None)
+        return "cuda" if cuda is not None and cuda.is_available() else "cpu"
+
+
+def _scheduled_rate(model: KerasModel) -> Reading | None:
+    # A schedule's value on a GPU has no `numpy()`.
+    try:
+        with schedule_effects_undone(model.optimizer):
+            value = float(model.optimizer.learning_rate.item())
+    except (AttributeError, TypeError, ValueError, RuntimeError):
+        return None
+    return learning_rate_reading(value)
+
+
+class Keras3TorchReclaim:
+    """Implements `ReclaimSteps`; owned by the training thread.
+
+    PyTorch's random generators are left alone: nothing here draws from them.
+    """
+
+    def __init__(self, graphs: TorchGraphs) -> None:
+        self._graphs = graphs
+
+    def state(self, model: KerasModel) -> list[StateVariable]:
+        """See `torch_state`."""
+        check_functions(model)
+        return torch_state(model)
+
+    def read(self, variable: Any) -> Any:
+        """The value as a numpy array, of the variable's own dtype."""
+        return read_tensor(tensor_of(variable))
+
+    def assign(self, variable: Any, value: Any) -> None:
+        """In place: the tensor, its place and its gradient stay."""
+        write_tensor(tensor_of(variable), value)
+
+    def drop_functions(self, model: KerasModel) -> Sequence[str]:
+        """Forget train, test and predict functions, but for one that the script put there."""
+        return drop_functions(model)
+
+    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
+        """Make them again; `torch.compile` compiles when they are called."""
+        make_functions(model, names)
+
+    def release_retained(self) -> ReleasedTraces:
+        """Memory that the device's allocator holds but does not use; PyTorch retains no graphs."""
+        empty_device_caches()
+        return ReleasedTraces()
+
+    def clear_session(self) -> str:
+        """Let go of what `torch.compile` compiled. Keras' settings stay, they hold no memory."""
+        why = reset_dynamo()
+        if not why:
+            self._graphs.all_dropped()
+        return why
+
+    def models_in(self, model: KerasModel) -> list[KerasModel]:
+        """See `HasModelParts.models_in`."""
+        return models_in(model)
+
+    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
+        """See `HasModelParts.not_saved`."""
+        return unsaved_optimizers(model)
+
+    def inexact(self, model: KerasModel) -> str:
+        """Why not, if the step is compiled: the compiler remembers the shapes that it has seen."""
+        if not getattr(model, "jit_compile", False) or getattr(model, "run_eagerly", False):
+            return ""
+        return (
+            "may not be exact: torch.compile, once it has seen batches of several sizes, compiles"
+            " one program for all of them, and begins anew with one for each; without"
+            " jit_compile=True it is exact"
+        )
 
 
 _FOREIGN: Final = {
@@ -70,35 +215,6 @@ def torch_state(model: KerasModel) -> list[StateVariable]:
     return state
 
 
-def tensor_of(variable: Any) -> Any:
-    """The tensor that holds a variable's value."""
-    return variable if isinstance(variable, torch_module().Tensor) else variable.value
-
-
-def read_tensor(tensor: Any) -> Any:
-    """A tensor's value as a numpy array of the same dtype."""
-    torch = torch_module()
-    name = _dtype_name(tensor)
-    host = tensor.detach().cpu().contiguous()
-    if name not in _FOREIGN:
-        return host.numpy()
-    # ml_dtypes comes with Keras.
-    dtype = getattr(importlib.import_module("ml_dtypes"), name)
-    return host.view(getattr(torch, _FOREIGN[name])).numpy().view(dtype)
-
-
-def write_tensor(tensor: Any, value: Any) -> None:
-    """Give a tensor the value of a numpy array, in place."""
-    torch = torch_module()
-    name = _dtype_name(tensor)
-    with torch.no_grad():
-        if name not in _FOREIGN:
-            tensor.copy_(torch.from_numpy(value))
-        else:
-            raw = torch.from_numpy(value.view(_FOREIGN[name]))
-            tensor.copy_(raw.view(tensor.dtype))
-
-
 def _tensors(model: KerasModel) -> Iterator[tuple[str, Any]]:
     # Every Keras layer is a module of PyTorch there, but not every one is registered as a part of
     # the module that holds it.
@@ -114,147 +230,30 @@ def _layers(model: KerasModel) -> list[Any]:
     return [layer for layer in layers if isinstance(layer, torch_module().nn.Module)]
 
 
-def _dtype_name(tensor: Any) -> str:
-    return str(tensor.dtype).removeprefix("torch.")
+def tensor_of(variable: Any) -> Any:
+    """The tensor that holds a variable's value."""
+    return variable if isinstance(variable, torch_module().Tensor) else variable.value
 
 
-class TorchFramework:
-    """Reads and reclaims a Keras on PyTorch.
-
-    Made on the training thread, which owns it; `function_count` and `allocator` may be called
-    from any thread.
-    """
-
-    def __init__(self, *, versions: dict[str, str]) -> None:
-        self._graphs = TorchGraphs()
-        self._allocator = TorchAllocator(_keras_device())
-        self._steps = Keras3TorchReclaim(self._graphs)
-        self._framework_info = FrameworkInfo(
-            backend="torch", versions=versions, unavailable=self._unavailable()
-        )
-
-    def info(self) -> FrameworkInfo:
-        """What was found when PyTorch was first met."""
-        return self._framework_info
-
-    def fit_facts(self, model: KerasModel) -> FitFacts:
-        """How this model is compiled."""
-        facts = read_fit_facts(model)
-        return dataclasses.replace(facts, learning_rate=self.learning_rate(model).value)
-
-    def learning_rate(self, model: KerasModel) -> Reading:
-        """The optimizer's learning rate now."""
-        rate = read_learning_rate(model)
-        return _scheduled_rate(model) or rate if rate.value is None else rate
-
-    def describe(self, model: KerasModel) -> ModelDescription:
-        """Layers, weights and optimizer slots."""
-        return read_description(model)
-
-    def graph(self, model: KerasModel | None) -> GraphCount:
-        """What `torch.compile` captured; see `torch_graphs`."""
-        del model
-        return self._graphs.count()
-
-    def function_count(self) -> Reading:
-        """Captured graphs; any thread."""
-        return self._graphs.number()
-
-    def allocator(self) -> AllocatorReadings:
-        """Allocator of Keras' device; any thread."""
-        return self._allocator.read()
-
-    def reclaim_steps(self) -> ReclaimSteps | None:
-        """The steps."""
-        return self._steps
-
-    def _unavailable(self) -> dict[str, str]:
-        unavailable: dict[str, str] = {}
-        if why := self._graphs.why_unreadable():
-            unavailable["graph"] = why
-        allocator = self._allocator.read()
-        # A GPU that has not started yet is told of later.
-        if allocator.device and allocator.in_use.absent:
-            unavailable["allocator"] = allocator.in_use.absent
-        return unavailable
+def read_tensor(tensor: Any) -> Any:
+    """A tensor's value as a numpy array of the same dtype."""
+    torch = torch_module()
+    name = dtype_name(tensor)
+    host = tensor.detach().cpu().contiguous()
+    if name not in _FOREIGN:
+        return host.numpy()
+    # ml_dtypes comes with Keras.
+    dtype = getattr(importlib.import_module("ml_dtypes"), name)
+    return host.view(getattr(torch, _FOREIGN[name])).numpy().view(dtype)
 
 
-class Keras3TorchReclaim:
-    """Implements `ReclaimSteps`; owned by the training thread.
-
-    PyTorch's random generators are left alone: nothing here draws from them.
-    """
-
-    def __init__(self, graphs: TorchGraphs) -> None:
-        self._graphs = graphs
-
-    def state(self, model: KerasModel) -> list[StateVariable]:
-        """See `torch_state.torch_state`."""
-        check_functions(model)
-        return torch_state(model)
-
-    def read(self, variable: Any) -> Any:
-        """The value as a numpy array, of the variable's own dtype."""
-        return read_tensor(tensor_of(variable))
-
-    def assign(self, variable: Any, value: Any) -> None:
-        """In place: the tensor, its place and its gradient stay."""
-        write_tensor(tensor_of(variable), value)
-
-    def drop_functions(self, model: KerasModel) -> Sequence[str]:
-        """Forget train, test and predict functions, but for one that the script put there."""
-        return drop_functions(model)
-
-    def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
-        """Make them anew; `torch.compile` compiles when they are called."""
-        make_functions(model, names)
-
-    def release_retained(self) -> ReleasedTraces:
-        """Memory that the device's allocator holds but does not use; PyTorch retains no graphs."""
-        empty_device_caches()
-        return ReleasedTraces()
-
-    def clear_session(self) -> str:
-        """Let go of what `torch.compile` compiled. Keras' settings stay, they hold no memory."""
-        why = reset_dynamo()
-        if not why:
-            self._graphs.all_dropped()
-        return why
-
-    def models_in(self, model: KerasModel) -> list[KerasModel]:
-        """See `keras3_functions.models_in`."""
-        return models_in(model)
-
-    def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """See `keras3_beside.not_saved`."""
-        return unsaved_optimizers(model)
-
-    def inexact(self, model: KerasModel) -> str:
-        """Whether the step is compiled, by a compiler that remembers the shapes it has seen."""
-        if not getattr(model, "jit_compile", False) or getattr(model, "run_eagerly", False):
-            return ""
-        return (
-            "may not be exact: torch.compile, once it has seen batches of several sizes, compiles"
-            " one program for all of them, and begins anew with one for each; without"
-            " jit_compile=True it is exact"
-        )
-
-
-def _keras_device() -> str:
-    try:
-        from keras.src.backend.torch.core import get_device
-
-        return str(get_device())
-    except (ImportError, AttributeError):
-        cuda = getattr(sys.modules["torch"], "cuda", None)
-        return "cuda" if cuda is not None and cuda.is_available() else "cpu"
-
-
-def _scheduled_rate(model: KerasModel) -> Reading | None:
-    # A schedule's value on a GPU has no `numpy()`.
-    try:
-        with schedule_effects_undone(model.optimizer):
-            value = float(model.optimizer.learning_rate.item())
-    except (AttributeError, TypeError, ValueError, RuntimeError):
-        return None
-    return learning_rate_reading(value)
+def write_tensor(tensor: Any, value: Any) -> None:
+    """Give a tensor the value of a numpy array, in place."""
+    torch = torch_module()
+    name = dtype_name(tensor)
+    with torch.no_grad():
+        if name not in _FOREIGN:
+            tensor.copy_(torch.from_numpy(value))
+        else:
+            raw = torch.from_numpy(value.view(_FOREIGN[name]))
+            tensor.copy_(raw.view(tensor.dtype))

@@ -1,5 +1,8 @@
 # pyright: basic
-"""Graphs on PyTorch: those that `torch.compile` captured; by default Keras runs without any."""
+"""Graphs on PyTorch, which `torch.compile` captures, and the memory that PyTorch can give back.
+
+By default Keras runs without a graph. PyTorch counts graphs from the process's start, upwards.
+"""
 
 import sys
 from typing import Any, Final
@@ -8,76 +11,17 @@ from kmonitor_agent.frameworks.base import GraphCount, missing_name_text
 from kmonitor_agent.wire.messages.events import FunctionTraces
 from kmonitor_agent.wire.messages.readings import Reading
 
-# Torch internals.
-
-
-def torch_module() -> Any:
-    """PyTorch, which Keras has imported."""
-    return sys.modules["torch"]
-
-
-def dynamo() -> Any:
-    """What compiles for `torch.compile`; None where it was not imported."""
-    return sys.modules.get("torch._dynamo")
-
-
-def dynamo_counts() -> dict[str, int]:
-    """Graphs and calls that `torch.compile` has captured since the process began.
-
-    Raises:
-        AttributeError: This PyTorch counts elsewhere.
-        TypeError: It counts otherwise.
-    """
-    if dynamo() is None:
-        return {"graphs": 0, "calls": 0}
-    stats = sys.modules["torch._dynamo.utils"].counters["stats"]  # pyright: ignore[reportAttributeAccessIssue]
-    # `get`: these are defaultdicts, which asking would fill.
-    return {
-        "graphs": int(stats.get("unique_graphs", 0)),
-        "calls": int(stats.get("calls_captured", 0)),
-    }
-
-
-def reset_dynamo() -> str:
-    """Let go of everything that `torch.compile` has compiled; why not, else empty."""
-    module = dynamo()
-    if module is None:
-        return ""
-    reset = getattr(module, "reset", None)
-    if reset is None:
-        missing = missing_name_text("PyTorch", "torch._dynamo.reset")
-        return f"compiled functions not dropped: {missing}"
-    reset()
-    return ""
-
-
-def empty_device_caches() -> None:
-    """Give the memory that the devices' allocators hold but do not use back to the devices."""
-    torch = torch_module()
-    for name in ("cuda", "xpu", "mps"):
-        device = getattr(torch, name, None)
-        empty = getattr(device, "empty_cache", None)
-        if empty is not None and _has_started(device):
-            empty()
-
-
-def _has_started(device: Any) -> bool:
-    # Asking one that has not started would start it. MPS has no such state.
-    started = getattr(device, "is_initialized", None) or getattr(device, "is_available", None)
-    return bool(started()) if callable(started) else False
-
-
 SOURCE: Final = "torch.compile: calls captured since the start or the last reload"
+
 _EAGER: Final = (
     "Keras on PyTorch runs its steps without a graph; compile(jit_compile=True) makes graphs"
 )
-_UNREADABLE: Final = (AttributeError, KeyError, TypeError, ValueError)
 
 
 class TorchGraphs:
-    """Counts what was captured; `count` belongs to the training thread, `number` to any.
+    """Counts captured graphs; `count` belongs to the training thread, `number` to any.
 
-    PyTorch only counts upwards. What was counted when the graphs were dropped is taken off.
+    The counts at the time when all graphs were dropped are subtracted.
     """
 
     def __init__(self) -> None:
@@ -107,15 +51,15 @@ class TorchGraphs:
         return Reading(float(counts["graphs"]), "functions", source)
 
     def why_unreadable(self) -> str:
-        """Why this PyTorch cannot be read at all; empty when it can, with graphs or without."""
-        return _counts()[1]
+        """Why this PyTorch cannot be read at all; empty when it can, also without graphs."""
+        return _captured_counts()[1]
 
     def all_dropped(self) -> None:
         """All graphs were let go of."""
-        self._dropped = _counts()[0]
+        self._dropped = _captured_counts()[0]
 
     def _counts_since_reload(self) -> tuple[dict[str, int], str]:
-        counts, why = _counts()
+        counts, why = _captured_counts()
         dropped = self._dropped
         remaining = {name: max(0, number - dropped[name]) for name, number in counts.items()}
         if not why and not counts["graphs"]:
@@ -123,9 +67,55 @@ class TorchGraphs:
         return remaining, why
 
 
-def _counts() -> tuple[dict[str, Any], str]:
+def _captured_counts() -> tuple[dict[str, int], str]:
+    """Graphs and calls that were captured since the process began; why not, else empty."""
+    if _dynamo() is None:
+        return {"graphs": 0, "calls": 0}, ""
     try:
-        return dynamo_counts(), ""
-    except _UNREADABLE as exc:
-        why = missing_name_text("PyTorch", exc)[:300]
-        return {"graphs": 0, "calls": 0}, why
+        stats = sys.modules["torch._dynamo.utils"].counters["stats"]  # pyright: ignore[reportAttributeAccessIssue]
+        # `get`: these are defaultdicts, which reading by key would fill.
+        return {
+            "graphs": int(stats.get("unique_graphs", 0)),
+            "calls": int(stats.get("calls_captured", 0)),
+        }, ""
+    except (AttributeError, KeyError, TypeError, ValueError) as exc:
+        return {"graphs": 0, "calls": 0}, missing_name_text("PyTorch", exc)[:300]
+
+
+def reset_dynamo() -> str:
+    """Let go of everything that `torch.compile` has compiled; why not, else empty."""
+    module = _dynamo()
+    if module is None:
+        return ""
+    reset = getattr(module, "reset", None)
+    if reset is None:
+        missing = missing_name_text("PyTorch", "torch._dynamo.reset")
+        return f"compiled functions not dropped: {missing}"
+    reset()
+    return ""
+
+
+def _dynamo() -> Any:
+    """The compiler of `torch.compile`; None where it was not imported."""
+    return sys.modules.get("torch._dynamo")
+
+
+def empty_device_caches() -> None:
+    """Give the memory that the devices' allocators hold but do not use back to the devices."""
+    torch = torch_module()
+    for name in ("cuda", "xpu", "mps"):
+        device = getattr(torch, name, None)
+        empty = getattr(device, "empty_cache", None)
+        if empty is not None and _has_started(device):
+            empty()
+
+
+def _has_started(device: Any) -> bool:
+    # A query would start one that has not started. MPS has no such state.
+    started = getattr(device, "is_initialized", None) or getattr(device, "is_available", None)
+    return bool(started()) if callable(started) else False
+
+
+def torch_module() -> Any:
+    """PyTorch, which Keras has imported."""
+    return sys.modules["torch"]

@@ -25,20 +25,22 @@ class TorchAllocator:
         self._index = int(index) if index.isdigit() else None
 
     def read(self) -> AllocatorReadings:
-        """In use, peak and limit; absent with the reason where the device does not tell."""
+        """In use, peak and limit; absent with the reason where the device does not report."""
         if self._kind != "cuda":
             name = self._kind.upper()
-            return _absent(
+            return AllocatorReadings.missing(
                 f"{name}:{self._index or 0}", f"PyTorch does not tell the memory of {name}"
             )
         cuda = getattr(torch_module(), "cuda", None)
         try:
             if cuda is None or not cuda.is_initialized():
                 # Asking would start the device.
-                return _absent("", "PyTorch has not started its GPU yet")
+                return AllocatorReadings.missing("", "PyTorch has not started its GPU yet")
             return self._read(cuda)
         except _UNREADABLE as exc:
-            return _absent("", f"PyTorch's allocator cannot be read: {exc}"[:300])
+            return AllocatorReadings.missing(
+                "", f"PyTorch's allocator cannot be read: {exc}"[:300]
+            )
 
     def _read(self, cuda: Any) -> AllocatorReadings:
         if self._index is None:
@@ -48,7 +50,7 @@ class TorchAllocator:
         source = f"torch allocator, {name}"
         return AllocatorReadings(
             device=name,
-            # Nothing was allocated yet where it tells nothing.
+            # Nothing was allocated yet where it has no such entry.
             in_use=Reading(float(stats.get(_IN_USE, 0)), "bytes", f"{source} in use"),
             peak=Reading(float(stats.get(_PEAK, 0)), "bytes", f"{source} peak"),
             limit=_limit(cuda, self._index),
@@ -64,8 +66,3 @@ def _limit(cuda: Any, index: int) -> Reading:
     return Reading(
         share * total, "bytes", f"torch: share of GPU:{index} that the script set, {share:.0%}"
     )
-
-
-def _absent(device: str, why: str) -> AllocatorReadings:
-    missing = Reading.missing("bytes", why)
-    return AllocatorReadings(device=device, in_use=missing, peak=missing, limit=missing)

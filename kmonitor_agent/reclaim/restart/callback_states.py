@@ -1,10 +1,7 @@
 """The plain attributes of a fit's callbacks: History, EarlyStopping and the user's own."""
 
-import sys
 from collections.abc import Sequence
 from typing import Any, Final, cast
-
-import numpy as np
 
 from kmonitor_agent.reclaim.restart.fit_state import (
     ArrayStore,
@@ -16,19 +13,14 @@ from kmonitor_agent.reclaim.restart.fit_state import (
 )
 
 _KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
-_STATELESS: Final = frozenset({"MonitorCallback", "Tail", "ProgbarLogger"})
-_COMPARISON: Final = "monitor_op"
-"""Kept with `min_delta`: Keras turns the sign of that when it chooses the comparison, which some
-versions do at an epoch's end, and would turn it twice."""
-
-_COMPARISONS: Final = ("less", "greater")
+_STATELESS: Final = frozenset({"MonitorCallback", "SupervisedFitCallback", "ProgbarLogger"})
 _LARGEST_BYTES: Final = 64 * 2**20
-"""A user's callback may hold whole data sets, which the script makes again; best weights of
-Keras' own callbacks are kept whatever their size."""
+"""Largest array kept of a user's callback, which may hold whole data sets that the script makes
+again; best weights of Keras' own callbacks are kept whatever their size."""
 
 
 def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...], tuple[str, ...]]:
-    """Attributes of every callback, and what was left out of them, in words.
+    """Attributes of every callback, and those that were left out, in words.
 
     Args:
         callbacks: Of the fit, in order.
@@ -42,9 +34,6 @@ def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...],
         for name, value in own.items():
             if name in _KERAS_OWN:
                 continue
-            if name == _COMPARISON and value is not None:
-                attributes[name] = _comparison_name(value)
-                continue
             why = _why_left_out(callback, value)
             if why:
                 left_out.append(f"{kind}.{name}: {why}")
@@ -55,42 +44,23 @@ def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...],
 
 
 def write_callbacks(states: Sequence[CallbackState], callbacks: Sequence[Any]) -> None:
-    """Put attributes back.
+    """Restore the attributes.
 
     Raises:
         CannotResume: The fit has other callbacks than before.
     """
     stateful = _with_state(callbacks)
-    current_kinds, before = (
-        [type(each).__name__ for each in stateful],
-        [each.kind for each in states],
-    )
+    current_kinds = [type(each).__name__ for each in stateful]
+    before = [each.kind for each in states]
     if current_kinds != before:
         raise CannotResume(f"its callbacks were {before} and now are {current_kinds}")
     for callback, state in zip(stateful, states, strict=True):
         for name, value in state.attributes.items():
-            if name == _COMPARISON and value is not None:
-                _put_comparison(callback, value)
-            else:
-                setattr(callback, name, value)
+            setattr(callback, name, value)
 
 
 def _with_state(callbacks: Sequence[Any]) -> list[Any]:
     return [each for each in callbacks if type(each).__name__ not in _STATELESS]
-
-
-def _comparison_name(function: Any) -> str:
-    name = getattr(function, "__name__", "")
-    if name not in _COMPARISONS:
-        return ""
-    return f"numpy.{name}" if isinstance(function, np.ufunc) else f"keras.{name}"
-
-
-def _put_comparison(callback: Any, written: object) -> None:
-    home, _, name = str(written).partition(".")
-    where = np if home == "numpy" else getattr(sys.modules.get("keras"), "ops", None)
-    if name in _COMPARISONS and where is not None:
-        setattr(callback, _COMPARISON, getattr(where, name))
 
 
 def _is_plain(value: object) -> bool:

@@ -1,4 +1,4 @@
-"""The script as a child process that notices nothing: same terminal, same signals, same end.
+"""Child process of the script, which notices nothing: same terminal, same signals, same end.
 
 The child stays in our process group, as under `env` or `time`: in a pipeline and under job control
 the shell treats both as one. What the terminal sends reaches the whole group; only what was sent
@@ -117,7 +117,7 @@ def exit_as(script_exit: ScriptExit) -> int:
         return script_exit.status
     sys.stdout.flush()
     sys.stderr.flush()
-    # The child has left its memory dump, if it leaves one; ours tells nothing.
+    # The child has left its memory dump, if it leaves one; ours says nothing.
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     if script_exit.signal not in {signal.SIGKILL, signal.SIGSTOP}:
         signal.signal(script_exit.signal, signal.SIG_DFL)

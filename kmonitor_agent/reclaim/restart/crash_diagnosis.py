@@ -1,4 +1,9 @@
-"""Appends how a process ended to its run's spool, where it could not say so itself."""
+"""Crash diagnosis: how a child process ended, and its record in the run's spool.
+
+The kernel's counters of processes killed for want of memory, read before and after, decide what a
+SIGKILL meant. The record is appended after the process is gone, where its own last event does not
+already say how it ended.
+"""
 
 import signal
 import time
@@ -16,20 +21,6 @@ from kmonitor_agent.wire.local.spool_format import SessionFacts, SpoolRecord
 from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event, encode_event
 from kmonitor_agent.wire.messages.events import SessionDied, SessionEnded
-
-# death: How a process died, in words and as an event.
-
-
-_NAMED: Final = {
-    signal.SIGTERM: "it was asked to end, as kill, a service manager or a batch system does",
-    signal.SIGINT: "it was interrupted, as by Ctrl+C",
-    signal.SIGHUP: "its terminal was closed",
-    signal.SIGSEGV: "it reached for memory that is not its own; often a fault in native code",
-    signal.SIGABRT: "it gave up by itself; often a failed check or no memory in native code",
-    signal.SIGBUS: "memory behind a file was gone; often a full /dev/shm or disk",
-    signal.SIGILL: "an instruction that this processor lacks",
-    signal.SIGFPE: "a division by zero in native code",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +43,7 @@ class ProcessDeath:
 def diagnose_exit(
     script_exit: ScriptExit, before: OomKillCounts, after: OomKillCounts
 ) -> ProcessDeath:
-    """Tell how a child ended.
+    """How a child ended.
 
     Args:
         script_exit: What the system said.
@@ -71,18 +62,21 @@ def diagnose_exit(
     if script_exit.forwarded_signal == script_exit.signal:
         return ProcessDeath("signal", name, why=f"{name}, which was sent to kmonitor run")
     explanation = (
-        _NAMED.get(signal.Signals(script_exit.signal)) if _is_known(script_exit.signal) else None
+        _CAUSES.get(signal.Signals(script_exit.signal)) if _is_known(script_exit.signal) else None
     )
     return ProcessDeath("signal", name, why=f"{name}: {explanation}" if explanation else name)
 
 
-def signal_name(number: int) -> str:
-    """A signal's name: "SIGKILL", or "signal 77" for one without."""
-    return signal.Signals(number).name if _is_known(number) else f"signal {number}"
-
-
-def _is_known(number: int) -> bool:
-    return number in {int(each) for each in signal.Signals}
+_CAUSES: Final = {
+    signal.SIGTERM: "it was asked to end, as kill, a service manager or a batch system does",
+    signal.SIGINT: "it was interrupted, as by Ctrl+C",
+    signal.SIGHUP: "its terminal was closed",
+    signal.SIGSEGV: "it reached for memory that is not its own; often a fault in native code",
+    signal.SIGABRT: "it gave up by itself; often a failed check or no memory in native code",
+    signal.SIGBUS: "memory behind a file was gone; often a full /dev/shm or disk",
+    signal.SIGILL: "an instruction that this processor lacks",
+    signal.SIGFPE: "a division by zero in native code",
+}
 
 
 def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDeath:
@@ -103,29 +97,27 @@ def _rose(before: int | None, after: int | None) -> bool:
     return before is not None and after is not None and after > before
 
 
+def signal_name(number: int) -> str:
+    """A signal's name: "SIGKILL", or "signal 77" for one without."""
+    return signal.Signals(number).name if _is_known(number) else f"signal {number}"
+
+
+def _is_known(number: int) -> bool:
+    return number in {int(each) for each in signal.Signals}
+
+
 _LOCK_WAIT_S: Final = 3.0
+
 _LOCK_AGAIN_S: Final = 0.05
-_LOOKED_AT: Final = 64
-"""So many of the last events are looked through for the process's own last word."""
 
-T = TypeVar("T")
-
-
-@dataclass(frozen=True, slots=True)
-class _Last:
-    """What the spool of a run ends with."""
-
-    facts: SessionFacts
-    seq: int
-    t_s: float
-    ended: SessionEnded | None
-    died: SessionDied | None
+_EVENTS_SEARCHED: Final = 64
+"""How many of the last events are searched for the process's own report of its end."""
 
 
 def record_death(
     folders: Folders, run: str, death: ProcessDeath, *, is_requested: bool, supervisor: int
 ) -> bool:
-    """Append a process's cause of death to its run, unless its own last word says all.
+    """Append a process's cause of death to its run, unless its own last event says it.
 
     Args:
         folders: Where the spool lies.
@@ -156,6 +148,20 @@ def record_death(
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class _Last:
+    """What the spool of a run ends with."""
+
+    facts: SessionFacts
+    seq: int
+    t_s: float
+    ended: SessionEnded | None
+    died: SessionDied | None
+
+
+T = TypeVar("T")
+
+
 def _adds(death: ProcessDeath, last: _Last, supervisor: int) -> bool:
     if last.died is not None:
         return False  # a process that never reached a fit: its run ended before
@@ -164,7 +170,7 @@ def _adds(death: ProcessDeath, last: _Last, supervisor: int) -> bool:
     if last.ended.why == "restart":
         return not supervisor  # announced, but no process follows
     if last.ended.why == "interrupted" and death.signal == "SIGINT" and not supervisor:
-        return False  # Python tells of Ctrl+C, and then dies of the same signal
+        return False  # Python reports Ctrl+C, and then dies of the same signal
     if supervisor or death.how != "status":
         return True
     return death.status != 0 and last.ended.why in {"finished", "stopped"}
@@ -178,7 +184,7 @@ def _read_last(folders: Folders, run: str) -> _Last | None:
     t_s, ended, died = 0.0, None, None
     with spool:
         seq = spool.last_seq
-        for event in spool.events(after=max(0, seq - _LOOKED_AT)):
+        for event in spool.events(after=max(0, seq - _EVENTS_SEARCHED)):
             if event.facts is not None and event.facts != facts:
                 facts, ended, died = event.facts, None, None
             t_s = event_time_s(event.body)
@@ -216,7 +222,7 @@ def _retried(act: Callable[[], T]) -> T | None:
         try:
             return act()
         except FileNotFoundError:
-            return None  # the run never told anything
+            return None  # the run never recorded anything
         except SpoolLocked:
             if time.monotonic() > end_s:
                 return None

@@ -1,7 +1,8 @@
-"""The state of one fit that a later process takes up: variables in HDF5, the rest as JSON.
+"""State of one fit for a later process of its run: variables in HDF5, the rest as JSON.
 
-The JSON is the commit: it is written beside, flushed to the disk and renamed once the HDF5 file
-that it names is whole. What an earlier JSON names is kept until then.
+The JSON is the commit: it is written under another name, flushed to the disk and renamed once the
+HDF5 file that it names is whole. The file of an earlier JSON is kept until then. Values in the
+JSON are plain data, tagged with their types where JSON lacks them (`to_json`).
 """
 
 import contextlib
@@ -18,8 +19,9 @@ from typing import Any, Final, Literal, cast
 
 import numpy as np
 
-from kmonitor_agent.frameworks.base import IteratorStart, StateVariable
-from kmonitor_agent.reclaim.checkpoint_file import (
+from kmonitor_agent.frameworks.base import StateVariable
+from kmonitor_agent.frameworks.resuming import IteratorStart
+from kmonitor_agent.reclaim.checkpoint_seal import (
     CheckpointTag,
     NotACheckpoint,
     VariableToStore,
@@ -29,159 +31,9 @@ from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore, Save
 from kmonitor_agent.reclaim.disk_file import fsync_folder
 from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_new, read_plain, write_private
 
-# Plain values.
-
-
-_DEEPEST: Final = 16
-_COMPARISONS: Final = ("less", "greater")
-_COMPARED_BY: Final = ("numpy", "keras.ops")
-
-
-class NotPlainAttribute(Exception):
-    """A value that is no plain data.
-
-    Attributes:
-        kind: Name of its type.
-    """
-
-    def __init__(self, kind: str) -> None:
-        super().__init__(kind)
-        self.kind = kind
-
-
-@dataclass(slots=True)
-class ArrayStore:
-    """Arrays that stand beside the JSON, which names them by number.
-
-    Attributes:
-        arrays: In order.
-    """
-
-    arrays: list[Any] = field(default_factory=list[Any])
-
-    def put(self, array: Any) -> int:
-        """Keep an array; its number."""
-        self.arrays.append(array)
-        return len(self.arrays) - 1
-
-
-def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
-    """A value as JSON knows it.
-
-    Args:
-        value: None, numbers, texts, lists, tuples, dicts, numpy's own, and the comparisons that
-            Keras' callbacks keep as `monitor_op`.
-        store: Takes its arrays.
-        depth: How deep it stands.
-
-    Raises:
-        NotPlain: It is, or holds, something else.
-    """
-    if value is None or isinstance(value, bool | str):
-        return value
-    if isinstance(value, np.generic) or is_array(value):
-        return _array_to_json(value, store)
-    if isinstance(value, int | float):
-        return _number_to_json(value)
-    if depth < _DEEPEST and isinstance(value, list | tuple | dict):
-        return _container_to_json(cast("Any", value), store, depth + 1)
-    if comparison := _comparison_name(value):
-        return {"comparison": comparison}
-    raise NotPlainAttribute(type(value).__name__)
-
-
-def from_json(tagged: Any, store: ArrayStore) -> Any:
-    """The value again.
-
-    Raises:
-        ValueError: It is not what `to_json` wrote.
-    """
-    if not isinstance(tagged, dict):
-        return tagged
-    (kind, inner), *more = cast("dict[str, Any]", tagged).items()
-    if more or kind not in _READERS:
-        raise ValueError(f"a value of kind {kind}")
-    return _READERS[kind](inner, store)
-
-
-def is_array(value: object) -> bool:
-    """Whether it is an array of numpy's."""
-    return isinstance(value, np.ndarray)
-
-
-def _number_to_json(value: float) -> Any:
-    if isinstance(value, float):
-        return {"float": float(value).hex()}
-    # Other readers of JSON round larger ones.
-    return {"int": str(int(value))} if abs(int(value)) >= 1 << 53 else int(value)
-
-
-def _array_to_json(value: Any, store: ArrayStore) -> Any:
-    if value.dtype.hasobject or value.dtype.kind in "USVmM":
-        raise NotPlainAttribute(f"{type(value).__name__} of {value.dtype}")
-    if isinstance(value, np.generic):
-        return {"scalar": store.put(np.asarray(cast("Any", value)))}
-    return {"array": store.put(value)}
-
-
-def _read_dict(inner: Any, store: ArrayStore) -> Any:
-    return {from_json(key, store): from_json(each, store) for key, each in inner}
-
-
-_READERS: Final[dict[str, Callable[[Any, ArrayStore], Any]]] = {
-    "int": lambda inner, _: int(inner),
-    "float": lambda inner, _: float.fromhex(inner),
-    "array": lambda inner, store: store.arrays[inner],
-    "scalar": lambda inner, store: store.arrays[inner][()],
-    "list": lambda inner, store: [from_json(each, store) for each in inner],
-    "tuple": lambda inner, store: tuple(from_json(each, store) for each in inner),
-    "dict": _read_dict,
-    "comparison": lambda inner, _: _comparison(str(inner)),
-}
-
-
-def _container_to_json(value: Any, store: ArrayStore, depth: int) -> Any:
-    # A subclass (a named tuple, a Counter) could not be made again from its items alone.
-    name = type(value).__name__
-    if type(value) is dict:
-        pairs: Any = value.items()  # pyright: ignore[reportUnknownVariableType]
-        return {"dict": [[to_json(part, store, depth) for part in pair] for pair in pairs]}
-    if type(value) in {list, tuple}:
-        return {name: [to_json(each, store, depth) for each in value]}
-    raise NotPlainAttribute(name)
-
-
-def _comparison_name(value: object) -> str:
-    for module in _COMPARED_BY:
-        for name in _COMPARISONS:
-            loaded: Any = sys.modules.get(module)
-            if loaded is not None and getattr(loaded, name, None) is value:
-                return f"{module}:{name}"
-    return ""
-
-
-def _comparison(written: str) -> Any:
-    module, _, name = written.partition(":")
-    if module not in _COMPARED_BY or name not in _COMPARISONS:
-        raise ValueError(f"a comparison called {written}")
-    return getattr(importlib.import_module(module), name)
-
-
 FORMAT: Final = "kmonitor-fit-1"
 STATE_BYTES: Final = 256 * 2**20
-"""Most that the JSON of a fit's state holds; arrays lie beside it."""
-
-
-class CannotResume(Exception):
-    """A fit's state does not fit what the script does now; going on would change its result.
-
-    Attributes:
-        why: What differs and what to do, for the user.
-    """
-
-    def __init__(self, why: str) -> None:
-        super().__init__(why)
-        self.why = why
+"""Most bytes of the JSON of a fit's state; arrays are beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +64,11 @@ class CallbackState:
 
 @dataclass(frozen=True, slots=True)
 class RestartOrigin:
-    """Who asked for the restart at which a state was saved.
+    """Origin of the restart at which a state was saved.
 
     Attributes:
         command: Id of the command, or empty.
-        requested_by: "script", "limit ram 80%", a user's name; empty when nobody asked.
+        requested_by: "script", "limit ram 80%", a user's name; empty without a request.
         left_wall_s: When the process began to leave, seconds since 1970.
         record: What is known of the restart by then, encoded; the next process completes it.
     """
@@ -239,7 +91,7 @@ class FitState:
         next_epoch: Index of the epoch to go on with.
         epochs_run: Epochs that ran in it, over all processes.
         evaluations: Validations that ran in it likewise.
-        stopped: It had been told to stop, so that no epoch is to follow.
+        stopped: Its stop was requested: no epoch follows.
         build_config: What `build_from_config` takes; None if the model has none.
         optimizers: For each optimizer the ordinals, among the model's variables, that it trains.
         variables: In order.
@@ -249,7 +101,7 @@ class FitState:
         generators: Those of the data's own, in order.
         iterator: Where the iterator began that the next epoch goes on with, if it drew.
         limits: Limits that were set from outside, encoded; empty if none were.
-        origin: Who asked.
+        origin: Who requested the restart.
         left_out: What could not be kept, in words.
     """
 
@@ -272,6 +124,18 @@ class FitState:
     limits: str = ""
     origin: RestartOrigin = RestartOrigin()
     left_out: tuple[str, ...] = ()
+
+
+class CannotResume(Exception):
+    """A fit's state does not fit what the script does now; going on would change its result.
+
+    Attributes:
+        why: What differs and what to do, for the user.
+    """
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
 
 
 class FitStateStore:
@@ -334,7 +198,7 @@ class FitStateStore:
         return SavedFit(document, self._store_folder(fit))
 
     def mark_as_resumed(self, fit: int, checksum: str) -> bool:
-        """Whether a state is taken up for the first time; a crash may have it taken up again.
+        """Whether a state is resumed for the first time; after a crash it may be resumed again.
 
         Raises:
             OSError: That could not be noted.
@@ -349,7 +213,7 @@ class FitStateStore:
         return True
 
     def forget(self, fit: int) -> None:
-        """Drop a fit's state: it begins anew."""
+        """Drop a fit's state: the fit begins from its start."""
         with contextlib.suppress(OSError):
             self._path(fit).unlink()
 
@@ -358,6 +222,44 @@ class FitStateStore:
 
     def _store_folder(self, fit: int) -> Path:
         return self._folder / f"fit-{fit}"
+
+
+def _commit(path: Path, data: bytes) -> None:
+    fresh = path.with_name(f"{path.name}.new")
+    descriptor = open_new(fresh)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    fresh.replace(path)
+    fsync_folder(path.parent)
+
+
+def _crc_of(plain: Any) -> int:
+    return zlib.crc32(json.dumps(plain).encode())
+
+
+def _as_dict(state: FitState) -> dict[str, Any]:
+    data = {name: getattr(state, name) for name in FitState.__dataclass_fields__}
+    data["variables"] = [asdict(each) for each in state.variables]
+    data["callbacks"] = [
+        {"kind": each.kind, "attributes": each.attributes} for each in state.callbacks
+    ]
+    data["origin"] = asdict(state.origin)
+    data["iterator"] = None if state.iterator is None else asdict(state.iterator)
+    return data
+
+
+def _from_dict(data: dict[str, Any]) -> FitState:
+    data["variables"] = tuple(VariableFacts(**each) for each in data["variables"])
+    data["callbacks"] = tuple(CallbackState(**each) for each in data["callbacks"])
+    data["origin"] = RestartOrigin(**data["origin"])
+    if data["iterator"] is not None:
+        data["iterator"] = IteratorStart(**data["iterator"])
+    return FitState(**data)
 
 
 class SavedFit:
@@ -376,7 +278,7 @@ class SavedFit:
             is_same = is_same and header.checksum == document["checksum"]
             if document["format"] != FORMAT or not is_same:
                 raise CannotResume(f"the saved state {self._path} is not what was committed")
-            # The arrays stand behind the variables: how many of these there are, the JSON says.
+            # The arrays follow the variables; the JSON has the number of these.
             self._n_variables = len(untag_dict(document["state"])["variables"]["list"])
             self.checksum = header.checksum
             store = ArrayStore(list(islice(self._values(), self._n_variables, None)))
@@ -408,12 +310,12 @@ class _Named:
 
 
 def untag_dict(tagged: Any) -> dict[str, Any]:
-    """A JSON form of a dict with texts as keys, one level of it undone."""
+    """A dict with texts as keys from its JSON form; values are left in theirs."""
     return {str(key): value for key, value in tagged["dict"]}
 
 
 def variable_facts(variables: Sequence[StateVariable]) -> tuple[VariableFacts, ...]:
-    """How saved variables are told apart later."""
+    """Path and shape by which saved variables are found later."""
     return tuple(VariableFacts(each.path, shape_text(each.variable)) for each in variables)
 
 
@@ -422,39 +324,140 @@ def shape_text(variable: Any) -> str:
     return str(tuple(int(n) for n in variable.shape))
 
 
-def _as_dict(state: FitState) -> dict[str, Any]:
-    data = {name: getattr(state, name) for name in FitState.__dataclass_fields__}
-    data["variables"] = [asdict(each) for each in state.variables]
-    data["callbacks"] = [
-        {"kind": each.kind, "attributes": each.attributes} for each in state.callbacks
-    ]
-    data["origin"] = asdict(state.origin)
-    data["iterator"] = None if state.iterator is None else asdict(state.iterator)
-    return data
+class NotPlainAttribute(Exception):
+    """A value that is not plain data.
+
+    Attributes:
+        kind: Name of its type.
+    """
+
+    def __init__(self, kind: str) -> None:
+        super().__init__(kind)
+        self.kind = kind
 
 
-def _from_dict(data: dict[str, Any]) -> FitState:
-    data["variables"] = tuple(VariableFacts(**each) for each in data["variables"])
-    data["callbacks"] = tuple(CallbackState(**each) for each in data["callbacks"])
-    data["origin"] = RestartOrigin(**data["origin"])
-    if data["iterator"] is not None:
-        data["iterator"] = IteratorStart(**data["iterator"])
-    return FitState(**data)
+@dataclass(slots=True)
+class ArrayStore:
+    """Arrays saved beside the JSON, which refers to them by index.
+
+    Attributes:
+        arrays: In order.
+    """
+
+    arrays: list[Any] = field(default_factory=list[Any])
+
+    def put(self, array: Any) -> int:
+        """Keep an array; its index."""
+        self.arrays.append(array)
+        return len(self.arrays) - 1
 
 
-def _crc_of(plain: Any) -> int:
-    return zlib.crc32(json.dumps(plain).encode())
+_DEEPEST: Final = 16
 
 
-def _commit(path: Path, data: bytes) -> None:
-    fresh = path.with_name(f"{path.name}.new")
-    descriptor = open_new(fresh)
-    try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-    fresh.replace(path)
-    fsync_folder(path.parent)
+def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
+    """A value as JSON has it.
+
+    Args:
+        value: None, numbers, texts, lists, tuples, dicts, numpy's own, and the comparisons that
+            Keras' callbacks keep as `monitor_op`.
+        store: Takes its arrays.
+        depth: Containers around it.
+
+    Raises:
+        NotPlainAttribute: It is, or holds, something else.
+    """
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, np.generic) or is_array(value):
+        return _array_to_json(value, store)
+    if isinstance(value, int | float):
+        return _number_to_json(value)
+    if depth < _DEEPEST and isinstance(value, list | tuple | dict):
+        return _container_to_json(cast("Any", value), store, depth + 1)
+    if comparison := _comparison_name(value):
+        return {"comparison": comparison}
+    raise NotPlainAttribute(type(value).__name__)
+
+
+def is_array(value: object) -> bool:
+    """Whether it is an array of numpy's."""
+    return isinstance(value, np.ndarray)
+
+
+def _number_to_json(value: float) -> Any:
+    if isinstance(value, float):
+        return {"float": float(value).hex()}
+    # Other readers of JSON round larger ones.
+    return {"int": str(int(value))} if abs(int(value)) >= 1 << 53 else int(value)
+
+
+def _array_to_json(value: Any, store: ArrayStore) -> Any:
+    if value.dtype.hasobject or value.dtype.kind in "USVmM":
+        raise NotPlainAttribute(f"{type(value).__name__} of {value.dtype}")
+    if isinstance(value, np.generic):
+        return {"scalar": store.put(np.asarray(cast("Any", value)))}
+    return {"array": store.put(value)}
+
+
+def _container_to_json(value: Any, store: ArrayStore, depth: int) -> Any:
+    # A subclass (a named tuple, a Counter) cannot be made from its items alone.
+    name = type(value).__name__
+    if type(value) is dict:
+        pairs: Any = value.items()  # pyright: ignore[reportUnknownVariableType]
+        return {"dict": [[to_json(part, store, depth) for part in pair] for pair in pairs]}
+    if type(value) in {list, tuple}:
+        return {name: [to_json(each, store, depth) for each in value]}
+    raise NotPlainAttribute(name)
+
+
+_COMPARISONS: Final = ("less", "greater")
+_COMPARED_BY: Final = ("numpy", "keras.ops")
+
+
+def _comparison_name(value: object) -> str:
+    # Kept, not left to Keras: choosing the comparison it turns the sign of `min_delta`, which some
+    # versions do at an epoch's end, and would turn it twice.
+    for module in _COMPARED_BY:
+        for name in _COMPARISONS:
+            loaded: Any = sys.modules.get(module)
+            if loaded is not None and getattr(loaded, name, None) is value:
+                return f"{module}:{name}"
+    return ""
+
+
+def from_json(tagged: Any, store: ArrayStore) -> Any:
+    """The value again.
+
+    Raises:
+        ValueError: It is not what `to_json` wrote.
+    """
+    if not isinstance(tagged, dict):
+        return tagged
+    (kind, inner), *more = cast("dict[str, Any]", tagged).items()
+    if more or kind not in _READERS:
+        raise ValueError(f"a value of kind {kind}")
+    return _READERS[kind](inner, store)
+
+
+def _read_dict(inner: Any, store: ArrayStore) -> Any:
+    return {from_json(key, store): from_json(each, store) for key, each in inner}
+
+
+def _comparison(written: str) -> Any:
+    module, _, name = written.partition(":")
+    if module not in _COMPARED_BY or name not in _COMPARISONS:
+        raise ValueError(f"a comparison called {written}")
+    return getattr(importlib.import_module(module), name)
+
+
+_READERS: Final[dict[str, Callable[[Any, ArrayStore], Any]]] = {
+    "int": lambda inner, _: int(inner),
+    "float": lambda inner, _: float.fromhex(inner),
+    "array": lambda inner, store: store.arrays[inner],
+    "scalar": lambda inner, store: store.arrays[inner][()],
+    "list": lambda inner, store: [from_json(each, store) for each in inner],
+    "tuple": lambda inner, store: tuple(from_json(each, store) for each in inner),
+    "dict": _read_dict,
+    "comparison": lambda inner, _: _comparison(str(inner)),
+}

@@ -1,4 +1,4 @@
-"""Starts a script, and again when it leaves for that or crashed, until it has ended."""
+"""Supervisor of a script: starts it, and again when it requests that or crashed."""
 
 import os
 import shutil
@@ -63,7 +63,7 @@ class ScriptCannotStart(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SupervisorOptions:
-    """What is asked of a supervisor.
+    """Options of a supervisor.
 
     Attributes:
         argv: Program and arguments.
@@ -79,7 +79,7 @@ class SupervisorOptions:
 class Supervisor:
     """Owns the main thread until the script has ended.
 
-    It needs no hub and does not wait for one: what it tells waits in the spool.
+    It needs no hub and does not wait for one: what it reports waits in the spool.
     """
 
     def __init__(
@@ -135,7 +135,7 @@ class Supervisor:
         script_exit = self._start().wait()
         leaving = self._supervision.request()
         if leaving is not None and script_exit.forwarded_signal and not script_exit.signal:
-            # It was on its way to be started again when it was told to end.
+            # It was on its way to be started again when the signal to end came.
             script_exit = ScriptExit(
                 signal=script_exit.forwarded_signal, forwarded_signal=script_exit.forwarded_signal
             )

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kmonitor_agent.studies.attempts import AttemptCause
 from kmonitor_agent.studies.function_source import FoldsRefused
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.private_files import make_folder, write_private
+from kmonitor_agent.wire.messages.study_events import FoldCause
 from kmonitor_agent.wire.text import bytes_text
 
 _NOT_INSTALLED: Final = (
@@ -56,9 +56,9 @@ class TaskFailed(Exception):
         is_set_up: No task can begin; the next one could not either.
     """
 
-    def __init__(self, cause: AttemptCause, why: str, *, is_set_up: bool = False) -> None:
+    def __init__(self, cause: FoldCause, why: str, *, is_set_up: bool = False) -> None:
         super().__init__(why)
-        self.cause: AttemptCause = cause
+        self.cause: FoldCause = cause
         self.why = why
         self.is_set_up = is_set_up
 
@@ -80,7 +80,7 @@ class RayCluster:
         """Find what each fold asks of a node here: a GPU where there are any.
 
         Args:
-            memory: As `run_folds` was told; a part counts of the smallest node.
+            memory: As given to `run_folds`; a part counts of the smallest node.
 
         Raises:
             FoldsRefused: No node has it.
@@ -98,7 +98,7 @@ class RayCluster:
         self.task_resources = resources
 
     def send(self, work: Callable[[bytes], Any], data: bytes, name: str, node: str = "") -> Any:
-        """Have a task begin when there is room; the stream of what it tells.
+        """Have a task begin when there is room; returns the stream of its messages.
 
         Args:
             work: A function of a module, which yields bytes.
@@ -131,13 +131,13 @@ class RayCluster:
         self._writes.append(self._ray.remote(**options)(work).remote(path, data))
 
     def ready(self, streams: Sequence[Any], timeout_s: float) -> list[Any]:
-        """Those that have something to tell, or are over."""
+        """Those that have a message, or are over."""
         if not streams:
             return []
         return self._ray.wait(list(streams), num_returns=1, timeout=timeout_s)[0]
 
     def next_message(self, stream: Any) -> bytes | None:
-        """What a stream that is ready tells next; None at its end.
+        """The next message of a stream that is ready; None at its end.
 
         Raises:
             TaskFailed: The task did not come to its end.
@@ -151,7 +151,7 @@ class RayCluster:
             raise task_failure(exc) from exc
 
     def cancel(self, stream: Any) -> None:
-        """End a task at once, with all that it started; its stream tells when it is gone."""
+        """End a task at once, with all that it started; its stream ends when it is gone."""
         with suppress(Exception):  # it is over
             self._ray.cancel(stream, force=True)
 
@@ -261,7 +261,7 @@ def _begin(ray: Any, address: str) -> None:
     if address:
         how["address"] = address
     else:
-        # A Ray of our own tells nobody, and opens no port for browsers.
+        # A Ray of our own sends no statistics, and opens no port for browsers.
         os.environ[_NO_STATISTICS] = "0"
         how |= {"address": "local", "include_dashboard": False}
     try:

@@ -1,4 +1,4 @@
-"""What a task is told: the function, this process's ways, the fold's indices."""
+"""Makes the jobs of Ray tasks: the function, this process's environment, the fold's indices."""
 
 import os
 import sys
@@ -17,7 +17,7 @@ from kmonitor_agent.wire.local.private_files import read_plain
 
 
 class AttemptJobFactory:
-    """Makes them; what is the same for all is read once."""
+    """Makes the jobs of one study; what is the same for all is read once."""
 
     def __init__(
         self,
@@ -33,7 +33,7 @@ class AttemptJobFactory:
             options: What is to be done.
             facts: What the study is.
             folder: The study's.
-            memory: As `run_folds` was told.
+            memory: As given to `run_folds`.
             gpus: How many GPUs Ray gives each.
 
         Raises:

@@ -1,14 +1,15 @@
-"""What the study and a Ray task tell each other: plain bytes, which Ray carries."""
+"""Messages between the study and a Ray task: plain bytes, which Ray carries."""
 
 from typing import Final
 
 import msgspec
 
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
-from kmonitor_agent.studies.attempts import Attempt, AttemptCause
+from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.fold_messages import FitPhase
 from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.wire.local.spool_format import SessionFacts
+from kmonitor_agent.wire.messages.study_events import FoldCause
 
 
 class AttemptJob(msgspec.Struct, frozen=True):
@@ -23,7 +24,7 @@ class AttemptJob(msgspec.Struct, frozen=True):
         attempt: From 1.
         saves_each_epoch: Whether fits save their state, since the fold may be tried again.
         keeps_files: Whether its files stay on the node when it is killed, for the next attempt.
-        source: Where the function stands.
+        source: Where the function is defined.
         scripts: Path to text of each script that the function is read from.
         argv: The script's arguments.
         path: Where the study's process looks for modules.
@@ -33,7 +34,7 @@ class AttemptJob(msgspec.Struct, frozen=True):
         hub: `KMONITOR_HUB` for nodes elsewhere: a hub that they reach, or "off".
         splits: Name to bytes of the files with this fold's indices.
         runs: Run name to run id of the attempts before.
-        memory: As `run_folds` was told.
+        memory: As given to `run_folds`.
         timeout_s: Likewise.
         gpus: How many GPUs Ray gives it.
     """
@@ -136,7 +137,7 @@ class FilePart(msgspec.Struct, frozen=True, tag="part"):
 
 
 class AttemptEnded(msgspec.Struct, frozen=True, tag="ended"):
-    """The attempt ended; always the last that is told.
+    """The attempt ended; always the last message.
 
     Attributes:
         attempt: How.
@@ -164,7 +165,7 @@ class StopOrder(msgspec.Struct, frozen=True):
         why: In words.
     """
 
-    cause: AttemptCause
+    cause: FoldCause
     why: str
 
 
@@ -184,19 +185,19 @@ def decode_task_message(data: bytes) -> TaskMessage:
 
 
 def encode_for_task(message: "AttemptJob | StopOrder") -> bytes:
-    """What the study tells, as it travels: an errand as an argument, a verdict as a file."""
+    """A message of the study's, as it travels: a job as an argument, a stop order as a file."""
     if isinstance(message, StopOrder):
         return msgspec.json.encode(message)
     return msgspec.msgpack.encode(message)
 
 
 def decode_job(data: bytes) -> AttemptJob:
-    """An errand again. Raises: msgspec.MsgspecError."""
+    """A job again. Raises: msgspec.MsgspecError."""
     return _JOB_DECODER.decode(data)
 
 
 def decode_stop_order(data: bytes) -> StopOrder | None:
-    """A verdict again; None while it is not there in full."""
+    """A stop order again; None while it is not there in full."""
     try:
         return _STOP_ORDER_DECODER.decode(data)
     except msgspec.MsgspecError:

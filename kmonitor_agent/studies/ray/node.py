@@ -1,4 +1,4 @@
-"""Where an attempt lives on a node: in the study's own folder if the node sees it, else beside.
+"""The folders of an attempt on a node: the study's own if the node sees it, else one beside.
 
 A task has a process of its own, which nothing follows: its environment, folder and paths are set
 as the fold's process is to inherit them.
@@ -20,9 +20,14 @@ from kmonitor_agent.studies.fold import splits_folder
 from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.studies.ray.messages import AttemptJob
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths, read_study_facts
-from kmonitor_agent.wire.local.folders import FOLDER_VARIABLES, SPOOL_VARIABLE, find_folders
+from kmonitor_agent.wire.local.folders import (
+    FOLDER_VARIABLES,
+    SPOOL_VARIABLE,
+    find_folders,
+    make_studies_folder,
+)
 from kmonitor_agent.wire.local.private_files import make_folder, make_private_folder, write_private
-from kmonitor_agent.wire.local.supervision import Supervision, make_studies_folder
+from kmonitor_agent.wire.local.supervision import Supervision
 
 _COMPUTING: Final = (
     "KERAS_",
@@ -49,27 +54,27 @@ class AttemptFolders:
     """The places of one attempt on a node.
 
     Attributes:
-        paths: The study's, or those of the folder that stands in for it.
+        paths: The study's, or those of the folder that replaces it.
         has_folder: They are the study's own.
-        source: Where the function stands here.
-        verdict: File that the study writes to end the attempt.
+        source: Where the function is defined here.
+        stop_order_path: File that the study writes to end the attempt.
         spool: What trainings write and nobody here takes; None: a hub does.
     """
 
     paths: StudyPaths
     has_folder: bool
     source: FunctionSource
-    verdict: Path
+    stop_order_path: Path
     spool: Path | None
 
     def leave(self, fold: int, *, keeps_files: bool) -> None:
-        """The attempt is over and all of it was told.
+        """The attempt is over and all of it was sent.
 
         Args:
             fold: Index.
             keeps_files: The next attempt may go on from its files.
         """
-        self.verdict.unlink(missing_ok=True)
+        self.stop_order_path.unlink(missing_ok=True)
         if self.spool is not None:
             shutil.rmtree(self.spool, ignore_errors=True)
         if not self.has_folder and not keeps_files:
@@ -95,15 +100,16 @@ def prepare_node(job: AttemptJob) -> AttemptFolders:
         _make(paths, job)
     is_study_host = has_folder and job.host == host_id()
     name = f"{job.fold}-{job.attempt}"
-    verdict = own / "verdicts" / name
-    verdict.unlink(missing_ok=True)
+    stop_order_path = own / "verdicts" / name
+    stop_order_path.unlink(missing_ok=True)
     spool = None if is_study_host else own / "spool" / name
     hub = os.environ.get(HUB_VARIABLE, "") or job.hub
     if hub != "off":
         spool = None
     _adopt_environment(job, is_study_host=is_study_host, hub=hub, spool=spool)
     scripts = {} if is_study_host else job.scripts
-    return AttemptFolders(paths, has_folder, _source(job.source, scripts, own), verdict, spool)
+    source = _source(job.source, scripts, own)
+    return AttemptFolders(paths, has_folder, source, stop_order_path, spool)
 
 
 def host_id() -> str:
@@ -169,7 +175,7 @@ def _adopt_environment(
 
 
 def _source(source: FunctionSource, scripts: Mapping[str, bytes], own: Path) -> FunctionSource:
-    """The same function where it stands on this node: in the text that came along, if need be."""
+    """The same function, found on this node: in the text that came along, if need be."""
     functions = {name: _source(each, scripts, own) for name, each in source.functions.items()}
     text, file = scripts.get(source.file), source.file
     if text is not None and not _has_text(Path(file), text):

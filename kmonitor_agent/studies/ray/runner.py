@@ -1,4 +1,8 @@
-"""Runs a study on a Ray cluster: a task for each attempt; Ray decides where and when it begins."""
+"""Runs a study on a Ray cluster: a task for each attempt; Ray decides where and when it begins.
+
+The study judges by what other folds taught, and writes the events of trainings on nodes without a
+hub into this host's spool.
+"""
 
 import functools
 import time
@@ -7,10 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
-from kmonitor_agent.studies.attempts import Attempt, AttemptCause
-from kmonitor_agent.studies.bounds import SilenceJudgement, StepGaps, TimeBound
+from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.bounds import LearnedTimes, SilenceJudgement, StepGaps, TimeBound
 from kmonitor_agent.studies.function_source import FoldsRefused
-from kmonitor_agent.studies.launch import LearnedTimes, StudyOptions, record_attempt_deaths
+from kmonitor_agent.studies.launch import StudyOptions, record_attempt_deaths
+from kmonitor_agent.studies.local_attempt import killed_death
 from kmonitor_agent.studies.ray.cluster import RayCluster, TaskFailed, write_file
 from kmonitor_agent.studies.ray.files import FileReceiver
 from kmonitor_agent.studies.ray.jobs import AttemptJobFactory
@@ -32,21 +37,19 @@ from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.local.spool_format import SpoolRecord
 from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.local.supervision import Supervision
-
-# away: One attempt on a node, as the study sees it.
-
+from kmonitor_agent.wire.messages.study_events import FoldCause
 
 _OBEYS_WITHIN_S = 30.0
-"""How long a task may take to act on a verdict before Ray ends it, seconds."""
+"""How long a task may take to act on a stop order before Ray ends it, seconds."""
 
 
 class RayAttempt:
-    """Owned by the thread that runs the study.
+    """One attempt on a node, as the study sees it; owned by the thread that runs the study.
 
     Attributes:
         fold: Index.
         attempt: From 1.
-        stream: What its task tells, as Ray gives it.
+        stream: Messages of its task, as Ray gives them.
         attempt_started: Where it runs; None while it waits for room.
         stop_order: What the study ended it for; None: nothing.
     """
@@ -87,7 +90,7 @@ class RayAttempt:
 
     @property
     def resident_bytes(self) -> int:
-        """Of all its processes, when it last told."""
+        """Of all its processes, by its last message."""
         return 0 if self._attempt_progress is None else self._attempt_progress.resident_bytes
 
     @property
@@ -102,7 +105,7 @@ class RayAttempt:
 
     @property
     def is_overdue(self) -> bool:
-        """Whether its task did not act on the verdict."""
+        """Whether its task did not act on the stop order."""
         return self.stop_order is not None and time.monotonic() - self._judged_s > _OBEYS_WITHIN_S
 
     def task_started(self, started: AttemptStarted) -> None:
@@ -110,7 +113,7 @@ class RayAttempt:
         self.attempt_started, self._started_wall_s = started, time.time()
 
     def note_progress(self, progress: AttemptProgress) -> None:
-        """It told how far it is."""
+        """It sent how far it is."""
         self._attempt_progress, self._progress_s = progress, time.monotonic()
 
     def elapsed_s(self, now_s: float) -> float:
@@ -127,7 +130,7 @@ class RayAttempt:
         return self._bound.limit_s(elapsed_s, self.share, finished_s, self.attempt)
 
     def judge(self, now_s: float) -> StopOrder | None:
-        """By what the other folds taught: what it is to be ended for; told once."""
+        """By what the other folds taught: what it is to be ended for; returned once."""
         progress = self._attempt_progress
         if progress is None or self.stop_order is not None:
             return None
@@ -147,11 +150,11 @@ class RayAttempt:
         self._judged_s = now_s
         return self.stop_order
 
-    def ended_by(self, cause: AttemptCause, why: str) -> Attempt:
-        """How it ended, where its task cannot tell.
+    def ended_by(self, cause: FoldCause, why: str) -> Attempt:
+        """How it ended, where its task cannot say.
 
         Args:
-            cause: As Ray says; the study's own verdict goes before it.
+            cause: As Ray says; the study's own order goes before it.
             why: In words.
         """
         progress, stop = self._attempt_progress, self.stop_order
@@ -170,80 +173,6 @@ class RayAttempt:
             started_wall_s=self._started_wall_s,
             node="" if self.attempt_started is None else self.attempt_started.host,
         )
-
-
-# Carrying.
-
-
-_EVERY_S: Final = 5.0
-_LOCK_WITHIN_S: Final = 3.0
-_LOCK_AGAIN_S: Final = 0.05
-_MOST_WAITING: Final = 100_000
-"""Events of one process that wait while the disk refuses them; more are dropped, oldest first."""
-
-
-class SpoolRelay:
-    """Owned by the thread that runs the study; whatever the disk does, the study goes on."""
-
-    def __init__(self, root: Path) -> None:
-        """Begin.
-
-        Args:
-            root: This host's spool.
-        """
-        self._root = root
-        self._waiting: dict[str, list[bytes]] = {}
-        self._writers: dict[str, SpoolWriter] = {}
-        self._seqs: dict[str, int] = {}
-        self._next_s = 0.0
-
-    def add(self, events: TrainingEvents) -> None:
-        """These came, behind those that came before."""
-        session_id = events.facts.session
-        if session_id not in self._writers:
-            self._writers[session_id] = SpoolWriter(self._root, events.facts, SystemClock())
-        waiting = self._waiting.setdefault(session_id, [])
-        waiting += events.bodies
-        del waiting[:-_MOST_WAITING]
-
-    def step(self) -> None:
-        """Write what waits, every few seconds."""
-        if time.monotonic() < self._next_s:
-            return
-        self._next_s = time.monotonic() + _EVERY_S
-        for session_id in list(self._waiting):
-            self._write(session_id)
-
-    def flush(self) -> None:
-        """Write all that waits; a hub that reads there is waited for, three seconds at most."""
-        end_s = time.monotonic() + _LOCK_WITHIN_S
-        for session_id in list(self._waiting):
-            while not self._write(session_id) and time.monotonic() < end_s:
-                time.sleep(_LOCK_AGAIN_S)
-
-    def close(self) -> None:
-        """Write all, and be done."""
-        self.flush()
-        for writer in self._writers.values():
-            writer.close()
-        self._writers.clear()
-
-    def _write(self, session_id: str) -> bool:
-        """Whether it is written."""
-        bodies, writer = self._waiting[session_id], self._writers[session_id]
-        run = writer.facts.run
-        try:
-            spool = writer.open()
-            try:
-                last = max(spool.last_seq, self._seqs.get(run, 0))
-                writer.write([SpoolRecord(last + at, body) for at, body in enumerate(bodies, 1)])
-            finally:
-                writer.rest()
-        except (OSError, SpoolLocked, NotPrivate):
-            return False
-        self._seqs[run] = last + len(bodies)
-        del self._waiting[session_id]
-        return True
 
 
 _POLL_S: Final = 0.2
@@ -266,7 +195,7 @@ class RayRunner:
         Args:
             options: What is to be done; of `at_once` many tasks some may wait for room.
             cluster: Where.
-            factory: What each task is told.
+            factory: Makes the job of each task.
             queue: What was done.
             folders: Where this host's spools lie.
         """
@@ -355,7 +284,7 @@ class RayRunner:
 
     def _ended(self, ray_attempt: RayAttempt, ended: AttemptEnded) -> None:
         """What remains of the stream is its end, which is read when it comes."""
-        if ended.refused and not self._has_started():
+        if ended.refused and not self._fold_queue.has_started(self._running):
             raise FoldsRefused(ended.refused)
         self._write_file(self._unpacking[ray_attempt.fold].commit)
         self._leave(ray_attempt)
@@ -371,14 +300,11 @@ class RayRunner:
             self._study_folder.fails(exc)
 
     def _fail(self, ray_attempt: RayAttempt, failed: TaskFailed) -> None:
-        if failed.is_set_up and not self._has_started():
+        if failed.is_set_up and not self._fold_queue.has_started(self._running):
             raise FoldsRefused(f"run_folds: no fold was begun: {failed.why}")
         self._leave(ray_attempt)
         attempt = ray_attempt.ended_by(failed.cause, failed.why)
-        text = f"{attempt.cause.replace('_', ' ')}: {attempt.why}"
-        is_memory = attempt.cause == "out_of_memory"
-        death = ProcessDeath("memory" if is_memory else "signal", "SIGKILL", why=text)
-        self._note(ray_attempt, attempt, death)
+        self._note(ray_attempt, attempt, killed_death(attempt))
 
     def _leave(self, attempt: RayAttempt) -> None:
         self._running.remove(attempt)
@@ -387,14 +313,9 @@ class RayRunner:
     def _note(self, ray_attempt: RayAttempt, attempt: Attempt, death: ProcessDeath) -> None:
         self._attempts[ray_attempt.fold] += 1
         again = self._fold_queue.is_tried_again(attempt)
-        if (
-            again
-            and ray_attempt.attempt_started is not None
-            and not ray_attempt.attempt_started.has_folder
-        ):
-            self._nodes[ray_attempt.fold] = (
-                ray_attempt.attempt_started.node
-            )  # what it saved is there
+        started = ray_attempt.attempt_started
+        if again and started is not None and not started.has_folder:
+            self._nodes[ray_attempt.fold] = started.node  # its saved state is there
         self._spool_relay.flush()
         record_attempt_deaths(
             self._folders, self._runs_of(ray_attempt.fold), attempt, death, again=again
@@ -404,9 +325,6 @@ class RayRunner:
     def _runs_of(self, fold: int) -> set[str]:
         supervision = Supervision(self._study_folder.resume_folder(fold))
         return {*self._runs.get(fold, {}).values(), *supervision.runs().values()}
-
-    def _has_started(self) -> bool:
-        return self._fold_queue.has_noted or any(each.is_ready for each in self._running)
 
     def _judge(self) -> None:
         now_s = time.monotonic()
@@ -430,3 +348,77 @@ class RayRunner:
                 )
                 self._study_folder.note(attempt)
         self._running.clear()
+
+
+_WRITE_EVERY_S: Final = 5.0
+_LOCK_WITHIN_S: Final = 3.0
+_LOCK_AGAIN_S: Final = 0.05
+_MOST_WAITING: Final = 100_000
+"""Events of one process that wait while the disk refuses them; more are dropped, oldest first."""
+
+
+class SpoolRelay:
+    """Writes events of nodes into this host's spool; owned by the thread that runs the study.
+
+    Whatever the disk does, the study goes on.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Begin.
+
+        Args:
+            root: This host's spool.
+        """
+        self._root = root
+        self._waiting: dict[str, list[bytes]] = {}
+        self._writers: dict[str, SpoolWriter] = {}
+        self._seqs: dict[str, int] = {}
+        self._next_s = 0.0
+
+    def add(self, events: TrainingEvents) -> None:
+        """These came, behind those that came before."""
+        session_id = events.facts.session
+        if session_id not in self._writers:
+            self._writers[session_id] = SpoolWriter(self._root, events.facts, SystemClock())
+        waiting = self._waiting.setdefault(session_id, [])
+        waiting += events.bodies
+        del waiting[:-_MOST_WAITING]
+
+    def step(self) -> None:
+        """Write what waits, every few seconds."""
+        if time.monotonic() < self._next_s:
+            return
+        self._next_s = time.monotonic() + _WRITE_EVERY_S
+        for session_id in list(self._waiting):
+            self._write(session_id)
+
+    def flush(self) -> None:
+        """Write all that waits; a hub that reads there is waited for, three seconds at most."""
+        end_s = time.monotonic() + _LOCK_WITHIN_S
+        for session_id in list(self._waiting):
+            while not self._write(session_id) and time.monotonic() < end_s:
+                time.sleep(_LOCK_AGAIN_S)
+
+    def close(self) -> None:
+        """Write all, and be done."""
+        self.flush()
+        for writer in self._writers.values():
+            writer.close()
+        self._writers.clear()
+
+    def _write(self, session_id: str) -> bool:
+        """Whether it is written."""
+        bodies, writer = self._waiting[session_id], self._writers[session_id]
+        run = writer.facts.run
+        try:
+            spool = writer.open()
+            try:
+                last = max(spool.last_seq, self._seqs.get(run, 0))
+                writer.write([SpoolRecord(last + at, body) for at, body in enumerate(bodies, 1)])
+            finally:
+                writer.rest()
+        except (OSError, SpoolLocked, NotPrivate):
+            return False
+        self._seqs[run] = last + len(bodies)
+        del self._waiting[session_id]
+        return True

@@ -1,7 +1,7 @@
 """The Ray task of one attempt: on a node it starts the fold's own process, watches and bounds it.
 
 The same parts do that as on one machine. What only the study knows, how long other folds took, is
-judged there; its verdict comes as a file.
+judged there; its stop order comes as a file.
 """
 
 import importlib
@@ -18,9 +18,9 @@ import msgspec
 
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
 from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt
-from kmonitor_agent.studies.bounds import TimeBound
-from kmonitor_agent.studies.host_resources import parse_memory_bound
-from kmonitor_agent.studies.launch import AttemptLauncher, LearnedTimes, StudyOptions
+from kmonitor_agent.studies.bounds import LearnedTimes, TimeBound
+from kmonitor_agent.studies.host_resources import GPU_VARIABLE, parse_memory_bound
+from kmonitor_agent.studies.launch import AttemptLauncher, StudyOptions
 from kmonitor_agent.studies.local_attempt import LocalAttempt
 from kmonitor_agent.studies.ray.files import file_parts
 from kmonitor_agent.studies.ray.messages import (
@@ -43,7 +43,6 @@ from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
 
 _EVERY_S: Final = 2.0
 _MOST_EVENTS: Final = 256
-_DEVICES: Final = "CUDA_VISIBLE_DEVICES"
 
 _NO_MODULE: Final = (
     "\n{host} imports what is installed there. Give your folder to all nodes before run_folds:\n\n"
@@ -55,10 +54,10 @@ def run_attempt(data: bytes) -> Iterator[bytes]:
     """Run an attempt to its end.
 
     Args:
-        data: The `Errand`.
+        data: The encoded `AttemptJob`.
 
     Yields:
-        What the study is told, an `Over` at last.
+        Encoded messages for the study, an `AttemptEnded` at last.
     """
     watch = _Watch(decode_job(data))
     try:
@@ -97,7 +96,7 @@ class _Watch:
         ray: Any = importlib.import_module("ray")
         folders, fold = self._attempt_folders, self._attempt_job.fold
         node = str(ray.get_runtime_context().get_node_id())
-        yield AttemptStarted(node, self._host, str(folders.verdict), folders.has_folder)
+        yield AttemptStarted(node, self._host, str(folders.stop_order_path), folders.has_folder)
         running = self._started()
         while isinstance(running, LocalAttempt):
             yield from self._follow(running)
@@ -121,7 +120,7 @@ class _Watch:
         self._attempt_launcher.close()
 
     def _started(self) -> LocalAttempt | str:
-        device = os.environ.get(_DEVICES, "") if self._attempt_job.gpus else ""
+        device = os.environ.get(GPU_VARIABLE, "") if self._attempt_job.gpus else ""
         try:
             running = self._attempt_launcher.start(self._attempt_job.fold, device, LearnedTimes())
         except OSError as exc:
@@ -144,11 +143,10 @@ class _Watch:
                 yield from self._spools.new()
 
     def _obey(self, attempt: LocalAttempt) -> None:
-        if not self._attempt_folders.verdict.exists():
-            return
-        verdict = decode_stop_order(read_plain(self._attempt_folders.verdict, SETTING_BYTES))
-        if verdict is not None:
-            attempt.kill(verdict.cause, verdict.why)
+        path = self._attempt_folders.stop_order_path
+        stop_order = decode_stop_order(read_plain(path, SETTING_BYTES)) if path.exists() else None
+        if stop_order is not None:
+            attempt.kill(stop_order.cause, stop_order.why)
 
     def _finish(self, local_attempt: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
         job, folders = self._attempt_job, self._attempt_folders
@@ -173,14 +171,14 @@ class _Watch:
 
 
 class _Spools:
-    """What trainings here write, where no hub takes it."""
+    """Spools of trainings here, where no hub takes them."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
         self._tails: dict[Path, SpoolReader] = {}
 
     def new(self) -> Iterator[TrainingEvents]:
-        """What was written since."""
+        """Events written since the last call."""
         if self._folder is None or not self._folder.is_dir():
             return
         for path in spools_below(self._folder):

@@ -1,4 +1,4 @@
-"""What a scheduler or launcher told this process: its job, its rank, when the job must end.
+"""The batch job of this process, as scheduler or launcher set it: id, rank, when it must end.
 
 Read from environment variables only; nothing of a cluster is asked. Sources: srun(1) and sbatch(1)
 of Slurm 23, qsub of PBS and SGE, bsub of LSF, torchrun, TF_CONFIG of `tf.distribute`, mpirun of
@@ -20,7 +20,7 @@ class BatchJob:
         system: "slurm", "pbs", "lsf" or "sge"; empty when no scheduler started it.
         id: The job's id there, with the task of an array ("77_3").
         name: The job's name; empty when it has none that says anything.
-        ends_wall_s: When its time limit ends it, UTC epoch seconds; None when not told.
+        ends_wall_s: When its time limit ends it, UTC epoch seconds; None when unknown.
         rank: Which of the processes of one strategy it is, from 0; None when it is alone.
         world_size: How many they are; 0 when it is alone.
         group: The same for all of them and for no others at the same time; may be empty.
@@ -47,7 +47,6 @@ _SYSTEMS: Final = (
     ("sge", "JOB_ID", "JOB_NAME"),
 )
 _GENERIC_NAMES: Final = frozenset({"interactive", "bash", "sh", "zsh", "wrap", "STDIN", "QLOGIN"})
-
 _LAUNCHERS: Final = (
     ("RANK", "WORLD_SIZE", ("TORCHELASTIC_RUN_ID",), ("MASTER_ADDR", "MASTER_PORT")),
     ("HOROVOD_RANK", "HOROVOD_SIZE", (), ("HOROVOD_GLOO_RENDEZVOUS_ADDR",)),
@@ -60,7 +59,7 @@ _TF_TASK_ORDER: Final = ("chief", "master", "worker", "ps", "evaluator")
 
 
 def find_batch_job(environ: Mapping[str, str]) -> BatchJob:
-    """The job that the environment tells of."""
+    """The job that the environment names."""
     system, job, name = _scheduler(environ)
     rank, size, launch = _find_rank(environ)
     is_one_of_many = rank is not None and size > 1
@@ -94,7 +93,7 @@ def _scheduler(environ: Mapping[str, str]) -> tuple[str, str, str]:
 
 
 def _find_rank(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
-    """Rank, size and a name of the launch, by who tells it most exactly."""
+    """Rank, size and a name of the launch, from the most exact source."""
     for rank_variable, size_variable, named, rendezvous in _LAUNCHERS:
         rank, size = _count(environ.get(rank_variable)), _count(environ.get(size_variable))
         if rank is not None and size is not None and rank < size:

@@ -1,4 +1,4 @@
-"""Time as the agent and the hub read it, so that tests can move it."""
+"""Time as agent and hub read it, so that tests can move it, and whether to believe the date."""
 
 import contextlib
 import math
@@ -36,9 +36,6 @@ class SystemClock:
         return clamp_wall(time.time())
 
 
-# Clock doubt.
-
-
 CLOCK_NAME: Final = "clock"
 """File with the newest time that was seen, and for how long the clock is not believed yet."""
 
@@ -49,7 +46,10 @@ _NOTED_EVERY_S: Final = 600.0
 
 
 class WallClockCheck:
-    """Owned by one thread; to be asked every half hour or more often."""
+    """Detects a wall clock that jumped ahead; nothing old is deleted until it is believed again.
+
+    Owned by one thread; to be asked every half hour or more often.
+    """
 
     def __init__(self, clock: Clock, noted: Path | None = None) -> None:
         """Begin with what was noted.
@@ -64,7 +64,7 @@ class WallClockCheck:
         self._noted_s = self._newest_s
 
     def believes(self) -> bool:
-        """Whether what is old by the clock is old."""
+        """True if what is old by the clock is old."""
         wall_s = self._clock.wall_s()
         passed_s = wall_s - self._newest_s
         if passed_s < -_HOUR_S:

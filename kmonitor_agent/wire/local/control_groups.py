@@ -1,4 +1,4 @@
-"""Where the memory groups of a process lie: control groups, version 1 and 2, nested ones too."""
+"""Control groups of a process, version 1 and 2: where they lie, memory limits, OOM kills."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +7,107 @@ from typing import Final
 
 from kmonitor_agent.wire.messages.readings import Reading
 
+_LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
+_UNLIMITED_BYTES: Final = 1 << 60
+"""Version 1 writes "no limit" as the largest multiple of a page, just below 2**63."""
+
+
+def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
+    """The smallest memory limit of this process's group and all groups above it, bytes.
+
+    Args:
+        proc: The process's folder in procfs.
+
+    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html and cgroup-v1/memory.html.
+    """
+    if not (proc / "cgroup").is_file():
+        return Reading.missing("bytes", "control groups are a Linux feature")
+    limits = [limit for limit in _limits(proc) if limit[0] < _UNLIMITED_BYTES]
+    if not limits:
+        return Reading.missing("bytes", "no cgroup limits this process's memory")
+    limit, path = min(limits)
+    return Reading(float(limit), "bytes", f"cgroup: {path}")
+
+
+def _limits(proc: Path) -> Iterator[tuple[int, str]]:
+    """Limits from the process's group up to the mount point."""
+    for version, folder in group_folders(proc):
+        path = folder / _LIMIT[version]
+        limit = _read_limit(path)
+        if limit is not None:
+            yield limit, str(path)
+
+
+def _read_limit(path: Path) -> int | None:
+    try:
+        text = path.read_text().strip()
+    except OSError:
+        return None
+    return int(text) if text.isdigit() else None
+
+
+COUNTED_ALONE: Final = "memory.oom_control"
+"""This file (version 1) counts its group's own kills; that of version 2 those below it too."""
+
+
+@dataclass(frozen=True, slots=True)
+class OomKillCounts:
+    """Two counters that only rise; None where there is none to read.
+
+    Attributes:
+        group: Of this process's control group, or the nearest above it that counts.
+        group_source: The file.
+        host: Of the whole host.
+    """
+
+    group: int | None = None
+    group_source: str = ""
+    host: int | None = None
+
+
+def read_oom_kills(proc: Path = Path("/proc")) -> OomKillCounts:
+    """Read both counters.
+
+    Args:
+        proc: procfs.
+
+    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html (memory.events),
+        cgroup-v1/memory.html (memory.oom_control), /proc/vmstat.
+    """
+    host = read_oom_kill_count(proc / "vmstat")
+    for path in oom_counter_files(proc / "self"):
+        count = read_oom_kill_count(path)
+        if count is not None:
+            return OomKillCounts(count, str(path), host)
+    return OomKillCounts(host=host)
+
+
+def oom_counter_files(process: Path) -> Iterator[Path]:
+    """Where kills in a process's control group are counted, and in each group above it.
+
+    Args:
+        process: Its folder in procfs.
+    """
+    for version, folder in group_folders(process):
+        yield folder / (COUNTED_ALONE if version == 1 else "memory.events")
+
+
+def read_oom_kill_count(path: Path) -> int | None:
+    """The kills that such a file, or /proc/vmstat, counts; None where it cannot be read."""
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return None
+    for line in lines:
+        name, _, count = line.partition(" ")
+        if name == "oom_kill" and count.strip().isdigit():
+            return int(count)
+    return None
+
 
 @dataclass(frozen=True, slots=True)
 class _Mount:
-    """Where a hierarchy is mounted, and which of its groups stands at the mount point."""
+    """Where a hierarchy is mounted, and which of its groups is at the mount point."""
 
     at: Path
     root: PurePosixPath
@@ -64,107 +161,3 @@ def _below(root: PurePosixPath, group: PurePosixPath) -> PurePosixPath:
     if ".." in group.parts or not group.is_relative_to(root):
         return PurePosixPath()
     return group.relative_to(root)
-
-
-# Cgroup.
-
-
-_LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
-_UNLIMITED_BYTES: Final = 1 << 60
-"""Version 1 writes "no limit" as the largest multiple of a page, just below 2**63."""
-
-
-def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
-    """The smallest memory limit of this process's group and all groups above it, bytes.
-
-    Args:
-        proc: The process's folder in procfs.
-
-    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html and cgroup-v1/memory.html.
-    """
-    if not (proc / "cgroup").is_file():
-        return Reading.missing("bytes", "control groups are a Linux feature")
-    limits = [limit for limit in _limits(proc) if limit[0] < _UNLIMITED_BYTES]
-    if not limits:
-        return Reading.missing("bytes", "no cgroup limits this process's memory")
-    limit, path = min(limits)
-    return Reading(float(limit), "bytes", f"cgroup: {path}")
-
-
-def _limits(proc: Path) -> Iterator[tuple[int, str]]:
-    """Limits from the process's group up to the mount point."""
-    for version, folder in group_folders(proc):
-        path = folder / _LIMIT[version]
-        limit = _read_limit(path)
-        if limit is not None:
-            yield limit, str(path)
-
-
-def _read_limit(path: Path) -> int | None:
-    try:
-        text = path.read_text().strip()
-    except OSError:
-        return None
-    return int(text) if text.isdigit() else None
-
-
-# Memory kills.
-
-
-COUNTED_ALONE: Final = "memory.oom_control"
-"""This file (version 1) counts its group's own kills; that of version 2 those below it too."""
-
-
-@dataclass(frozen=True, slots=True)
-class OomKillCounts:
-    """Two counters that only rise; None where there is none to read.
-
-    Attributes:
-        group: Of this process's control group, or the nearest above it that counts.
-        group_source: The file.
-        host: Of the whole host.
-    """
-
-    group: int | None = None
-    group_source: str = ""
-    host: int | None = None
-
-
-def read_oom_kills(proc: Path = Path("/proc")) -> OomKillCounts:
-    """Read both counters.
-
-    Args:
-        proc: procfs.
-
-    Source: https://docs.kernel.org/admin-guide/cgroup-v2.html (memory.events),
-        cgroup-v1/memory.html (memory.oom_control), /proc/vmstat.
-    """
-    host = read_oom_kill_count(proc / "vmstat")
-    for path in oom_counter_files(proc / "self"):
-        count = read_oom_kill_count(path)
-        if count is not None:
-            return OomKillCounts(count, str(path), host)
-    return OomKillCounts(host=host)
-
-
-def oom_counter_files(process: Path) -> Iterator[Path]:
-    """Where kills in a process's control group are counted, and in each group above it.
-
-    Args:
-        process: Its folder in procfs.
-    """
-    for version, folder in group_folders(process):
-        yield folder / (COUNTED_ALONE if version == 1 else "memory.events")
-
-
-def read_oom_kill_count(path: Path) -> int | None:
-    """What such a file, or /proc/vmstat, counts; None where it cannot be read."""
-    try:
-        lines = path.read_text().splitlines()
-    except OSError:
-        return None
-    for line in lines:
-        name, _, count = line.partition(" ")
-        if name == "oom_kill" and count.strip().isdigit():
-            return int(count)
-    return None

@@ -1,4 +1,4 @@
-"""On what kind of file system a path lies, and whether other machines see it too."""
+"""File systems: the kind that a path lies on, and checks of a path on a disk that may hang."""
 
 import contextlib
 import os
@@ -10,20 +10,10 @@ from pathlib import Path
 from typing import Final
 
 NETWORK_FILE_SYSTEMS: Final = frozenset(
-    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afpfs", "webdav", "fuse.sshfs", "fuse.s3fs"}
-    | {"lustre", "gpfs", "beegfs", "beegfs_nodev", "ceph", "fuse.ceph", "fuse.glusterfs", "afs"}
-    | {
-        "pvfs2",
-        "orangefs",
-        "9p",
-        "panfs",
-        "wekafs",
-        "gfs2",
-        "ocfs2",
-        "fuse.juicefs",
-        "fuse.gcsfuse",
-    }
-    | {"fuse.rclone", "fuse.blobfuse2", "network drive"}
+    {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afpfs", "webdav", "afs", "9p", "network drive"}
+    | {"lustre", "gpfs", "beegfs", "beegfs_nodev", "ceph", "pvfs2", "orangefs", "panfs", "wekafs"}
+    | {"gfs2", "ocfs2", "fuse.sshfs", "fuse.s3fs", "fuse.ceph", "fuse.glusterfs"}
+    | {"fuse.juicefs", "fuse.gcsfuse", "fuse.rclone", "fuse.blobfuse2"}
 )
 """Where locks of other machines cannot be trusted, and sockets do not work between them.
 
@@ -56,12 +46,12 @@ def file_system_of(path: Path, mounts: Iterable[Mount] | None = None) -> str:
 
 
 def is_on_network_file_system(path: Path) -> bool:
-    """Whether a path lies on a file system that other machines see too, as far as is known."""
+    """True if a path lies on a file system that other machines see too, as far as is known."""
     return file_system_of(path) in NETWORK_FILE_SYSTEMS
 
 
 def mounted() -> list[Mount]:
-    """Everything that is mounted here, the newest last; empty where the system does not tell."""
+    """Everything that is mounted here, the newest last; empty where the system does not say."""
     if sys.platform == "linux":
         try:
             lines = _MOUNTS.read_text("utf-8", "surrogateescape").splitlines()
@@ -89,9 +79,6 @@ def _mounted_elsewhere() -> list[Mount]:
     ]
 
 
-# bounded_look: A look at a path from the script's own thread, for a bounded time.
-
-
 CHECK_S: Final = 0.5
 """How long a disk may take to answer; one that hung once is not asked again until it answers."""
 
@@ -99,7 +86,7 @@ _NAME: Final = "kmonitor-look"
 
 
 class BoundedPathCheck:
-    """Asks on a thread of its own; any thread may call it."""
+    """Checks a path for a bounded time: asks on a thread of its own; any thread may call it."""
 
     def __init__(self, within_s: float = CHECK_S) -> None:
         """Nothing is asked yet.
@@ -111,10 +98,10 @@ class BoundedPathCheck:
         self._asking: threading.Thread | None = None
 
     def sees(self, path: Path, check: Callable[[Path], bool]) -> bool:
-        """Whether `check` says so of a path; False where there is no answer in time.
+        """True if `check` says so of a path; False where there is no answer in time.
 
         Args:
-            path: What is looked at.
+            path: The path to check.
             check: `Path.is_file` or `Path.is_dir`.
         """
         if self._asking is not None and self._asking.is_alive():
@@ -122,7 +109,7 @@ class BoundedPathCheck:
         answers: list[bool] = []
 
         def ask() -> None:
-            with contextlib.suppress(OSError, ValueError):  # may not be looked at: no answer
+            with contextlib.suppress(OSError, ValueError):  # may not be checked: no answer
                 answers.append(check(path))
 
         asking = threading.Thread(target=ask, name=_NAME, daemon=True)
@@ -136,4 +123,4 @@ class BoundedPathCheck:
 
 
 DISK: Final = BoundedPathCheck()
-"""Of this process."""
+"""The one of this process."""

@@ -1,4 +1,4 @@
-"""Which fold of which study a process is, as its environment tells."""
+"""The fold and study of a process, as its environment names them."""
 
 from collections.abc import Mapping
 from typing import Final, Literal
@@ -11,7 +11,7 @@ FOLD_VARIABLE: Final = "KMONITOR_FOLD"
 """Environment variable of a fold's process: its `FoldIdentity` as JSON."""
 
 Noun = Literal["fold", "trial"]
-"""What one is for people: of `run_folds` or of a search."""
+"""Noun for people: a fold of `run_folds` or a trial of a search."""
 
 
 class FoldIdentity(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class FoldIdentity(msgspec.Struct, frozen=True):
         folds: How many the study has; 0: not known.
         attempt: From 1.
         script: Path of the script or name of the module that the function is from.
-        noun: What it is for people.
+        noun: See `Noun`.
     """
 
     study: Id

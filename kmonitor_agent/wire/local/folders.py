@@ -5,6 +5,7 @@ file system they go elsewhere on this machine, and spools are kept apart by host
 names a folder for spools alone, which many hosts may share.
 """
 
+import contextlib
 import getpass
 import hashlib
 import os
@@ -19,12 +20,12 @@ import platformdirs
 
 from kmonitor_agent.wire.local.batch_job import find_batch_job
 from kmonitor_agent.wire.local.file_system import is_on_network_file_system
+from kmonitor_agent.wire.local.private_files import make_own_folder, make_private_folder
 
 SPOOL_VARIABLE = "KMONITOR_SPOOL"
 """Environment variable: a folder for spools, which other hosts may share."""
 
 FOLDER_VARIABLES = ("KMONITOR_HOME", SPOOL_VARIABLE)
-
 SOCKET_PATH_LIMIT_BYTES = 107
 """Longest path of a Unix socket on Linux (`sun_path` less its final NUL)."""
 
@@ -66,13 +67,34 @@ def invalid_home_text(environ: Mapping[str, str]) -> str:
     """
     for variable in FOLDER_VARIABLES:
         written = environ.get(variable, "")
-        path = Path(written).expanduser()
+        path = expand_user(written)
+        if str(path).startswith("~"):
+            return f"{variable}={written!r} is in the home of a user that is not known here."
         if written and not path.is_absolute():
             return (
                 f"{variable}={written!r} is another folder from each place it is used at;"
                 f" write an absolute path, such as {path.absolute()}."
             )
     return ""
+
+
+def expand_user(written: str) -> Path:
+    """A path whose `~` is a home folder; as it was written where that home is not known."""
+    return Path(os.path.expanduser(written))  # noqa: PTH111 - Path.expanduser raises
+
+
+def missing_home_text(environ: Mapping[str, str] | None = None) -> str:
+    """Where files are kept since this user has no home folder; empty when there is one.
+
+    In containers the user's number often has no entry in the password file, and HOME is not set.
+    """
+    environ = os.environ if environ is None else environ
+    if environ.get("KMONITOR_HOME") or _home_state().is_absolute():
+        return ""
+    return (
+        f"this user has no home folder, so files are kept in {_usual_state()};"
+        " set KMONITOR_HOME to a folder that lasts."
+    )
 
 
 def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
@@ -84,19 +106,19 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
     environ = os.environ if environ is None else environ
     home = environ.get("KMONITOR_HOME", "")
     if home:
-        state = Path(home).expanduser().absolute()
+        state = expand_user(home).absolute()
         runtime = _short_enough(state / "run")
     else:
-        state = Path(platformdirs.user_state_dir("kmonitor", appauthor=False))
+        state = _usual_state()
         runtime = _default_runtime(environ)
     database, spool = state / "database", state / "spool"
     if is_on_network_file_system(state):
-        runtime = _local_folder(state, Path(tempfile.gettempdir())) if home else runtime
+        runtime = _local_folder(state, _temporary_folder()) if home else runtime
         database = _local_folder(state, _persistent_folder()) / "database"
         spool /= _host()
     named = environ.get(SPOOL_VARIABLE, "")
     if named:
-        spool = Path(named).expanduser().absolute() / spool_folder_name(environ)
+        spool = expand_user(named).absolute() / spool_folder_name(environ)
     return Folders(
         state=state,
         runtime=runtime,
@@ -106,6 +128,44 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
         logs=state / "logs",
         settings=state / "settings",
     )
+
+
+def _home_state() -> Path:
+    return Path(platformdirs.user_state_dir("kmonitor", appauthor=False))
+
+
+def _usual_state() -> Path:
+    state = _home_state()
+    return state if state.is_absolute() else _temporary_folder() / f"kmonitor-{_user_tag()}-state"
+
+
+def _temporary_folder() -> Path:
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError:  # none can be written
+        return Path("/tmp")  # noqa: S108 - what is made there is private, its owner checked
+
+
+def studies_folder(folders: Folders) -> Path:
+    """Folder with the studies of `run_folds` that were given none."""
+    return folders.state / "studies"
+
+
+def make_studies_folder(folders: Folders) -> Path:
+    """That folder, for this user alone.
+
+    Raises:
+        NotPrivate: It is a link, or somebody else's.
+        OSError: It cannot be made.
+    """
+    folder = studies_folder(folders)
+    with contextlib.suppress(OSError):
+        is_ours = not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
+        if is_ours and not folder.is_symlink():
+            folder.chmod(0o700)
+    make_own_folder(folders.state)
+    make_private_folder(folder)
+    return folder
 
 
 def spool_folder_name(environ: Mapping[str, str]) -> str:
@@ -139,12 +199,12 @@ def _persistent_folder() -> Path:
     return (
         lasting
         if is_usable and not is_on_network_file_system(lasting)
-        else Path(tempfile.gettempdir())
+        else _temporary_folder()
     )
 
 
 def _local_folder(shared: Path, below: Path) -> Path:
-    """A folder of this machine that stands in for one that others see too."""
+    """A folder of this machine in place of one that others see too."""
     tag = hashlib.sha256(os.fsencode(shared)).hexdigest()[:12]
     return below / f"kmonitor-{_user_tag()}-{tag}"
 
@@ -156,7 +216,7 @@ def _default_runtime(environ: Mapping[str, str]) -> Path:
     runtime = environ.get("XDG_RUNTIME_DIR", "") or str(_RUNTIMES / _user_tag())
     if _lingers() and Path(runtime).is_dir() and os.access(runtime, os.W_OK | os.X_OK):
         return _short_enough(Path(runtime) / "kmonitor")
-    return Path(tempfile.gettempdir()) / f"kmonitor-{_user_tag()}"
+    return _temporary_folder() / f"kmonitor-{_user_tag()}"
 
 
 def _lingers() -> bool:
@@ -173,7 +233,7 @@ def _short_enough(wanted: Path) -> Path:
     if len(os.fsencode(wanted)) + _LONGEST_SOCKET_NAME <= SOCKET_PATH_LIMIT_BYTES:
         return wanted
     tag = hashlib.sha256(os.fsencode(wanted)).hexdigest()[:12]
-    return Path(tempfile.gettempdir()) / f"kmonitor-{_user_tag()}-{tag}"
+    return _temporary_folder() / f"kmonitor-{_user_tag()}-{tag}"
 
 
 def _user_tag() -> str:

@@ -1,4 +1,4 @@
-"""Whether descriptors, threads and memory can be had, tried rather than computed.
+"""Free descriptors, threads and memory: tried rather than computed.
 
 libzmq calls abort() where a descriptor, a thread or memory cannot be had while it makes its
 context, its first socket or a connection. Nothing can catch that, so it must never meet scarcity:
@@ -27,7 +27,7 @@ _STOP_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class RequiredResources:
-    """What has to be free.
+    """Resources that have to be free.
 
     Attributes:
         descriptors: File descriptors.
@@ -41,7 +41,7 @@ class RequiredResources:
 
 
 def missing_resources(resources: RequiredResources) -> str:
-    """What of it cannot be had now, in words; empty if all can."""
+    """Those that cannot be had now, in words; empty if all can."""
     with contextlib.ExitStack() as held:
         try:
             for _ in range(resources.descriptors):
@@ -59,7 +59,7 @@ def missing_resources(resources: RequiredResources) -> str:
 
 
 def is_memory_short(n_bytes: int) -> bool:
-    """Whether so much address space cannot be had where it has a bound; microseconds."""
+    """True if address space is bounded and so much cannot be had; takes microseconds."""
     if resource is None or resource.getrlimit(resource.RLIMIT_AS)[0] == resource.RLIM_INFINITY:
         return False
     try:

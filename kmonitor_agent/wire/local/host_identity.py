@@ -1,6 +1,7 @@
-"""This device's own keys: made once, kept in a private file, refused when others can read them.
+"""Identity of this device: its keys for hubs, and its pseudonyms in private sessions.
 
-`keys/` below the state folder holds one file per purpose, each with a secret key as 64
+Keys and the pseudonyms' salt are made once, kept in private files, and refused when others can
+read them. `keys/` below the state folder holds one file per purpose, each with a secret key as 64
 hexadecimal digits; the public key follows from it.
 """
 
@@ -23,10 +24,11 @@ from kmonitor_agent.wire.local.private_files import (
     make_private_folder,
     open_new,
     read_own,
+    write_all,
 )
 
 Purpose = Literal["hub", "desktop", "agent"]
-"""Whose keys: the hub's own, those of app and command line, those of trainings."""
+"""Keys of the hub itself, of app and command line, or of trainings."""
 
 _SECRET_BYTES: Final = 32
 
@@ -83,12 +85,12 @@ def own_keys(folders: Folders, purpose: Purpose) -> KeyPair:
     make_private_folder(folder)
     path = folder / f"{purpose}.key"
     with contextlib.suppress(FileNotFoundError):
-        return _read(path)
-    _make(path)
-    return _read(path)
+        return _read_keys(path)
+    _make_keys(path)
+    return _read_keys(path)
 
 
-def _read(path: Path) -> KeyPair:
+def _read_keys(path: Path) -> KeyPair:
     import zmq  # noqa: PLC0415 - a training without a direct hub never loads it
 
     # Others know a hub by its key, and a device by what it was let in with.
@@ -110,16 +112,21 @@ def _read(path: Path) -> KeyPair:
     return KeyPair(zmq.curve_public(secret), secret)
 
 
-def _make(path: Path) -> None:
-    import zmq  # noqa: PLC0415 - as `_read`
+def _make_keys(path: Path) -> None:
+    import zmq  # noqa: PLC0415 - as `_read_keys`
 
     _public, secret = zmq.curve_keypair()
+    _write_once(path, key_hex(secret).encode() + b"\n")
+
+
+def _write_once(path: Path, data: bytes) -> None:
+    """Make a small file that is never seen half written; one that is there stays."""
     # Whole before it has its name: who dies in between leaves no half a key behind.
     new = path.with_name(f"{path.name}.{secrets.token_hex(8)}.new")
     file = open_new(new)
     try:
         try:
-            os.write(file, key_hex(secret).encode() + b"\n")
+            write_all(file, data)
             os.fsync(file)
         finally:
             os.close(file)
@@ -128,9 +135,6 @@ def _make(path: Path) -> None:
             os.link(new, path)
     finally:
         new.unlink(missing_ok=True)
-
-
-# Host mark.
 
 
 SALT_NAME: Final = "host-salt"
@@ -177,24 +181,13 @@ def read_salt(state: Path) -> bytes | None:
 def make_salt(state: Path) -> bytes:
     """This user's salt, made if there is none; where the disk refuses, one for this process only.
 
-    With the latter a hub cannot recognise its host, and nothing more is told than otherwise.
+    With the latter a hub cannot recognise its host, and nothing more is disclosed.
     """
+    known = read_salt(state)
+    if known is not None:
+        return known
     salt = os.urandom(_SALT_BYTES)
     with contextlib.suppress(OSError):
         make_own_folder(state)
-        _put(state / SALT_NAME, salt)
+        _write_once(state / SALT_NAME, salt)
     return read_salt(state) or salt
-
-
-def _put(path: Path, salt: bytes) -> None:
-    """Write a file that is never seen half written, and that whoever is first decides."""
-    if path.is_symlink() or path.exists():
-        return
-    fresh = path.with_name(f"{SALT_NAME}.{os.getpid()}.new")
-    descriptor = open_new(fresh)
-    try:
-        os.write(descriptor, salt)
-        os.link(fresh, path)
-    finally:
-        os.close(descriptor)
-        fresh.unlink()

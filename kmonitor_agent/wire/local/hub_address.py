@@ -1,7 +1,7 @@
-"""The address of a hub that is reached directly: `tcp://HOST:PORT?key=KEY`.
+"""Addresses of a hub: its sockets on this machine, and `tcp://HOST:PORT?key=KEY` on the network.
 
-The key is the hub's own and pins it: nobody else can answer in its place, and it is never
-learned from the network.
+The key in a network address is the hub's own and pins it: nobody else can answer in its place, and
+it is never learned from the network.
 """
 
 import re
@@ -11,14 +11,39 @@ from typing import Final
 
 from kmonitor_agent.wire.local.folders import Folders
 
-SCHEME: Final = "tcp://"
+INGEST_NAME = "agents.sock"
+"""File name of the socket that agents connect to, in the hub's runtime folder."""
 
+
+def ingest_socket_path(folders: Folders) -> Path:
+    """Path of the socket that agents connect to."""
+    return folders.runtime / INGEST_NAME
+
+
+def view_socket_path(folders: Folders) -> Path:
+    """Path of the socket that desktops and the command line connect to."""
+    return folders.runtime / "view.sock"
+
+
+def hub_lock_path(folders: Folders) -> Path:
+    """Path of the lock that the hub holds while it is bound."""
+    return folders.runtime / "hub.lock"
+
+
+def ipc_endpoint(path: Path) -> str:
+    """A socket's path as a ZeroMQ address."""
+    return f"ipc://{path}"
+
+
+SCHEME: Final = "tcp://"
 _HOST: Final = r"(?P<host>\[[0-9A-Fa-f:.]+(?:%[\w.-]+)?\]|[0-9A-Za-z_](?:[0-9A-Za-z_.-]*))"
 _ADDRESS: Final = re.compile(
     r"tcp://" + _HOST + r":(?P<port>\d{1,5})(?:\?key=(?P<key>[0-9A-Fa-f]+))?\Z"
 )
+
 _KEY_DIGITS: Final = 64
 _MAX_PORT: Final = 65535
+_FORM: Final = "write tcp://HOST:PORT?key=KEY, as `kmonitor keys list` prints it on the hub's host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,33 +99,3 @@ def parse_direct_address(text: str) -> DirectAddress:
     if not 0 < port <= _MAX_PORT:
         raise ValueError(f"{text!r}: there is no port {port}; {_FORM}")
     return DirectAddress(match["host"], port, key.lower())
-
-
-_FORM: Final = "write tcp://HOST:PORT?key=KEY, as `kmonitor keys list` prints it on the hub's host"
-
-
-# sockets: The places of the hub's sockets, in a folder that is this user's alone.
-
-
-INGEST_NAME = "agents.sock"
-"""File name of the socket that agents connect to, in the hub's runtime folder."""
-
-
-def ingest_socket_path(folders: Folders) -> Path:
-    """Path of the socket that agents connect to."""
-    return folders.runtime / INGEST_NAME
-
-
-def view_socket_path(folders: Folders) -> Path:
-    """Path of the socket that desktops and the command line connect to."""
-    return folders.runtime / "view.sock"
-
-
-def hub_lock_path(folders: Folders) -> Path:
-    """Path of the lock that the hub holds while it is bound."""
-    return folders.runtime / "hub.lock"
-
-
-def ipc_endpoint(path: Path) -> str:
-    """A socket's path as a ZeroMQ address."""
-    return f"ipc://{path}"

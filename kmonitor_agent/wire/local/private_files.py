@@ -1,18 +1,21 @@
-"""Folders that are this user's alone, and the way down to them.
+"""Private folders and plain files: made, checked and opened so that no other user decides on them.
 
 Whoever may write to a folder, or to one above it, decides what lies at every path below: a
 launcher record planted in the state folder is run by the next window, a log that is a link to
 another file is written by the next hub. So a folder of ours is used only if it belongs to this
 user and nobody else may write to it, and if each folder on the way down belongs to root or to this
-user and is closed to others. A sticky folder such as `/tmp` is fine on the way: nobody but its
+user and is closed to others. A sticky folder such as `/tmp` is fine in between: nobody but its
 owner can replace an entry there.
 
 A group may write where it has nobody in it but this user, as Debian gives one to each user.
 Another group above the folder is the user's business, who may have no other disk: it is named in a
 warning.
 
-Folders are made with mode 0700 whatever the umask is, which belongs to the process and is never
-set.
+A file is opened only if it is a plain one: a link, a pipe or a device in its place is refused, as
+is a file larger than its kind can be, and what is read or written is what was checked.
+
+Folders are made with mode 0700 and files with mode 0600, whatever the umask is, which belongs to
+the process and is never set.
 """
 
 import contextlib
@@ -28,11 +31,44 @@ from typing_extensions import override
 from kmonitor_agent.wire.text import bytes_text
 
 _MOST_LINKS: Final = 40
-"""As many symbolic links on the way as Linux itself follows."""
+"""As many symbolic links in a path as Linux itself follows."""
 
 _OVERFLOW: Final = Path("/proc/sys/kernel/overflowuid")
 _USER_MAP: Final = Path("/proc/self/uid_map")
 _ALL_USERS: Final = ["0", "0", "4294967295"]
+SETTING_BYTES: Final = 1024**2
+"""Most that a file of settings or a record holds; thousands of times what ours do."""
+
+KEY_BYTES: Final = 4096
+"""Most that a file with one key or mark holds."""
+
+_GUARDS: Final = (
+    getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOCTTY", 0)
+    | getattr(os, "O_CLOEXEC", 0)
+    | getattr(os, "O_BINARY", 0)
+)
+
+_FLAGS: Final = {
+    "r": os.O_RDONLY,
+    "r+": os.O_RDWR,
+    "w": os.O_WRONLY | os.O_CREAT,
+    "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
+    "a+": os.O_RDWR | os.O_CREAT | os.O_APPEND,
+}
+"""By the modes of `open`."""
+
+_WRITES: Final = os.O_WRONLY | os.O_RDWR
+_CHUNK_BYTES: Final = 1024**2
+_KINDS: Final = (
+    (stat.S_ISLNK, "a symbolic link"),
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a named pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 class UnsafePath(OSError):
@@ -57,6 +93,10 @@ class UnsafePath(OSError):
 
 class NotPrivate(UnsafePath):
     """A file or folder that must be this user's alone is not."""
+
+
+class UnsafeFile(UnsafePath):
+    """An entry that is no plain file, or is larger than its kind of file can be."""
 
 
 def make_private_folder(path: Path) -> None:
@@ -132,7 +172,7 @@ def check_own_folder(path: Path) -> list[str]:
 
 
 def others_may_write(status: os.stat_result) -> bool:
-    """Whether the mode lets anyone but the owner write; a group of this user alone is no other."""
+    """True if the mode lets anyone but the owner write; a group of this user alone is no other."""
     mode = stat.S_IMODE(status.st_mode)
     return bool(mode & 0o002) or bool(mode & 0o020 and not _is_private_group(status.st_gid))
 
@@ -224,7 +264,7 @@ def _is_trusted(user: int) -> bool:
 
 
 def _is_unmapped(user: int) -> bool:
-    """Whether a container's user namespace hides who this is: there root of the host looks so."""
+    """True if a container's user namespace hides who this is, as it does root of the host."""
     try:
         overflow = int(_OVERFLOW.read_text("ascii"))
         mapped = [line.split() for line in _USER_MAP.read_text("ascii").splitlines()]
@@ -234,7 +274,7 @@ def _is_unmapped(user: int) -> bool:
 
 
 def _is_private_group(group: int) -> bool:
-    """Whether nobody but this user is in a group, as far as the convention of its name tells.
+    """True if nobody but this user is in a group, as far as the convention of its name says.
 
     Not by a walk over all users: that asks a server for thousands of them where there is one.
     """
@@ -260,85 +300,17 @@ def _group_name(group: int) -> str:
         return f"with id {group}"
 
 
-# Plain files.
-
-
-SETTING_BYTES: Final = 1024**2
-"""Most that a file of settings or a record holds; thousands of times what ours do."""
-
-KEY_BYTES: Final = 4096
-"""Most that a file with one key or mark holds."""
-
-_GUARDS: Final = (
-    getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_NONBLOCK", 0)
-    | getattr(os, "O_NOCTTY", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_BINARY", 0)
-)
-_FLAGS: Final = {
-    "r": os.O_RDONLY,
-    "r+": os.O_RDWR,
-    "w": os.O_WRONLY | os.O_CREAT,
-    "a": os.O_WRONLY | os.O_CREAT | os.O_APPEND,
-    "a+": os.O_RDWR | os.O_CREAT | os.O_APPEND,
-}
-"""Of the modes that `open` has for them."""
-
-_WRITES: Final = os.O_WRONLY | os.O_RDWR
-_CHUNK_BYTES: Final = 1024**2
-_KINDS: Final = (
-    (stat.S_ISLNK, "a symbolic link"),
-    (stat.S_ISDIR, "a folder"),
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
-
-
-class UnsafeFile(UnsafePath):
-    """An entry that is no plain file, or is larger than its kind of file can be."""
-
-
-def open_plain(
-    path: Path, flags: int = os.O_RDONLY, *, limit_bytes: int | None = None, own: bool = False
-) -> int:
-    """A descriptor of a plain file, never inherited; a new one has mode 0600.
-
-    Args:
-        path: The file.
-        flags: As of `os.open`; not `O_TRUNC`, which would empty it before it is looked at.
-        limit_bytes: Largest size; None: any, for who reads it piece by piece.
-        own: It must be this user's, and nobody else may write to it.
-
-    Raises:
-        UnsafeFile: It is something else, or too large.
-        NotPrivate: It is somebody else's.
-        OSError: It cannot be opened.
-    """
-    with contextlib.suppress(FileNotFoundError):
-        _check(path, path.lstat(), flags, limit_bytes, own=own)
-    descriptor = os.open(path, flags | _GUARDS, 0o600)
-    try:
-        _check(path, os.fstat(descriptor), flags, limit_bytes, own=own)
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
+def read_own(path: Path, limit_bytes: int = SETTING_BYTES) -> bytes:
+    """Content of a file of this user's kmonitor. Raises: as of `open_plain`."""
+    return read_plain(path, limit_bytes, own=True)
 
 
 def read_plain(path: Path, limit_bytes: int, *, own: bool = False, start: int = 0) -> bytes:
-    """What a plain file holds from `start` on. Args, raises: as of `open_plain`."""
+    """Content of a plain file from `start` on. Args, raises: as of `open_plain`."""
     descriptor = open_plain(path, limit_bytes=limit_bytes, own=own)
     with os.fdopen(descriptor, "rb", buffering=0) as file:
         file.seek(start)
         return _read_up_to(path, file, limit_bytes - start)
-
-
-def read_own(path: Path, limit_bytes: int = SETTING_BYTES) -> bytes:
-    """What a file of this user's kmonitor holds. Raises: as of `open_plain`."""
-    return read_plain(path, limit_bytes, own=True)
 
 
 def open_own(path: Path, mode: str) -> IO[Any]:
@@ -359,18 +331,31 @@ def open_private(path: Path, mode: str) -> IO[Any]:
     return _opened(path, mode, own=False)
 
 
-def _opened(path: Path, mode: str, *, own: bool) -> IO[Any]:
-    plain_mode = mode.replace("b", "")
-    descriptor = open_plain(path, _FLAGS[plain_mode], own=own)
+def open_plain(
+    path: Path, flags: int = os.O_RDONLY, *, limit_bytes: int | None = None, own: bool = False
+) -> int:
+    """A descriptor of a plain file, never inherited; a new one has mode 0600.
+
+    Args:
+        path: The file.
+        flags: As of `os.open`; not `O_TRUNC`, which would empty it before it is checked.
+        limit_bytes: Largest size; None: any, for who reads it piece by piece.
+        own: It must be this user's, and nobody else may write to it.
+
+    Raises:
+        UnsafeFile: It is something else, or too large.
+        NotPrivate: It is somebody else's.
+        OSError: It cannot be opened.
+    """
+    with contextlib.suppress(FileNotFoundError):
+        _check(path, path.lstat(), flags, limit_bytes, own=own)
+    descriptor = os.open(path, flags | _GUARDS, 0o600)
     try:
-        if plain_mode == "w":
-            os.ftruncate(descriptor, 0)
-        if "b" in mode:
-            return os.fdopen(descriptor, mode)
-        return os.fdopen(descriptor, mode, encoding="utf-8", errors="backslashreplace")
+        _check(path, os.fstat(descriptor), flags, limit_bytes, own=own)
     except OSError:
         os.close(descriptor)
         raise
+    return descriptor
 
 
 def write_private(path: Path, data: bytes) -> None:
@@ -379,9 +364,7 @@ def write_private(path: Path, data: bytes) -> None:
     try:
         descriptor = open_new(fresh)
         try:
-            rest = memoryview(data)
-            while rest:
-                rest = rest[os.write(descriptor, rest) :]
+            write_all(descriptor, data)
         finally:
             os.close(descriptor)
         fresh.replace(path)
@@ -403,6 +386,34 @@ def open_new(path: Path, flags: int = 0) -> int:
     """
     path.unlink(missing_ok=True)  # a link itself, never the file that it names
     return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _GUARDS | flags, 0o600)
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write bytes as a whole. Raises: OSError, after which some may be written."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def is_plain(path: Path) -> bool:
+    """True if a plain file is there; a link to one is none."""
+    try:
+        return stat.S_ISREG(path.lstat().st_mode)
+    except (OSError, ValueError):
+        return False
+
+
+def check_plain(path: Path, limit_bytes: int | None) -> None:
+    """See that a plain file is there, of at most this size. Raises: UnsafeFile, OSError."""
+    _check(path, path.lstat(), os.O_RDONLY, limit_bytes, own=False)
+
+
+def check_own(path: Path) -> None:
+    """See that a file, of any size, is this user's, for a library that opens it by its name.
+
+    Raises: as of `open_plain`.
+    """
+    _check(path, path.lstat(), os.O_RDWR, None, own=True)
 
 
 def check_secret(path: Path, why_open: str = "can be read by others; remove it") -> None:
@@ -427,25 +438,18 @@ def check_secret(path: Path, why_open: str = "can be read by others; remove it")
         raise NotPrivate(exc.path, exc.why) from exc
 
 
-def check_own(path: Path) -> None:
-    """See that a file, of any size, is this user's, for a library that opens it by its name.
-
-    Raises: as of `open_plain`.
-    """
-    _check(path, path.lstat(), os.O_RDWR, None, own=True)
-
-
-def check_plain(path: Path, limit_bytes: int | None) -> None:
-    """See that a plain file is there, of at most this size. Raises: UnsafeFile, OSError."""
-    _check(path, path.lstat(), os.O_RDONLY, limit_bytes, own=False)
-
-
-def is_plain(path: Path) -> bool:
-    """Whether a plain file is there; a link to one is none."""
+def _opened(path: Path, mode: str, *, own: bool) -> IO[Any]:
+    plain_mode = mode.replace("b", "")
+    descriptor = open_plain(path, _FLAGS[plain_mode], own=own)
     try:
-        return stat.S_ISREG(path.lstat().st_mode)
-    except (OSError, ValueError):
-        return False
+        if plain_mode == "w":
+            os.ftruncate(descriptor, 0)
+        if "b" in mode:
+            return os.fdopen(descriptor, mode)
+        return os.fdopen(descriptor, mode, encoding="utf-8", errors="backslashreplace")
+    except OSError:
+        os.close(descriptor)
+        raise
 
 
 def _read_up_to(path: Path, file: IO[bytes], limit_bytes: int) -> bytes:
@@ -454,7 +458,7 @@ def _read_up_to(path: Path, file: IO[bytes], limit_bytes: int) -> bytes:
     while part := file.read(min(_CHUNK_BYTES, limit_bytes - n_bytes + 1)):
         chunks.append(part)
         n_bytes += len(part)
-        if n_bytes > limit_bytes:  # it grew since it was looked at
+        if n_bytes > limit_bytes:  # it grew since it was checked
             raise _too_large(path, n_bytes, limit_bytes)
     return b"".join(chunks)
 

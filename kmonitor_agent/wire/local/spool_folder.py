@@ -1,4 +1,7 @@
-"""One run's spool folder, held by its lock: for the agent itself, and for who ships what it left.
+"""Spool folders: one run's, owned through its lock, and the bound on all of a host together.
+
+The agent of a living process owns its spool; who ships what a dead one left owns it meanwhile.
+`trim_root` keeps all spools of a host within their bound.
 
 A hub ships the spool of a dead process like this:
 ```python
@@ -32,7 +35,6 @@ from kmonitor_agent.wire.local.spool_format import (
     SEGMENT_LIMIT_BYTES,
     Segment,
     SessionFacts,
-    SpoolRecord,
     encode_record,
     first_seq_of,
     has_foreign_entries,
@@ -55,18 +57,14 @@ from kmonitor_agent.wire.messages.fields import MAX_COUNT
 KEEP_ACKED_S: Final = 24 * 3600.0
 """How long acknowledged events stay for a hub that lost its commits, seconds."""
 
-ROOT_LIMIT_BYTES: Final = 1024**3
-"""Most that all spools of a host hold together; the oldest acknowledged segments go first."""
-
 OPEN_FILES_CAN_GO: bool = os.name != "nt"
-"""Whether a file that is open can be deleted."""
+"""True where a file that is open can be deleted."""
 
 ACKED_NAME: Final = "acked"
 LARGE_GAP: Final = 512
 """More missing numbers than this in a row are one jump, and not one event each."""
 
 WHY_MISSING: Final = "unreadable in the spool, or dropped there for want of space"
-
 _ACKED: Final = struct.Struct("<QI")
 
 
@@ -75,7 +73,7 @@ class SpooledEvent(NamedTuple):
 
     Attributes:
         seq: Its number in the run.
-        body: The encoded event; a `Lost` where the spool has a gap.
+        body: The encoded event; a `LostEvents` where the spool has a gap.
         facts: The session that wrote it; None when its segment's head is damaged.
     """
 
@@ -162,32 +160,25 @@ class RunSpool:
         """All events with a number above `after`, in order.
 
         It begins at `max(after + 1, first_seq)`: what lies between is gone, and for the reader to
-        note. A number that cannot be read comes as a `Lost` event of the last known time; of more
+        note. A number that cannot be read comes as a `LostEvents` of the last known time; of more
         than `LARGE_GAP` in a row none comes, and the jump is for the reader to note too.
 
         Raises:
             OSError: A segment cannot be read.
         """
         expected = 0
-        before: tuple[SpoolRecord, SessionFacts | None] | None = None
+        before: SpooledEvent | None = None
         for path in self._paths_after(after):
             expected = expected or max(_named(path), after + 1)
             segment = self._read(path)
             for record in segment.records:
-                if record.seq < expected:
-                    before = (record, segment.facts)
-                    continue
-                t_s = 0.0
-                if record.seq > expected and before is not None and before[1] == segment.facts:
-                    t_s = event_time_s(before[0].body)
-                missing = range(expected, record.seq)
-                for seq in missing if len(missing) <= LARGE_GAP else ():
-                    yield SpooledEvent(
-                        seq, encode_lost_event(seq, t_s, WHY_MISSING), segment.facts
-                    )
-                yield SpooledEvent(record.seq, record.body, segment.facts)
-                expected = record.seq + 1
-                before = (record, segment.facts)
+                event = SpooledEvent(record.seq, record.body, segment.facts)
+                if event.seq >= expected:
+                    if event.seq - expected <= LARGE_GAP:
+                        yield from lost_events(expected, event, before)
+                    yield event
+                    expected = event.seq + 1
+                before = event
 
     def mark_acked(self, seq: int) -> None:
         """Note that a hub has committed everything up to `seq` (lower than before: it lost some).
@@ -212,7 +203,7 @@ class RunSpool:
         return [p for p in segments_in(self.folder) if p != self.active]
 
     def wrote(self, seq: int) -> None:
-        """Told by the writer: everything up to `seq` is in the active segment now."""
+        """For the writer: everything up to `seq` is in the active segment now."""
         self._last_seq = seq
 
     def expire(self, wall_s: float, *, keep_s: float = KEEP_ACKED_S) -> int:
@@ -302,6 +293,18 @@ class RunSpool:
                 os.close(descriptor)
 
 
+def _named(path: Path) -> int:
+    return first_seq_of(path.name) or 1
+
+
+def _read_acked(path: Path) -> int:
+    try:
+        seq, crc = _ACKED.unpack(read_plain(path, _ACKED.size))
+    except (OSError, struct.error):
+        return 0
+    return seq if zlib.crc32(seq.to_bytes(8)) == crc and seq <= MAX_COUNT else 0
+
+
 def spooled_runs(root: Path) -> list[Path]:
     """Folders of all runs below a spool root, by name; empty when there is no root yet."""
     try:
@@ -341,32 +344,31 @@ def event_time_s(body: bytes) -> float:
 
 
 def encode_lost_event(seq: int, t_s: float, why: str) -> bytes:
-    """The event that stands for one that is gone."""
+    """The event in place of one that is gone."""
     return encode_event(LostEvents(t_s=t_s, first=seq, last=seq, why=why[:4096]))
 
 
-def _named(path: Path) -> int:
-    return first_seq_of(path.name) or 1
+def lost_events(
+    first: int, event: SpooledEvent, before: SpooledEvent | None
+) -> Iterator[SpooledEvent]:
+    """Events in place of those from number `first` on that are missing before `event`.
+
+    Args:
+        first: Number of the first one.
+        event: The next one that is there.
+        before: The last one before them, whose time they get if its session wrote `event` too.
+    """
+    is_known = first < event.seq and before is not None and before.facts == event.facts
+    t_s = event_time_s(before.body) if before is not None and is_known else 0.0
+    for seq in range(first, event.seq):
+        yield SpooledEvent(seq, encode_lost_event(seq, t_s, WHY_MISSING), event.facts)
 
 
-def _read_acked(path: Path) -> int:
-    try:
-        seq, crc = _ACKED.unpack(read_plain(path, _ACKED.size))
-    except (OSError, struct.error):
-        return 0
-    return seq if zlib.crc32(seq.to_bytes(8)) == crc and seq <= MAX_COUNT else 0
-
-
-# retention: Keeps all spools of a host together within their bound.
-
+ROOT_LIMIT_BYTES: Final = 1024**3
+"""Most that all spools of a host hold together; the oldest acknowledged segments go first."""
 
 _BLOCK_BYTES: Final = 512
 """Unit of `st_blocks`. Source: stat(3type)."""
-
-
-def spooled_bytes(root: Path) -> int:
-    """What all spools below a root take, bytes."""
-    return sum(_size(path) for folder in spooled_runs(root) for path in folder.glob("*"))
 
 
 def trim_root(
@@ -456,10 +458,15 @@ def _is_sample(body: bytes) -> bool:
         return False
 
 
+def spooled_bytes(root: Path) -> int:
+    """Size of all spools below a root on disk, bytes."""
+    return sum(_size(path) for folder in spooled_runs(root) for path in folder.glob("*"))
+
+
 def _size(path: Path) -> int:
     try:
         status = path.lstat()
     except FileNotFoundError:
         return 0
-    # A file may be far larger than what it takes of the disk.
+    # A sparse file is far larger than its blocks on the disk.
     return min(status.st_size, getattr(status, "st_blocks", status.st_size) * _BLOCK_BYTES)

@@ -1,4 +1,4 @@
-"""How events lie on disk until a hub has stored them: the framing of one segment file.
+"""Format of events on disk until a hub has stored them: the framing of one segment file.
 
 The spool of a host is `Folders.spool` (mode 0700), with one folder of mode 0700 per run, named by
 the run's id. All files are of mode 0600:
@@ -6,17 +6,16 @@ the run's id. All files are of mode 0600:
 | file | what | written by |
 |---|---|---|
 | `<first seq, 20 digits>.events` | a segment: events in order | the agent that holds the lock |
-| `acked` | up to where a hub has confirmed (`run_spool.RunSpool.mark_acked`) | lock holder |
-| `commands` | ids of commands seen (`commands_seen.SeenCommands`) | the agent, lock holder |
-| `lock` | held (`run_lock.FolderLock`) by the living agent, else by who ships it | lock holder |
+| `acked` | up to where a hub has confirmed (`spool_folder.RunSpool.mark_acked`) | lock holder |
+| `commands` | ids of commands seen (`command_inbox.SeenCommands`) | the agent, lock holder |
+| `lock` | held (`folder_lock.FolderLock`) by the living agent, or who ships it | lock holder |
 
 Only the holder of `lock` writes, cuts or deletes. The lock goes with its process, however it
 dies: who gets it knows that the run's process on this host is gone.
 
 A segment is `SEGMENT_MAGIC`, one record with seq 0 whose body is a `SessionFacts`, then the
-events. Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body, little-
-endian; the
-CRC covers length, seq and body. Each session begins a segment of its own.
+events. Each record is `<u32 length><u32 crc32><u64 seq>` and `length` bytes of body,
+little-endian; the CRC covers length, seq and body. Each session begins a segment of its own.
 Sequence numbers rise by one over all segments of a run, up to `MAX_COUNT`: a record with a higher
 one is unreadable, and a file whose name says one is no segment. A record that was written in part
 at the end of a segment is a torn tail: it was never given out as spooled and is cut by the next
@@ -29,7 +28,7 @@ readable behind damage ends after `SEARCH_BYTES`: headers with wrong checksums c
 the square of their number.
 
 Nothing is synced per record: what `write` returned from survives the death of the process, and
-against a power loss the hub's committed copy stands. A segment is synced when it is closed.
+after a power loss the hub's committed copy counts. A segment is synced when it is closed.
 """
 
 import os
@@ -82,7 +81,7 @@ _OURS: Final = re.compile(
 )
 _RUN: Final = re.compile(r"[0-9A-Za-z_-]{1,64}")
 _HEAD_BYTES: Final = len(SEGMENT_MAGIC) + RECORD_HEADER.size + 16 * 1024
-"""What a segment's head takes at most: ids, a host's name and numbers."""
+"""Most that a segment's head takes: ids, a host's name and numbers."""
 
 
 class SessionFacts(msgspec.Struct, frozen=True):
@@ -119,7 +118,7 @@ class SpoolRecord(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """What could be read of one segment.
+    """The readable part of one segment.
 
     Attributes:
         facts: Who wrote it; None when its head is damaged.
@@ -160,7 +159,7 @@ def first_seq_of(name: str) -> int | None:
 
 
 def is_run_name(name: str) -> bool:
-    """Whether a folder of this name can be a run's."""
+    """True if a folder of this name can be a run's."""
     return _RUN.fullmatch(name) is not None
 
 
@@ -186,7 +185,7 @@ def segments_bytes(folder: Path) -> int:
 
 
 def unsafe_in(folder: Path) -> list[UnsafePath]:
-    """What has the name of a run's file and is left alone, by name. Raises: OSError."""
+    """Entries with the name of a run's file that are left alone, by name. Raises: OSError."""
     unsafe: list[UnsafePath] = []
     with os.scandir(folder) as entries:
         names = sorted(entry.name for entry in entries if _OURS.fullmatch(entry.name))
@@ -201,7 +200,7 @@ def unsafe_in(folder: Path) -> list[UnsafePath]:
 
 
 def has_foreign_entries(folder: Path) -> bool:
-    """Whether a run's folder holds what has no name of ours. Raises: OSError."""
+    """True if a run's folder holds what has no name of ours. Raises: OSError."""
     with os.scandir(folder) as entries:
         return any(_OURS.fullmatch(entry.name) is None for entry in entries)
 

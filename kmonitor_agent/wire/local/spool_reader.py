@@ -15,10 +15,8 @@ from typing import Final
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.local.spool_folder import (
     LARGE_GAP,
-    WHY_MISSING,
     SpooledEvent,
-    encode_lost_event,
-    event_time_s,
+    lost_events,
 )
 from kmonitor_agent.wire.local.spool_format import (
     Segment,
@@ -43,7 +41,7 @@ _LONGEST_PAUSE_S: Final = 60.0
 """A damaged file that somebody keeps changing is searched less and less often, as far as this."""
 
 _MOST_ENTRIES: Final = 100_000
-"""More entries of one folder are not looked at."""
+"""More entries of one folder are not checked."""
 
 
 @dataclass(slots=True)
@@ -60,12 +58,12 @@ class _ReadPosition:
 
 @dataclass(frozen=True, slots=True)
 class SpoolChunk:
-    """What was new in a spool.
+    """New events of a spool.
 
     Attributes:
         events: In order, without holes.
         skipped: How many numbers before the first of `events` nobody has any more.
-        lost: Which numbers of `events` stand for one that is missing.
+        lost: Numbers of those `events` that are in place of one that is missing.
         is_last: Nothing followed when it was read.
     """
 
@@ -101,7 +99,7 @@ class SpoolReader:
     def read(self, limit: int = 1024) -> SpoolChunk:
         """About `limit` events that follow `seq` at most; none when there is nothing new.
 
-        A number that is missing comes as a `Lost` event; where more are missing than that is good
+        A number that is missing comes as a `LostEvents`; where more are missing than that is good
         for, and where the oldest are gone, `skipped` says how many.
 
         Raises:
@@ -119,7 +117,7 @@ class SpoolReader:
                         return SpoolChunk(events, skipped, tuple(lost))
                     skipped = missing
                 elif missing:
-                    events += self._lost(event)
+                    events += lost_events(self.seq + 1, event, self._before)
                     lost += range(self.seq + 1, event.seq)
                 events.append(event)
                 self.seq, self._before = event.seq, event
@@ -135,15 +133,6 @@ class SpoolReader:
         if seq < self.seq:
             self._positions.clear()
         self.seq, self._before = seq, None
-
-    def _lost(self, event: SpooledEvent) -> list[SpooledEvent]:
-        before = self._before
-        is_same_session = before is not None and before.facts == event.facts
-        t_s = event_time_s(before.body) if before is not None and is_same_session else 0.0
-        return [
-            SpooledEvent(seq, encode_lost_event(seq, t_s, WHY_MISSING), event.facts)
-            for seq in range(self.seq + 1, event.seq)
-        ]
 
     def _unread(self) -> list[tuple[Path, bool]]:
         """Segments that can hold what comes next, and whether each is the last."""
@@ -223,7 +212,7 @@ def spools_below(
 
 
 def _scan_folder(folder: Path) -> tuple[bool, list[str]]:
-    """Whether a folder is a run's spool; if not, the folders in it by name. Raises: OSError."""
+    """True for a run's spool; for another folder, those in it by name. Raises: OSError."""
     below: list[str] = []
     with os.scandir(folder) as entries:
         for entry in islice(entries, _MOST_ENTRIES):

@@ -1,4 +1,7 @@
-"""Appends a run's events to its spool folder."""
+"""Appends a run's events to its spool folder; when the disk is full, into a reserve of room.
+
+On the agent's thread only. Whatever fails leaves whole records on disk.
+"""
 
 import contextlib
 import errno
@@ -13,6 +16,7 @@ from kmonitor_agent.wire.local.private_files import (
     make_private_folder,
     open_new,
     open_plain,
+    write_all,
 )
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import (
@@ -42,12 +46,12 @@ class SpoolLocked(Exception):
 
 
 class SpoolWriter:
-    """Owns the active segment; whatever fails leaves whole records on disk.
+    """Owns the active segment of a run's spool.
 
     Attributes:
         root: The spool root.
         n_bytes: Written by this session, less what was freed, bytes.
-        was_removed: Whether somebody removed what this process was writing.
+        was_removed: True once somebody removed what this process was writing.
     """
 
     def __init__(
@@ -166,7 +170,7 @@ class SpoolWriter:
         return RunSpool.acquire(folder)
 
     def _is_removed(self) -> bool:
-        """Whether somebody deleted the segment: what is written to it now reaches nobody."""
+        """True if somebody deleted the segment: what is written to it now reaches nobody."""
         return self._descriptor >= 0 and os.fstat(self._descriptor).st_nlink == 0
 
     def _abandon(self) -> None:
@@ -198,10 +202,8 @@ class SpoolWriter:
         self._append(segment_head(self._facts))
 
     def _append(self, data: bytes) -> None:
-        rest = memoryview(data)
         try:
-            while rest:
-                rest = rest[os.write(self._descriptor, rest) :]
+            write_all(self._descriptor, data)
         except OSError:
             self._cut_back()
             raise
@@ -225,22 +227,18 @@ class SpoolWriter:
             os.close(descriptor)
 
 
-# Disk reserve.
-
-
 RESERVE_NAME: Final = "reserve"
 """File in a run's spool folder while its process lives; its content means nothing."""
 
 RESERVE_BYTES: Final = 64 * 1024
 _STEP_BYTES: Final = 8 * 1024
-
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _LIGHT: Final = (Sample, GraphSize, FieldSources, ModelFacts, LayoutPart, Diagnosis)
 _MIDDLE: Final = (EpochStarted, EpochEnded)
 
 
 def means_full(exc: BaseException) -> bool:
-    """Whether an error says that the disk, or this user's part of it, is full."""
+    """True if an error says that the disk, or this user's part of it, is full."""
     return isinstance(exc, OSError) and exc.errno in _NO_ROOM
 
 
@@ -248,8 +246,8 @@ class DiskReserve:
     """A file of real blocks that is given up step by step; what fits goes to a segment of its own.
 
     A hub that comes after the process's death reads that segment like any other: the numbers that
-    it lacks are told as lost. When the disk takes everything again the segment goes, since all of
-    it is then written in order. On the agent's thread only.
+    it lacks are reported as lost. When the disk takes everything again the segment goes, since all
+    of it is then written in order.
 
     Attributes:
         saved: Numbers in the segment.
@@ -272,7 +270,7 @@ class DiskReserve:
             self._left_bytes = _allocated(folder / RESERVE_NAME)
 
     def takes(self, event: Event) -> bool:
-        """Whether an event is worth the room that is left: epochs only in its first half."""
+        """True if an event is worth the room that is left: epochs only in its first half."""
         if self._folder is None or isinstance(event, _LIGHT):
             return False
         return not isinstance(event, _MIDDLE) or self._left_bytes > RESERVE_BYTES // 2
@@ -329,7 +327,7 @@ class DiskReserve:
             data = segment_head(self._facts) + data
         descriptor = open_plain(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
-            _write_all(descriptor, data)
+            write_all(descriptor, data)
         except OSError:
             if is_new:
                 path.unlink()  # an empty segment would hide what is written before it later
@@ -357,12 +355,6 @@ class DiskReserve:
         return True
 
 
-def _write_all(descriptor: int, data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(descriptor, rest) :]
-
-
 def _allocated(path: Path) -> int:
     """Make the file, with blocks of its own; its size, bytes. Raises: OSError."""
     descriptor = open_new(path)
@@ -370,7 +362,7 @@ def _allocated(path: Path) -> int:
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
         else:
-            _write_all(descriptor, bytes(RESERVE_BYTES))
+            write_all(descriptor, bytes(RESERVE_BYTES))
     except OSError:
         path.unlink(missing_ok=True)
         raise

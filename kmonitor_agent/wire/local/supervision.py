@@ -1,4 +1,4 @@
-"""What `kmonitor run` and the script that it started share: one folder, and an exit status.
+"""The folder and the exit status that `kmonitor run` and the script that it started share.
 
 | file | what | written by |
 |---|---|---|
@@ -7,7 +7,7 @@
 | `restart_request.json` | the script leaves to be started again | script |
 | `previous_request.json` | the same of the process before; renamed when it was read | supervisor |
 | `lock` | held while the supervisor lives | supervisor |
-| `RUN/FIT.json` | a fit's state; what it names is whole (`resuming.fit_state`) | script |
+| `RUN/FIT.json` | a fit's state; what it names is whole (`restart.fit_state`) | script |
 | `RUN/fit-FIT/*.h5` | variables of that state | script |
 """
 
@@ -43,7 +43,7 @@ LEAVE_WITHIN_S: Final = 30.0
 
 
 class SupervisorSettings(msgspec.Struct, frozen=True):
-    """What the supervisor tells the script.
+    """Settings from the supervisor for the script.
 
     Attributes:
         supervisor: Process id of `kmonitor run`.
@@ -60,7 +60,7 @@ _Runs = Annotated[dict[Name, Id], msgspec.Meta(max_length=MOST_RUNS)]
 
 
 class RestartRequest(msgspec.Struct, frozen=True):
-    """What a script leaves behind when it wants to be started again.
+    """Request of a script that leaves to be started again.
 
     Attributes:
         run: Id of the run that leaves.
@@ -84,7 +84,7 @@ class Supervision:
     folder: Path
 
     def settings(self) -> SupervisorSettings | None:
-        """What the supervisor told; None if it cannot be read."""
+        """The supervisor's settings; None if they cannot be read."""
         try:
             return msgspec.json.decode(
                 read_own(self.folder / "settings.json"), type=SupervisorSettings
@@ -93,7 +93,7 @@ class Supervision:
             return None
 
     def set_settings(self, settings: SupervisorSettings) -> None:
-        """Tell the script. Raises: OSError."""
+        """Write them for the script. Raises: OSError."""
         write_private(self.folder / "settings.json", msgspec.json.encode(settings))
 
     def runs(self) -> dict[str, str]:
@@ -121,7 +121,7 @@ class Supervision:
         write_private(self.folder / "runs.json", msgspec.json.encode({**runs, **self.runs()}))
 
     def request(self) -> RestartRequest | None:
-        """Whether and for whom the script left to be started again."""
+        """The request with which the script left to be started again; None if it did not."""
         return self._read("restart_request.json")
 
     def leave(self, request: RestartRequest) -> None:
@@ -144,7 +144,7 @@ class Supervision:
         return self.folder / run
 
     def has_state(self) -> bool:
-        """Whether the state of any fit was committed."""
+        """True if the state of any fit was committed."""
         return any(self.folder.glob("*/*.json"))
 
     def _read(self, name: str) -> RestartRequest | None:
@@ -157,28 +157,6 @@ class Supervision:
 def supervisions_folder(folders: Folders) -> Path:
     """Folder with the folders of all supervisions."""
     return folders.state / "restarts"
-
-
-def studies_folder(folders: Folders) -> Path:
-    """Folder with the studies of `run_folds` that were given none."""
-    return folders.state / "studies"
-
-
-def make_studies_folder(folders: Folders) -> Path:
-    """That folder, for this user alone.
-
-    Raises:
-        NotPrivate: It is a link, or somebody else's.
-        OSError: It cannot be made.
-    """
-    folder = studies_folder(folders)
-    with contextlib.suppress(OSError):
-        is_ours = not hasattr(os, "getuid") or folder.stat().st_uid == os.getuid()
-        if is_ours and not folder.is_symlink():
-            folder.chmod(0o700)
-    make_own_folder(folders.state)
-    make_private_folder(folder)
-    return folder
 
 
 def new_supervision(folders: Folders) -> Supervision:

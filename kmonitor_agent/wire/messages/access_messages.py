@@ -1,4 +1,4 @@
-"""The messages about who may reach a hub directly, and about what was done through it.
+"""Messages about the keys that may reach a hub on the network, and about its audit.
 
 Operators only: `hub.access.roles` says which role may send what.
 """
@@ -17,7 +17,7 @@ KeyName = Annotated[str, msgspec.Meta(pattern=r"^[\w.@][\w.@ -]{0,63}\Z")]
 """The name of a key: letters, digits, and `. @ _ -` and spaces inside; at most 64."""
 
 Role = Literal["agent", "viewer", "operator"]
-"""What a key may do: a training tells of its own runs, a viewer looks, an operator also acts."""
+"""Role of a key: a training sends its own runs, a viewer looks, an operator also acts."""
 
 ROLES: tuple[Role, ...] = get_args(Role)
 

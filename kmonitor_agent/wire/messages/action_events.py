@@ -1,4 +1,4 @@
-"""The events that tell what was done, asked or went wrong."""
+"""Events about actions, commands and limits, and about what went wrong."""
 
 from typing import Annotated, Literal
 

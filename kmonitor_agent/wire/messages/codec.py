@@ -9,8 +9,6 @@ from kmonitor_agent.wire.messages.events import AnyEvent, Event
 from kmonitor_agent.wire.messages.fields import MAGIC, MAX_EVENT_BYTES, Text, read_clamped
 from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop, ToAgent, ToDesktop
 
-# errors: What can be wrong with bytes that arrive from a socket or a spool.
-
 
 class ProtocolError(Exception):
     """Root of all that a peer can send wrongly."""
@@ -60,16 +58,9 @@ class MessageTooLarge(ProtocolError):
 
 T = TypeVar("T")
 
-_encoder: Final = msgspec.msgpack.Encoder()
-_events: Final = msgspec.msgpack.Decoder(AnyEvent)
-_from_agent: Final = msgspec.msgpack.Decoder(FromAgent)
-_to_agent: Final = msgspec.msgpack.Decoder(ToAgent)
-_from_desktop: Final = msgspec.msgpack.Decoder(FromDesktop)
-_to_desktop: Final = msgspec.msgpack.Decoder(ToDesktop)
-
 
 class _Tagged(msgspec.Struct):
-    """Only the tag, to tell an unknown type from a malformed body."""
+    """Only the tag, to distinguish an unknown type from a malformed body."""
 
     type: Text
 
@@ -80,15 +71,21 @@ class _Named(msgspec.Struct):
     run: str = ""
 
 
-_named: Final = msgspec.msgpack.Decoder(_Named)
+_encoder: Final = msgspec.msgpack.Encoder()
+_events: Final = msgspec.msgpack.Decoder(AnyEvent)
 _tagged: Final = msgspec.msgpack.Decoder(_Tagged)
+_named: Final = msgspec.msgpack.Decoder(_Named)
+_from_agent: Final = msgspec.msgpack.Decoder(FromAgent)
+_to_agent: Final = msgspec.msgpack.Decoder(ToAgent)
+_from_desktop: Final = msgspec.msgpack.Decoder(FromDesktop)
+_to_desktop: Final = msgspec.msgpack.Decoder(ToDesktop)
 
 
 def encode_event(event: Event) -> bytes:
     """An event as msgpack, as every hub takes it.
 
-    What is no UTF-8 in its texts (a byte of a file's name) becomes "?"; a number, text or list
-    out of its bounds becomes the nearest within them (`bounds.within`).
+    Bytes of its texts that are no UTF-8 (of a file's name) become "?"; a number, text or list out
+    of its bounds becomes the nearest within them (`fields.read_clamped`).
 
     Raises:
         MessageTooLarge: Over `MAX_EVENT_BYTES`.
@@ -107,12 +104,23 @@ def encode_event(event: Event) -> bytes:
     return body
 
 
+def _with_plain_texts(value: Any) -> Any:
+    # As long as before: whoever made the event has cut its texts to what the protocol allows.
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_with_plain_texts(k): _with_plain_texts(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, list):
+        return [_with_plain_texts(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
+    return value
+
+
 def decode_event(body: bytes) -> AnyEvent:
     """An event from msgpack.
 
     Raises:
         UnsupportedType: A type of a newer version.
-        Malformed: Anything else that is no event.
+        MalformedMessage: Anything else that is no event.
         MessageTooLarge: Over `MAX_EVENT_BYTES`.
     """
     if len(body) > MAX_EVENT_BYTES:
@@ -124,7 +132,7 @@ def event_type(body: bytes) -> str:
     """The `type` tag of an encoded event, known or not.
 
     Raises:
-        Malformed: The bytes are no tagged map.
+        MalformedMessage: The bytes are no tagged map.
     """
     return _decode(_tagged, body).type
 
@@ -141,7 +149,7 @@ def check_unknown_event(body: bytes) -> None:
     """See that an event of an unknown type can be read as plain data, and shown as such.
 
     Raises:
-        Malformed: It cannot.
+        MalformedMessage: It cannot.
     """
     try:
         msgspec.json.encode(msgspec.msgpack.decode(body, type=dict[str, Any]))
@@ -155,34 +163,23 @@ def pack(message: msgspec.Struct) -> tuple[bytes, bytes]:
 
 
 def unpack_from_agent(frames: Sequence[bytes]) -> FromAgent:
-    """What an agent sent (frames without the routing identity). Raises: `ProtocolError`."""
+    """A message from an agent (frames without the routing identity). Raises: `ProtocolError`."""
     return _decode(_from_agent, _body(frames))
 
 
 def unpack_to_agent(frames: Sequence[bytes]) -> ToAgent:
-    """What a hub sent to an agent. Raises: `ProtocolError`."""
+    """A message from a hub to an agent. Raises: `ProtocolError`."""
     return _decode(_to_agent, _body(frames))
 
 
 def unpack_from_desktop(frames: Sequence[bytes]) -> FromDesktop:
-    """What a desktop sent (frames without the routing identity). Raises: `ProtocolError`."""
+    """A message from a desktop (frames without the routing identity). Raises: `ProtocolError`."""
     return _decode(_from_desktop, _body(frames))
 
 
 def unpack_to_desktop(frames: Sequence[bytes]) -> ToDesktop:
-    """What a hub sent to a desktop. Raises: `ProtocolError`."""
+    """A message from a hub to a desktop. Raises: `ProtocolError`."""
     return _decode(_to_desktop, _body(frames))
-
-
-def _with_plain_texts(value: Any) -> Any:
-    # As long as before: whoever made the event has cut its texts to what the protocol allows.
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode()
-    if isinstance(value, dict):
-        return {_with_plain_texts(k): _with_plain_texts(v) for k, v in value.items()}  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(value, list):
-        return [_with_plain_texts(each) for each in value]  # pyright: ignore[reportUnknownVariableType]
-    return value
 
 
 def _body(frames: Sequence[bytes]) -> bytes:

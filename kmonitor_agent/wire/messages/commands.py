@@ -1,4 +1,4 @@
-"""What may be asked of a training process, and how a limit is written down."""
+"""Commands to a training process and their states, and limits as they are sent."""
 
 from typing import Annotated, Literal, get_args
 
@@ -23,7 +23,7 @@ CommandName = Literal[
 CommandState = Literal[
     "queued", "received", "started", "done", "failed", "expired", "refused", "unknown"
 ]
-"""Where a command stands; states only ever move to the right of `queued`."""
+"""State of a command; states only ever move to the right of `queued`."""
 
 FINAL_STATES: frozenset[CommandState] = frozenset(
     {"done", "failed", "expired", "refused", "unknown"}
@@ -48,7 +48,7 @@ SafePoint = Literal["epoch", "batch"]
 """When an action runs: at the running epoch's end, or after the running batch."""
 
 ReloadMode = Literal["assign", "recreate"]
-"""How a reload restores: into the same variables, or into variables made anew."""
+"""How a reload restores: into the same variables, or into new variables."""
 
 
 class LimitSpec(msgspec.Struct, frozen=True, omit_defaults=True):

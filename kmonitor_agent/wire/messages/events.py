@@ -1,7 +1,4 @@
-"""Every event of a run under one roof: what the agent tells, once each, in order.
-
-`Verdict` alone is the hub's own.
-"""
+"""All events of a run, sent by its agent once each, in order; `Verdict` is the hub's own."""
 
 from kmonitor_agent.wire.messages.action_events import (
     ActionRecord,

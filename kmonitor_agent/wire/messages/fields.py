@@ -1,9 +1,9 @@
-"""Brings values within the bounds of their fields, for whoever makes a message himself.
+"""Field types of all messages: the protocol's version, bounds, and values cut to their bounds.
 
-What enters is refused when it is out of bounds. What we send must not be: Keras takes
+A received value that is out of bounds is refused. One that we send must not be: Keras takes
 `epochs=sys.maxsize`, clocks are wrong, sums grow, and a hub that refuses such an event would lose
-all that it says. So a maker lets each value be cut to the nearest one that its field allows; the
-bounds are read from the types, and stand nowhere else.
+all that it says. So the sender cuts each value to the nearest one that its field allows
+(`clamp_fields`); the bounds are read from the types and written nowhere else.
 """
 
 import functools
@@ -15,9 +15,6 @@ from typing import Annotated, Any, Final, TypeVar
 
 import msgspec
 from msgspec import inspect
-
-# version: Which protocol this is, and the bounds that every message keeps.
-
 
 MAGIC: Final = b"KM1"
 """First frame of every message; the digit is the major version."""
@@ -89,9 +86,47 @@ MAX_RANK: Final = 254
 MAX_LAYOUT_ITEMS: Final = 100_000
 """Most variables, layers, tensors or calls of a model's layout."""
 
+_ID: Final = r"^[0-9A-Za-z_-]{1,64}\Z"
+
+Id = Annotated[str, msgspec.Meta(pattern=_ID)]
+"""Any id on the wire."""
+
+Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
+"""Any text on the wire."""
+
+Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
+"""A name that a person gave: any Unicode, 200 characters at most."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
+"""A count, a sequence number or a size in bytes."""
+
+Change = Annotated[int, msgspec.Meta(ge=-MAX_COUNT, le=MAX_COUNT)]
+"""By how much a count grew; negative when it fell."""
+
+Seconds = Annotated[float, msgspec.Meta(ge=0, le=MAX_DURATION_S)]
+"""A duration in seconds; NaN and infinity are refused."""
+
+Wall = Annotated[float, msgspec.Meta(ge=0, le=MAX_WALL_S)]
+"""A moment in UTC epoch seconds, 1970 to 2200."""
+
+Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_AMOUNT)]
+"""A measured quantity that is never negative, in the unit its field names."""
+
+Number = float
+"""Any number, NaN and infinity too: a loss or a slope is what it is."""
+
+
+def is_id(text: str) -> bool:
+    """True for what an `Id` can be; the name of a run's folder is one."""
+    return re.match(_ID, text) is not None
+
+
+def new_id() -> str:
+    """A fresh random id: 32 lower-case hexadecimal characters (uuid4)."""
+    return uuid.uuid4().hex
+
 
 T = TypeVar("T", bound=msgspec.Struct)
-
 _AS_THEY_ARE: Final = (bytes,)
 
 
@@ -121,7 +156,7 @@ def clamp_fields(value: T) -> T:
 
 
 def read_clamped(kind: type[T], plain: object) -> T:
-    """A struct of plain data, cut likewise. Raises: as `within`."""
+    """A struct of plain data, cut likewise. Raises: as `clamp_fields`."""
     fitted = _fitted(plain, _info(kind))
     return msgspec.convert(fitted, kind, builtin_types=_AS_THEY_ARE)
 
@@ -178,6 +213,15 @@ def _fitted_fields(values: Mapping[str, Any], kind: inspect.StructType) -> dict[
     }
 
 
+_PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
+    (int, (inspect.IntType, inspect.FloatType)),
+    (float, (inspect.FloatType,)),
+    (str, (inspect.StrType,)),
+    ((list, tuple), (inspect.ListType, inspect.VarTupleType, inspect.TupleType)),
+)
+"""Parts of a union that a plain value can be of, the likelier first."""
+
+
 def _member(kind: inspect.Type, value: Any) -> inspect.Type | None:
     """The part of a union that a value is of; a type that is none is its own."""
     if not isinstance(kind, inspect.UnionType):
@@ -191,15 +235,6 @@ def _member(kind: inspect.Type, value: Any) -> inspect.Type | None:
     return next(members, None)
 
 
-_PARTS: Final[tuple[tuple[Any, tuple[Any, ...]], ...]] = (
-    (int, (inspect.IntType, inspect.FloatType)),
-    (float, (inspect.FloatType,)),
-    (str, (inspect.StrType,)),
-    ((list, tuple), (inspect.ListType, inspect.VarTupleType, inspect.TupleType)),
-)
-"""Which parts of a union a plain value can be of, the likelier first."""
-
-
 def _clamped(value: float, kind: inspect.Type | None) -> float:
     if not isinstance(kind, inspect.IntType | inspect.FloatType):
         return value
@@ -211,46 +246,3 @@ def _clamped(value: float, kind: inspect.Type | None) -> float:
     if low is not None and not value >= low:  # NaN, too
         return low
     return value if high is None or value <= high else high
-
-
-# Identity.
-
-
-_ID: Final = r"^[0-9A-Za-z_-]{1,64}\Z"
-
-Id = Annotated[str, msgspec.Meta(pattern=_ID)]
-"""Any id on the wire."""
-
-Text = Annotated[str, msgspec.Meta(max_length=MAX_TEXT)]
-"""Any text on the wire."""
-
-Name = Annotated[str, msgspec.Meta(max_length=MAX_NAME)]
-"""A name that a person gave: any Unicode, 200 characters at most."""
-
-Count = Annotated[int, msgspec.Meta(ge=0, le=MAX_COUNT)]
-"""A count, a sequence number or a size in bytes."""
-
-Change = Annotated[int, msgspec.Meta(ge=-MAX_COUNT, le=MAX_COUNT)]
-"""By how much a count grew; negative when it fell."""
-
-Seconds = Annotated[float, msgspec.Meta(ge=0, le=MAX_DURATION_S)]
-"""A duration in seconds; NaN and infinity are refused."""
-
-Wall = Annotated[float, msgspec.Meta(ge=0, le=MAX_WALL_S)]
-"""A moment in UTC epoch seconds, 1970 to 2200."""
-
-Amount = Annotated[float, msgspec.Meta(ge=0, le=MAX_AMOUNT)]
-"""A measured quantity that is never negative, in the unit its field names."""
-
-Number = float
-"""Any number, NaN and infinity too: a loss or a slope is what it is."""
-
-
-def is_id(text: str) -> bool:
-    """True for what an `Id` can be; the name of a run's folder is one."""
-    return re.match(_ID, text) is not None
-
-
-def new_id() -> str:
-    """A fresh random id: 32 lower-case hexadecimal characters (uuid4)."""
-    return uuid.uuid4().hex

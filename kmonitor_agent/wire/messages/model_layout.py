@@ -1,4 +1,8 @@
-"""What a model is made of, so that its memory can be foretold without a framework."""
+"""Layout of a model, from which its memory can be estimated without a framework.
+
+`ModelLayout` is sent once a fit, packed and cut into `LayoutPart` events; `StepPeak` has what the
+first steps really took.
+"""
 
 import zlib
 from collections.abc import Iterable
@@ -21,7 +25,6 @@ from kmonitor_agent.wire.messages.lifecycle_events import Event
 
 ConfigValue = bool | Change | Number | Text | None
 """A plain value of a layer's or optimizer's configuration."""
-
 
 PlainConfig = Annotated[dict[Name, ConfigValue], msgspec.Meta(max_length=1024)]
 Indices = Annotated[tuple[Count, ...], msgspec.Meta(max_length=MAX_LAYOUT_ITEMS)]
@@ -148,20 +151,11 @@ class ModelLayout(msgspec.Struct, frozen=True):
     why_no_calls: Text = ""
 
 
-# Memory facts.
-
-
 PART_BYTES: Final = 48 * 1024
-"""Of a packed layout in one event."""
+"""Most of a packed layout in one event."""
 
 MOST_PARTS: Final = 64
-"""A model of more than that is not told: a thousand layers take two."""
-
-_LARGEST_LAYOUT_BYTES: Final = 64 * 1024**2
-"""Unpacked; what claims to be more is none of ours."""
-
-
-_layouts: Final = msgspec.msgpack.Decoder(ModelLayout)
+"""A model of more than that is not sent: a thousand layers take two."""
 
 
 class LayoutPart(Event, frozen=True, tag="layout"):
@@ -203,6 +197,12 @@ class StepPeak(Event, frozen=True, tag="step_peak"):
     device: Name
 
 
+_LARGEST_LAYOUT_BYTES: Final = 64 * 1024**2
+"""Unpacked; more is not read."""
+
+_layouts: Final = msgspec.msgpack.Decoder(ModelLayout)
+
+
 def encode_layout(layout: ModelLayout) -> bytes:
     """A layout as the bodies of its parts together, cut to the bounds of its fields."""
     try:
@@ -233,7 +233,7 @@ def join_layout_parts(parts: Iterable[LayoutPart]) -> ModelLayout | None:
 
 
 def _is_whole(layout: ModelLayout) -> bool:
-    """Whether every number of an item is that of one in the layout."""
+    """True if every number of an item is that of one in the layout."""
     n_tensors = len(layout.tensors)
     tensors = [layout.inputs, layout.outputs]
     for call in layout.calls:

@@ -1,7 +1,7 @@
-"""The events that carry readings: samples, graph size, the model's facts, and their sources.
+"""Readings: one measured value, the events that carry them, and the columns that samples fill.
 
-`None` in a measured field means: not read; the reason stands in the last `Sources` event under the
-same field name.
+`None` in a measured field means: not read; the reason is in the last `FieldSources` event under
+the same field name.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +18,28 @@ MOST_MORE_DEVICES: Final = 7
 
 MOST_STEP_LOGS: Final = 64
 """Logs of one sample."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A value and where it comes from; exactly one of `value` and `absent` says something.
+
+    Attributes:
+        value: In `unit`; None when it could not be read.
+        unit: "bytes", "seconds", "operations", "functions" or "1".
+        source: For example "process: /proc/self/statm"; empty when absent.
+        absent: For example "no NVIDIA driver on this host"; empty when read.
+    """
+
+    value: float | None
+    unit: str
+    source: str = ""
+    absent: str = ""
+
+    @classmethod
+    def missing(cls, unit: str, why: str) -> "Reading":
+        """A reading that is not there, with the reason in words for the user."""
+        return cls(value=None, unit=unit, absent=why)
 
 
 class FieldSource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -242,14 +264,8 @@ class ModelFacts(Event, frozen=True, tag="model"):
     dtype_policy: Name = ""
 
 
-# Sample columns.
-
-
 STEP_LOG_PREFIX: Final = "batch:"
-"""Before the name of a log as it stands within an epoch."""
-
-DEVICE_FIELDS: Final = tuple(DeviceSample.__struct_fields__[1:])
-"""What is read of each device beside the first."""
+"""Before the name of a log within an epoch."""
 
 MAX_COLUMN: Final = 64
 """Letters of a column's name; a longer log is known by its beginning."""
@@ -261,7 +277,20 @@ SAMPLE_COLUMNS: Final = tuple(
 )
 """Fields of `Sample` that are columns."""
 
+DEVICE_FIELDS: Final = tuple(DeviceSample.__struct_fields__[1:])
+"""Fields of each device beside the first."""
+
 _DEVICE: Final = "device"
+
+
+def is_sample_column(column: str) -> bool:
+    """True if samples fill this column."""
+    return column in SAMPLE_COLUMNS or is_extra_column(column)
+
+
+def is_extra_column(column: str) -> bool:
+    """True if samples fill this column in some runs only."""
+    return column.startswith(STEP_LOG_PREFIX) or parse_device_column(column) is not None
 
 
 def device_column(number: int, field: str) -> str:
@@ -275,16 +304,6 @@ def parse_device_column(column: str) -> tuple[int, str] | None:
     if not column.startswith(_DEVICE) or not number.isdigit() or field not in DEVICE_FIELDS:
         return None
     return int(number), field
-
-
-def is_sample_column(column: str) -> bool:
-    """Whether samples fill this column."""
-    return column in SAMPLE_COLUMNS or is_extra_column(column)
-
-
-def is_extra_column(column: str) -> bool:
-    """Whether samples fill this column in some runs only."""
-    return column.startswith(STEP_LOG_PREFIX) or parse_device_column(column) is not None
 
 
 def extra_sample_values(
@@ -303,28 +322,3 @@ def extra_sample_values(
             value = getattr(device, field)
             if value is not None:
                 yield device_column(device.number, field), value
-
-
-# reading: One measured value with its unit and source, or the reason why there is none.
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """A value and where it comes from; exactly one of `value` and `absent` says something.
-
-    Attributes:
-        value: In `unit`; None when it could not be read.
-        unit: "bytes", "seconds", "operations", "functions" or "1".
-        source: For example "process: /proc/self/statm"; empty when absent.
-        absent: For example "no NVIDIA driver on this host"; empty when read.
-    """
-
-    value: float | None
-    unit: str
-    source: str = ""
-    absent: str = ""
-
-    @classmethod
-    def missing(cls, unit: str, why: str) -> "Reading":
-        """A reading that is not there, with the reason in words for the user."""
-        return cls(value=None, unit=unit, absent=why)

@@ -1,4 +1,4 @@
-"""The events of a study: told by the process that called `run_folds`, in a run of their own.
+"""Events of a study, sent by the process that called `run_folds`, in a run of their own.
 
 The run's id is the study's. A fold's own process is a run of its own, whose sessions name the
 study and the fold.

@@ -1,4 +1,4 @@
-"""Every message under one roof, and which side accepts which."""
+"""All messages, and the unions that each side accepts."""
 
 from kmonitor_agent.wire.messages.access_messages import (
     AuditReply,

@@ -1,6 +1,6 @@
-"""The messages between a desktop and a hub: questions carry `request_id`, answers repeat it.
+"""Messages between a desktop and a hub, and the summary of a run that they carry.
 
-`request_id` pairs an answer with its question; 0 means none.
+`request_id` pairs a reply with its request; 0 means none.
 """
 
 import zlib
@@ -35,9 +35,6 @@ from kmonitor_agent.wire.messages.fields import (
 from kmonitor_agent.wire.messages.readings import FieldSource
 from kmonitor_agent.wire.messages.study_events import StudyTally
 from kmonitor_agent.wire.messages.verdict_events import Verdict, VerdictMetric, VerdictState
-
-# run_summary: What a list of runs shows of one: its state, its progress and its four metrics.
-
 
 RunState = Literal[
     "starting",
@@ -293,7 +290,6 @@ class RowsReply(Message, frozen=True, tag="rows_reply"):
 SeriesColumn = Annotated[str, msgspec.Meta(max_length=64)]
 """A measured field of `Sample`, "deviceN_FIELD" of a further device, "batch:NAME" of a log within
 epochs; one value an epoch: "epoch:step_time_s" (medians), "epoch:learning_rate", "log:NAME"."""
-
 
 ColumnBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_COLUMN_BYTES)]
 EpochBytes = Annotated[bytes, msgspec.Meta(max_length=MAX_EPOCH_BYTES)]
@@ -564,5 +560,5 @@ class ChangeHint(Message, frozen=True, tag="change_hint"):
 
 
 def troubles_checksum(troubles: Sequence[str]) -> int:
-    """A number by which a desktop sees that a hub's troubles are others than it was told."""
+    """A number by which a desktop sees that a hub's troubles differ from those it has."""
     return zlib.crc32("\0".join(troubles).encode())

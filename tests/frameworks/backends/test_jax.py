@@ -16,7 +16,8 @@ from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.jax import programs
 from kmonitor_agent.frameworks.jax.memory import JaxAllocator
 from kmonitor_agent.frameworks.jax.programs import JaxInternals, JaxPrograms
-from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
+from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
 

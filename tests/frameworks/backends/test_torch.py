@@ -16,7 +16,8 @@ from kmonitor_agent.frameworks.torch import graphs, memory
 from kmonitor_agent.frameworks.torch.framework import read_tensor, tensor_of, write_tensor
 from kmonitor_agent.frameworks.torch.graphs import TorchGraphs
 from kmonitor_agent.frameworks.torch.memory import TorchAllocator
-from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
+from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.backends import ON_BACKEND, on_backend
 from tests.support.exactness import EPOCH_END, assert_reloaded, run_reloaded

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from kmonitor_agent.reclaim.actions import Mode
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     MID_EPOCH,
@@ -21,7 +21,7 @@ from tests.support.exactness import (
     run_reloaded,
 )
 
-CASES: list[tuple[Moments, Mode]] = [(THREE_TIMES, "assign"), (MID_EPOCH, "recreate")]
+CASES: list[tuple[Moments, ReloadMode]] = [(THREE_TIMES, "assign"), (MID_EPOCH, "recreate")]
 
 
 def main(folder: Path) -> None:

@@ -12,8 +12,10 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.reclaim.actions import CheckpointTag, Mode, reload
+from kmonitor_agent.reclaim.actions import reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     EPOCH_END,
@@ -35,7 +37,9 @@ ROOT = Path(__file__).resolve().parents[3]
 
 @pytest.mark.full
 @pytest.mark.parametrize("mode", ["assign", "recreate"])
-def test_inside_a_strategys_scope_the_session_stays_and_the_result_too(tmp_path: Path, mode: Mode):
+def test_inside_a_strategys_scope_the_session_stays_and_the_result_too(
+    tmp_path: Path, mode: ReloadMode
+):
     scenario = Scenario(
         "in scope",
         models.dense,
@@ -93,7 +97,7 @@ def test_several_workers_reload_never_and_only_the_chief_writes(tmp_path: Path):
 
 @pytest.mark.parametrize("mode", ["assign", "recreate"])
 def test_inside_a_nested_graph_the_state_is_saved_and_the_session_stays(
-    tmp_path: Path, mode: Mode
+    tmp_path: Path, mode: ReloadMode
 ):
     model = models.dense()
     model.fit(**data.arrays(), verbose=0)

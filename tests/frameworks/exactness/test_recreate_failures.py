@@ -12,8 +12,10 @@ from kmonitor_agent.frameworks.base import EmptyArrayFactory
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.tensorflow import recreate
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
-from kmonitor_agent.reclaim.actions import CheckpointTag, ReclaimOutcome, reload
+from kmonitor_agent.reclaim.actions import reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     EPOCH_END,

@@ -6,14 +6,11 @@ from typing import Any, Final
 import pytest
 
 from kmonitor_agent.frameworks.base import Framework
-from kmonitor_agent.reclaim.actions import (
-    CheckpointTag,
-    Mode,
-    ReclaimOutcome,
-    predict_reload_effect,
-    reload,
-)
+from kmonitor_agent.reclaim.actions import predict_reload_effect, reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from tests.frameworks.exactness import generative, scenarios, tensorflow_scenarios
 from tests.support.exactness import (
     EPOCH_END,
@@ -34,7 +31,7 @@ from tests.support.running_tests import LONG
 
 pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
-MODES: Final[tuple[Mode, ...]] = ("assign", "recreate")
+MODES: Final[tuple[ReloadMode, ...]] = ("assign", "recreate")
 CORE: Final = [*scenarios.CORE, *tensorflow_scenarios.CORE, *tensorflow_scenarios.KEPT]
 ALL: Final = [
     *CORE,
@@ -79,7 +76,11 @@ def plain_runs() -> dict[str, Result]:
 @pytest.mark.promise(21)
 @pytest.mark.parametrize(("scenario", "moments", "mode"), CASES)
 def test_reload_changes_nothing(
-    plain_runs: dict[str, Result], scenario: Scenario, moments: Moments, mode: Mode, tmp_path: Path
+    plain_runs: dict[str, Result],
+    scenario: Scenario,
+    moments: Moments,
+    mode: ReloadMode,
+    tmp_path: Path,
 ):
     if scenario.name not in plain_runs:
         plain_runs[scenario.name] = run_plain(scenario)

@@ -9,7 +9,7 @@ import pytest
 from kmonitor_agent.frameworks.keras3.step_functions import DeferredFunction
 from kmonitor_agent.frameworks.tensorflow import reclaim
 from kmonitor_agent.reclaim import actions
-from kmonitor_agent.reclaim.outcome import Mode
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from tests.frameworks.exactness import data, models
 from tests.support.exactness import (
     EPOCH_END,
@@ -97,7 +97,9 @@ def test_training_goes_on_exactly_when_a_part_of_the_reload_fails(
 
 
 @pytest.mark.parametrize("mode", ["assign", "recreate"])
-def test_a_model_is_never_without_a_step_function(monkeypatch: Patch, tmp_path: Path, mode: Mode):
+def test_a_model_is_never_without_a_step_function(
+    monkeypatch: Patch, tmp_path: Path, mode: ReloadMode
+):
     seen: list[Any] = []
     clear = actions._clear
 

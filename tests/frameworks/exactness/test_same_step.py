@@ -19,10 +19,11 @@ from kmonitor_agent.frameworks.tensorflow.step_comparison import (
     retrace,
     step_arguments,
 )
-from kmonitor_agent.reclaim.outcome import Mode
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from tests.support.reloading import KERAS, Reclaim
+from tests.support.running_tests import LONG
 
-pytestmark = [*KERAS, pytest.mark.slow]
+pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 X = np.linspace(-1.0, 1.0, 48 * 4, dtype="float32").reshape(48, 4)
 Y = X.sum(axis=1, keepdims=True)
@@ -81,7 +82,7 @@ def bits_of(model: Any) -> list[bytes]:
 @pytest.mark.parametrize("mode", ["assign", "recreate"])
 @pytest.mark.parametrize("reads", [of_attribute, of_draw])
 def test_a_step_that_would_be_another_is_kept_and_the_record_says_why(
-    reads: Call, mode: Mode, tmp_path: Path
+    reads: Call, mode: ReloadMode, tmp_path: Path
 ):
     plain = fitted(reads, Annealing())
     draws = random.getstate(), np.random.get_state()[1].tolist()

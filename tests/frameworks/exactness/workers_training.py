@@ -50,7 +50,8 @@ def main(index: int, ports: list[str], folder: Path) -> None:
 
 def _acted(model: Any, folder: Path) -> dict[str, Any]:
     from kmonitor_agent.frameworks.detection import framework_for  # noqa: PLC0415 - after the strategy
-    from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save  # noqa: PLC0415
+    from kmonitor_agent.reclaim.actions import collect, reload, save  # noqa: PLC0415
+    from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag  # noqa: PLC0415
     from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: PLC0415
     from tests.support.exactness import state_of  # noqa: PLC0415
 

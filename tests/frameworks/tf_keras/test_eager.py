@@ -12,7 +12,8 @@ from tensorflow.python.framework import ops
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for
 from kmonitor_agent.frameworks.tf_keras.state import keras2_backend
-from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
+from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.recording.runs import RUNS
 from tests.frameworks.tf_keras.scenarios import (

@@ -31,7 +31,8 @@ import kmonitor_agent  # noqa: E402
 from kmonitor_agent import Limit, MonitorCallback  # noqa: E402
 from kmonitor_agent.frameworks.detection import forget_frameworks, framework_for  # noqa: E402
 from kmonitor_agent.frameworks.tf_keras.state import keras2_backend  # noqa: E402
-from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save  # noqa: E402
+from kmonitor_agent.reclaim.actions import collect, reload, save  # noqa: E402
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag  # noqa: E402
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore  # noqa: E402
 from kmonitor_agent.recording.process_session import ProcessSession  # noqa: E402
 from kmonitor_agent.wire.messages.events import Notice  # noqa: E402

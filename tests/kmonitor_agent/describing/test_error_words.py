@@ -1,6 +1,6 @@
 """Errors of Keras and of a user's code in a line that can be read."""
 
-from kmonitor_agent.describing.layout_child import user_code_error_text
+from kmonitor_agent.describing.child import user_code_error_text
 
 DUMP = "{'module': 'keras', 'class_name': 'Functional', 'config': " + "x" * 5000 + "}"
 

@@ -9,7 +9,8 @@ import pytest
 
 from kmonitor_agent.frameworks import detection
 from kmonitor_agent.frameworks.detection import UnknownFramework, framework_for
-from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload
+from kmonitor_agent.reclaim.actions import collect, reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, dense_model
 

@@ -16,7 +16,7 @@ from tensorflow.python.eager.polymorphic_function import polymorphic_function
 
 from kmonitor_agent.frameworks import detection
 from kmonitor_agent.frameworks.tensorflow.step_comparison import traced_functions
-from kmonitor_agent.reclaim.actions import Mode
+from kmonitor_agent.wire.messages.commands import ReloadMode
 from tests.support.reloading import BATCH, KERAS, Reclaim, Training, arrays, dense_model
 
 pytestmark = [*KERAS, pytest.mark.slow]
@@ -103,7 +103,7 @@ def warnings(caplog: pytest.LogCaptureFixture) -> Iterator[list[logging.LogRecor
 @pytest.mark.full
 @pytest.mark.parametrize("mode", ["assign", "recreate"])
 def test_many_reloads_in_short_epochs_bring_no_warning(
-    mode: Mode, warnings: list[Any], tmp_path: Path
+    mode: ReloadMode, warnings: list[Any], tmp_path: Path
 ):
     callback = Reclaim(tmp_path, epochs=range(ENOUGH), mode=mode)
 

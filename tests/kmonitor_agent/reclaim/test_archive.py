@@ -13,13 +13,8 @@ import numpy as np
 import pytest
 
 from kmonitor_agent.reclaim import checkpoints
-from kmonitor_agent.reclaim.checkpoint_file import (
-    CheckpointTag,
-    NotACheckpoint,
-    VariableToStore,
-    read_architecture,
-    read_variable_facts,
-)
+from kmonitor_agent.reclaim.checkpoint_file import read_architecture, read_variable_facts
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, NotACheckpoint, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import (
     Checkpoint,
     CheckpointStore,

@@ -9,7 +9,8 @@ import tensorflow as tf
 from kmonitor_agent.frameworks import detection
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.tensorflow import internals
-from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
+from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, arrays, dense_model
 

@@ -10,7 +10,8 @@ import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import EmptyArrayFactory, ReclaimSteps
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
-from kmonitor_agent.reclaim.actions import CheckpointTag, collect, reload, save
+from kmonitor_agent.reclaim.actions import collect, reload, save
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore
 from tests.support.reloading import (
     KERAS,

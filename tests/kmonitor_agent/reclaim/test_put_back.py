@@ -12,8 +12,10 @@ import tensorflow as tf
 
 from kmonitor_agent.frameworks.tensorflow import recreate
 from kmonitor_agent.frameworks.tensorflow.reclaim import Keras3TensorFlowReclaim
-from kmonitor_agent.reclaim.actions import CheckpointTag, ReclaimOutcome, reload
+from kmonitor_agent.reclaim.actions import reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
+from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from tests.support.reloading import KERAS, state_of, tensorflow_framework
 
 pytestmark = [*KERAS, pytest.mark.slow]

@@ -11,7 +11,8 @@ import pytest
 import tensorflow as tf
 
 from kmonitor_agent.frameworks.base import ReclaimSteps
-from kmonitor_agent.reclaim.actions import CheckpointTag, reload
+from kmonitor_agent.reclaim.actions import reload
+from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from tests.support.reloading import KERAS, dense_model, tensorflow_framework
 from tests.support.waiting import DEADLINE_S

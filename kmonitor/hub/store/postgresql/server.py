@@ -1,4 +1,7 @@
-"""Connections to a server: bounded in time, and coming back by themselves when they are lost."""
+"""The team's PostgreSQL server: its address, its errors in words, and connections to it.
+
+Every statement is bounded in time, and a connection that is lost comes back by itself.
+"""
 
 import re
 import threading
@@ -20,12 +23,9 @@ from kmonitor.base.errors import UserError
 from kmonitor.hub.log import LOG
 from kmonitor.hub.store.connection import QueryResult, RowConflicts, RowRefused, StoreUnavailable
 
-# Address.
-
-
 _SECRET: Final = ("password", "sslpassword", "oauth_client_secret", "scram_client_key")
 
-_MANNERS: Final[dict[str, Any]] = {
+_DEFAULTS: Final[dict[str, Any]] = {
     "application_name": "kmonitor hub",
     "client_encoding": "utf8",
     "connect_timeout": 5,
@@ -73,7 +73,7 @@ class Address:
         if not _is_plain(fields):
             raise AddressUnreadable
         has_password = any(name in fields for name in _SECRET)
-        return cls(make_conninfo("", **{**_MANNERS, **fields}), _shown(fields), has_password)
+        return cls(make_conninfo("", **{**_DEFAULTS, **fields}), _shown(fields), has_password)
 
 
 def _is_plain(fields: dict[str, Any]) -> bool:
@@ -89,9 +89,6 @@ def _shown(fields: dict[str, Any]) -> str:
     query = f"?service={fields['service']}" if "service" in fields else ""
     host = fields.get("host", fields.get("hostaddr", ""))
     return f"postgresql://{user}{host}{port}/{fields.get('dbname', '')}{query}"
-
-
-# faults: What libpq and the server say, as the hub tells it: what is wrong, and what to do.
 
 
 _LONGEST_TEXT: Final = 400
@@ -110,7 +107,7 @@ _TO_PGPASS: Final = (
 
 
 class StoreUnusable(UserError):
-    """A team's database cannot be used: who asked is told why, and what to do."""
+    """A team's database cannot be used; says why and what to do."""
 
 
 class TakenOver(UserError):
@@ -126,7 +123,7 @@ class TakenOver(UserError):
 
 @contextmanager
 def translated() -> Generator[None]:
-    """Have what psycopg raises raised as a fault of the store."""
+    """Translate psycopg's exceptions into those of the store."""
     try:
         yield
     except psycopg.IntegrityError as exc:
@@ -145,7 +142,7 @@ def error_text(exc: psycopg.Error) -> str:
 
 
 def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
-    """Why a hub cannot begin with this database."""
+    """The error for a hub that cannot begin with this database, with its remedy."""
     error, shown = error_text(exc), address.shown
     if isinstance(exc, errors.InsufficientPrivilege):
         return StoreUnusable(
@@ -216,12 +213,12 @@ class ServerConnection(ABC):
     """The hub's statements on a connection that may be lost; used by one thread."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult:
-        """As `Connection.execute`."""
+        """As `StoreConnection.execute`."""
         with self.in_use() as connection:
             return connection.execute(_placed(statement), _plain(values), binary=True)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """As `Connection.executemany`."""
+        """As `StoreConnection.executemany`."""
         plain = [_plain(row) for row in rows]
         if plain:
             with self.in_use() as connection, connection.cursor() as cursor:
@@ -251,7 +248,7 @@ class ServerConnection(ABC):
 
 
 class ReadingConnection(ServerConnection):
-    """Connects anew when it is asked, at most once a second."""
+    """Reconnects when it is used, at most once a second."""
 
     def __init__(self, address: Address) -> None:
         self._address = address
@@ -285,7 +282,7 @@ class ReadingConnection(ServerConnection):
 
 
 class WritingConnection(ServerConnection):
-    """A thread of its own connects anew, so that the hub's loop never waits for that.
+    """Reconnects on a thread of its own, so that the hub's loop never waits for that.
 
     Attributes:
         generation: Rises with each connection.

@@ -1,6 +1,8 @@
-"""A team's database as one hub writes it: what it stores and what happens when the server is away.
+"""A team's PostgreSQL database as one hub writes it, and its tables.
 
-The hub's own runs lie in its own stretch of numbers; no hub writes in another's.
+The hub's runs have numbers of its own range; no hub writes in another's. What could not be
+written stays with the hub, which tries again. A commit whose answer was lost is not carried out
+twice: the server counts the commits of each hub.
 """
 
 import socket
@@ -39,118 +41,21 @@ from kmonitor.hub.store.schema import OtherDatabase
 from kmonitor_agent.wire.local.private_files import KEY_BYTES, read_own, write_private
 from kmonitor_agent.wire.messages.fields import new_id
 
-# tables: The tables on a PostgreSQL server.
-
-
-SCHEMA_VERSION: Final = 1
-"""`about.version` of a database that this program writes."""
-
-_LOCK: Final = 0x6B6D6F6E
-"""Two hubs that start at once make the tables one after the other."""
-
-_TABLES: Final = (
-    "CREATE TABLE about (version INTEGER NOT NULL)",
-    "INSERT INTO about VALUES (1)",
-    # `instance` is the process that writes; `commits` tells whether a commit whose answer was
-    # lost was carried out; `moved_from` is the SQLite database whose history was moved here.
-    (
-        "CREATE TABLE hubs (number INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
-        " hub TEXT NOT NULL UNIQUE, host TEXT NOT NULL, instance TEXT NOT NULL,"
-        " commits BIGINT NOT NULL DEFAULT 0, head BIGINT NOT NULL DEFAULT 0,"
-        " moved_from TEXT NOT NULL DEFAULT '')"
-    ),
-    # Whose a run or row is, its number tells: see numbering.Span.
-    (
-        "CREATE TABLE runs (key BIGINT PRIMARY KEY, run TEXT NOT NULL,"
-        " change BIGINT NOT NULL, record BYTEA NOT NULL) WITH (fillfactor = 50)"
-    ),
-    "CREATE UNIQUE INDEX runs_by_id ON runs (run, (key >> 40))",
-    # `crc` is `row_sums.checksum` of the row.
-    (
-        'CREATE TABLE events ("row" BIGINT PRIMARY KEY, run_key BIGINT NOT NULL,'
-        " seq BIGINT NOT NULL, t_s DOUBLE PRECISION NOT NULL,"
-        " wall_s DOUBLE PRECISION NOT NULL, kind TEXT NOT NULL, body BYTEA NOT NULL,"
-        " crc BIGINT NOT NULL)"
-    ),
-    "CREATE UNIQUE INDEX events_by_seq ON events (run_key, seq)",
-    'CREATE INDEX events_by_kind ON events (run_key, kind, "row")',
-    (
-        "CREATE TABLE commands (id TEXT PRIMARY KEY, entry BYTEA NOT NULL,"
-        " open BOOLEAN NOT NULL, hub INTEGER NOT NULL)"
-    ),
-    "CREATE INDEX open_commands ON commands (hub) WHERE open",
-    (
-        "CREATE TABLE audit (id BIGINT PRIMARY KEY, wall_s DOUBLE PRECISION NOT NULL,"
-        " who TEXT NOT NULL, what TEXT NOT NULL, run TEXT NOT NULL, subject TEXT NOT NULL,"
-        " result TEXT NOT NULL)"
-    ),
-    (
-        "CREATE TABLE deleted (run_key BIGINT PRIMARY KEY, run TEXT NOT NULL,"
-        " change BIGINT NOT NULL, swept BOOLEAN NOT NULL)"
-    ),
-    (
-        "CREATE TABLE sample_blocks (run_key BIGINT NOT NULL, name TEXT NOT NULL,"
-        " last_row BIGINT NOT NULL, n_samples INTEGER NOT NULL, body BYTEA NOT NULL,"
-        " PRIMARY KEY (run_key, name, last_row))"
-    ),
-    # They are packed already.
-    "ALTER TABLE sample_blocks ALTER COLUMN body SET STORAGE EXTERNAL",
-)
-
-
-def make_tables(connection: "psycopg.Connection[Any]", address: Address) -> None:
-    """Make the tables if they are not there; all of it or nothing.
-
-    Raises:
-        OtherDatabase: Another version made them; nothing was touched.
-        StoreUnusable: The database's texts are not in UTF-8.
-        psycopg.Error: The server refuses.
-    """
-    encoding = connection.info.parameter_status("server_encoding")
-    if encoding != "UTF8":
-        raise StoreUnusable(
-            f"{address.shown} stores texts as {encoding}, which cannot hold all names of runs.",
-            "Make a database with ENCODING 'UTF8'.",
-        )
-    with connection.transaction():
-        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_LOCK,))
-        if not _exists(connection, "to_regnamespace", "kmonitor"):
-            # Not IF NOT EXISTS, which asks for the right to make one also where it is there.
-            connection.execute("CREATE SCHEMA kmonitor")
-        version = _version(connection)
-        if version not in (0, SCHEMA_VERSION):
-            raise OtherDatabase(
-                address.shown, version, SCHEMA_VERSION, "Install that version on this host."
-            )
-        for statement in () if version else _TABLES:
-            connection.execute(statement.encode())
-
-
-def _version(connection: "psycopg.Connection[Any]") -> int:
-    if not _exists(connection, "to_regclass", "kmonitor.about"):
-        return 0
-    found = connection.execute("SELECT version FROM about").fetchone()
-    return 0 if found is None else int(found[0])
-
-
-def _exists(connection: "psycopg.Connection[Any]", kind: str, name: str) -> bool:
-    found = connection.execute(f"SELECT {kind}(%s) IS NOT NULL".encode(), (name,)).fetchone()
-    return found is not None and bool(found[0])
-
-
 IDENTITY_NAME: Final = "team-hub-id"
 """File beside the hub's own database: as which hub it stores in team databases."""
 
 _SIZE_EVERY_S: Final = 60.0
-_TYPES: Final = ("int8", "int8", "int8", "float8", "float8", "text", "bytea", "int8")
+_EVENT_TYPES: Final = ("int8", "int8", "int8", "float8", "float8", "text", "bytea", "int8")
 _COPY_EVENTS: Final = f"COPY events ({SUMMED}) FROM STDIN (FORMAT BINARY)".encode()
 _CLAIM: Final = (
     "UPDATE hubs SET commits = commits + 1, head = %s WHERE number = %s AND instance = %s"
 )
+
 _PUT_COMMAND: Final = (
     "INSERT INTO commands (id, entry, open, hub) VALUES (?,?,?,?)"
     " ON CONFLICT (id) DO UPDATE SET entry = excluded.entry, open = excluded.open"
 )
+
 _SIZE: Final = (
     "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint FROM pg_class c"
     " JOIN pg_namespace n ON n.oid = c.relnamespace"
@@ -159,10 +64,7 @@ _SIZE: Final = (
 
 
 class TeamDatabase(Database):
-    """Owned by the hub's main thread; a thread of its own connects anew when that is needed.
-
-    What could not be written stays with the hub, which tries again. A commit whose answer was lost
-    is not carried out twice: the server counts the commits of each hub.
+    """Owned by the hub's main thread; its connection reconnects on a thread of its own.
 
     Attributes:
         address: Where it is.
@@ -254,7 +156,7 @@ class TeamDatabase(Database):
         now_s = time.monotonic()
         if now_s - self._size_s > _SIZE_EVERY_S and not self.is_disconnected:
             self._size_s = now_s
-            with suppress(StoreUnavailable):  # a hub that tells of itself does so then too
+            with suppress(StoreUnavailable):  # a hub reports its state then too
                 self._size_bytes = int(self.server.execute(_SIZE).fetchone()[0])
         return self._size_bytes
 
@@ -358,7 +260,7 @@ class TeamDatabase(Database):
         if batch is in_flight.write_batch:
             del batch.audit[: in_flight.n_audit]
         else:
-            # It was told as refused, since the server had not answered, and is taken back.
+            # It was reported as refused, since the server had not answered, and is taken back.
             with self.server.in_use() as connection:
                 connection.execute(
                     "DELETE FROM commands WHERE id = ANY(%s)", (in_flight.commands,)
@@ -397,7 +299,7 @@ def put_events(server: ServerConnection, events: Sequence[tuple[Any, ...]]) -> N
         connection.cursor() as cursor,
         cursor.copy(_COPY_EVENTS) as copy,
     ):
-        copy.set_types(_TYPES)
+        copy.set_types(_EVENT_TYPES)
         for event in events:
             copy.write_row(event)
 
@@ -436,3 +338,99 @@ def _identity(path: Path) -> str:
         found = new_id()
         write_private(path, found.encode())
     return found
+
+
+SCHEMA_VERSION: Final = 1
+"""`about.version` of a database that this program writes."""
+
+_TABLES_LOCK: Final = 0x6B6D6F6E
+"""Two hubs that start at once make the tables one after the other."""
+
+_TABLES: Final = (
+    "CREATE TABLE about (version INTEGER NOT NULL)",
+    "INSERT INTO about VALUES (1)",
+    # `instance` is the process that writes; `commits` shows whether a commit whose answer was
+    # lost was carried out; `moved_from` is the SQLite database whose history was moved here.
+    (
+        "CREATE TABLE hubs (number INTEGER GENERATED ALWAYS AS IDENTITY PRIMARY KEY,"
+        " hub TEXT NOT NULL UNIQUE, host TEXT NOT NULL, instance TEXT NOT NULL,"
+        " commits BIGINT NOT NULL DEFAULT 0, head BIGINT NOT NULL DEFAULT 0,"
+        " moved_from TEXT NOT NULL DEFAULT '')"
+    ),
+    # The number of a run or row names its hub: see `HubIdRange`.
+    (
+        "CREATE TABLE runs (key BIGINT PRIMARY KEY, run TEXT NOT NULL,"
+        " change BIGINT NOT NULL, record BYTEA NOT NULL) WITH (fillfactor = 50)"
+    ),
+    "CREATE UNIQUE INDEX runs_by_id ON runs (run, (key >> 40))",
+    # `crc` is `row_checks.checksum` of the row.
+    (
+        'CREATE TABLE events ("row" BIGINT PRIMARY KEY, run_key BIGINT NOT NULL,'
+        " seq BIGINT NOT NULL, t_s DOUBLE PRECISION NOT NULL,"
+        " wall_s DOUBLE PRECISION NOT NULL, kind TEXT NOT NULL, body BYTEA NOT NULL,"
+        " crc BIGINT NOT NULL)"
+    ),
+    "CREATE UNIQUE INDEX events_by_seq ON events (run_key, seq)",
+    'CREATE INDEX events_by_kind ON events (run_key, kind, "row")',
+    (
+        "CREATE TABLE commands (id TEXT PRIMARY KEY, entry BYTEA NOT NULL,"
+        " open BOOLEAN NOT NULL, hub INTEGER NOT NULL)"
+    ),
+    "CREATE INDEX open_commands ON commands (hub) WHERE open",
+    (
+        "CREATE TABLE audit (id BIGINT PRIMARY KEY, wall_s DOUBLE PRECISION NOT NULL,"
+        " who TEXT NOT NULL, what TEXT NOT NULL, run TEXT NOT NULL, subject TEXT NOT NULL,"
+        " result TEXT NOT NULL)"
+    ),
+    (
+        "CREATE TABLE deleted (run_key BIGINT PRIMARY KEY, run TEXT NOT NULL,"
+        " change BIGINT NOT NULL, swept BOOLEAN NOT NULL)"
+    ),
+    (
+        "CREATE TABLE sample_blocks (run_key BIGINT NOT NULL, name TEXT NOT NULL,"
+        " last_row BIGINT NOT NULL, n_samples INTEGER NOT NULL, body BYTEA NOT NULL,"
+        " PRIMARY KEY (run_key, name, last_row))"
+    ),
+    # They are packed already.
+    "ALTER TABLE sample_blocks ALTER COLUMN body SET STORAGE EXTERNAL",
+)
+
+
+def make_tables(connection: "psycopg.Connection[Any]", address: Address) -> None:
+    """Make the tables if they are not there; all of it or nothing.
+
+    Raises:
+        OtherDatabase: Another version made them; nothing was touched.
+        StoreUnusable: The database's texts are not in UTF-8.
+        psycopg.Error: The server refuses.
+    """
+    encoding = connection.info.parameter_status("server_encoding")
+    if encoding != "UTF8":
+        raise StoreUnusable(
+            f"{address.shown} stores texts as {encoding}, which cannot hold all names of runs.",
+            "Make a database with ENCODING 'UTF8'.",
+        )
+    with connection.transaction():
+        connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))
+        if not _exists(connection, "to_regnamespace", "kmonitor"):
+            # Not IF NOT EXISTS, which asks for the right to make one also where it is there.
+            connection.execute("CREATE SCHEMA kmonitor")
+        version = _version(connection)
+        if version not in (0, SCHEMA_VERSION):
+            raise OtherDatabase(
+                address.shown, version, SCHEMA_VERSION, "Install that version on this host."
+            )
+        for statement in () if version else _TABLES:
+            connection.execute(statement.encode())
+
+
+def _version(connection: "psycopg.Connection[Any]") -> int:
+    if not _exists(connection, "to_regclass", "kmonitor.about"):
+        return 0
+    found = connection.execute("SELECT version FROM about").fetchone()
+    return 0 if found is None else int(found[0])
+
+
+def _exists(connection: "psycopg.Connection[Any]", kind: str, name: str) -> bool:
+    found = connection.execute(f"SELECT {kind}(%s) IS NOT NULL".encode(), (name,)).fetchone()
+    return found is not None and bool(found[0])

@@ -20,9 +20,8 @@ _AROUND_TEXT = 62
 """Icon, padding and the least gap before the shortcut, pixels."""
 
 _HEIGHT, _LOW_HEIGHT = 36, 32
-
 _MORE_WIDTH = 26
-"""Of the menu's button with the gap before it, pixels."""
+"""Width of the menu's button with the gap before it, pixels."""
 
 
 class ActionButton(QPushButton):
@@ -94,7 +93,7 @@ class ActionButton(QPushButton):
 
     @property
     def has_variants(self) -> bool:
-        """Whether there is more than one way to ask for it."""
+        """True if the action has more than one variant."""
         return bool(self._variant_group.actions())
 
     def lead_to_menu(self) -> QWidget:

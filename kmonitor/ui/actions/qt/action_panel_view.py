@@ -29,7 +29,7 @@ class ActionsPanel(QFrame):
 
     Signals (main thread):
         command_requested: With the name of a command and the way to do it.
-        key_refused: Why what a key stands for cannot be asked of the run.
+        key_refused: Why the run cannot do the action of a key.
         reload_switched: Whether limits shall do something.
         answer_chosen: What they shall do.
     """
@@ -105,7 +105,7 @@ class ActionsPanel(QFrame):
         self._readings.show_groups(groups)
 
     def limit_outcome_text(self) -> str:
-        """What the panel says will happen at the limit."""
+        """Text on the outcome at the limit."""
         return self._at_limit.outcome_text()
 
     def _build(self) -> None:

@@ -17,8 +17,8 @@ class CommandController(QObject):
     """Carries out what the action panel asks for; main thread only.
 
     Signals:
-        changed: The panels tell something else now.
-        diagnosed: A diagnosis was asked for, and is worth being looked at.
+        changed: The panels have to be refreshed.
+        diagnosed: A diagnosis was requested, and is to be shown.
         settings_changed: Something to be remembered changed.
     """
 
@@ -47,7 +47,7 @@ class CommandController(QObject):
 
     @property
     def limit_answer(self) -> LimitAnswer:
-        """What is done at a limit, to be remembered."""
+        """The action at a limit, to be remembered."""
         return _answer(self._workspace.limits.answer)
 
     @Slot(str, str)

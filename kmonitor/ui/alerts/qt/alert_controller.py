@@ -1,4 +1,4 @@
-"""Binds alerts: what is due is shown, handed over, and leads to its run; rules are chosen."""
+"""Alerts to the tray, and to the user's command and web address; opens the dialog of rules."""
 
 import logging
 from pathlib import Path
@@ -21,106 +21,16 @@ if TYPE_CHECKING:
     from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
-# Desktop notices.
-
-
-_SHOWN_MS = 10_000
-_ICON_PX = 64
-_DOT: dict[Severity, str] = {"info": "#3fb950", "warning": "#d29922", "error": "#f85149"}
-
-
-class DesktopNotifications(QObject):
-    """The tray's icon, where there is a tray; main thread only.
-
-    Signals:
-        window_requested: The user wants to see what the last alert was about.
-    """
-
-    window_requested = Signal()
-
-    def __init__(self, window: QWidget, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._window = window
-        self._tray: QSystemTrayIcon | None = None
-        self._menu: QMenu | None = None
-
-    def start(self) -> None:
-        """Show the icon; without a tray there is none."""
-        if not QSystemTrayIcon.isSystemTrayAvailable():
-            return
-        self._tray = tray = QSystemTrayIcon(self._window.windowIcon(), self)
-        self._menu = menu = QMenu()
-        menu.addAction(self.tr("Show kmonitor")).triggered.connect(self.window_requested)
-        menu.addAction(self.tr("Quit")).triggered.connect(self._window.close)
-        tray.setContextMenu(menu)
-        tray.setToolTip("kmonitor")
-        tray.activated.connect(self._on_tray_activated)
-        tray.messageClicked.connect(self.window_requested)
-        tray.show()
-
-    def stop(self) -> None:
-        """Take the icon away."""
-        if self._tray is not None:
-            self._tray.hide()
-            self._tray = None
-
-    def delivery_text(self) -> str:
-        """How alerts are shown here, in a sentence."""
-        if self._tray is not None and QSystemTrayIcon.supportsMessages():
-            return self.tr("Alerts are shown as notifications while kmonitor runs.")
-        return self.tr(
-            "Your desktop has no tray: an alert marks kmonitor's entry in the task bar and stands "
-            "in the event log."
-        )
-
-    def notify(self, alert: Alert) -> None:
-        """Show an alert."""
-        QApplication.alert(self._window)
-        if self._tray is None:
-            return
-        self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert.severity))
-        self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert.full_text}"[:200])
-        icons = QSystemTrayIcon.MessageIcon
-        icon = {"info": icons.Information, "warning": icons.Warning, "error": icons.Critical}
-        self._tray.showMessage(alert.title, alert.full_text, icon[alert.severity], _SHOWN_MS)
-
-    def clear_marks(self) -> None:
-        """The user looks at the window: nothing is marked any more."""
-        if self._tray is not None:
-            self._tray.setIcon(self._window.windowIcon())
-            self._tray.setToolTip("kmonitor")
-
-    @Slot(QSystemTrayIcon.ActivationReason)
-    def _on_tray_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
-        if reason != QSystemTrayIcon.ActivationReason.Context:
-            self.window_requested.emit()
-
-
-def icon_with_dot(icon: QIcon, severity: Severity) -> QIcon:
-    """An icon with a dot that says how bad it is."""
-    pixmap = QPixmap(icon.pixmap(_ICON_PX, _ICON_PX))
-    if pixmap.isNull():
-        return icon
-    painter = QPainter(pixmap)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(_DOT[severity]))
-    size = pixmap.deviceIndependentSize().width() * 0.42
-    painter.drawEllipse(QRectF(pixmap.deviceIndependentSize().width() - size, 0.0, size, size))
-    painter.end()
-    return QIcon(pixmap)
-
-
 _log = logging.getLogger(__name__)
 _POLL_MS = 1000
 
 
 class AlertController(QObject):
-    """Main thread only.
+    """Shows and delivers the alerts that are due; main thread only.
 
     Signals:
-        run_requested: Run id: the one that an alert was about.
-        _failed: What was not handed over and why; from the outlet's thread, queued.
+        run_requested: Id of the run of an alert.
+        _failed: Why an alert was not delivered; from the sender's thread, queued.
     """
 
     run_requested = Signal(str)
@@ -129,7 +39,7 @@ class AlertController(QObject):
     def __init__(
         self, window: MainWindow, workspace: Workspace, folder: Path, parent: QObject | None = None
     ) -> None:
-        """Nothing is told before `start`.
+        """There are no alerts before `start`.
 
         Args:
             window: The window.
@@ -155,7 +65,7 @@ class AlertController(QObject):
         window.installEventFilter(self)
 
     def start(self) -> None:
-        """Tell alerts from now on."""
+        """Show and deliver alerts from now on."""
         self._workspace.alerts.settings = load_alert_settings(self._folder)
         self._desktop_notifications.start()
         self._timer.start()
@@ -248,3 +158,90 @@ class AlertController(QObject):
             self._dialog.add_trouble(translated_text(text))
         else:
             self._window.status.show_note(translated_text(text))
+
+
+_SHOWN_MS = 10_000
+_ICON_PX = 64
+_DOT: dict[Severity, str] = {"info": "#3fb950", "warning": "#d29922", "error": "#f85149"}
+
+
+class DesktopNotifications(QObject):
+    """The tray's icon, where there is a tray; main thread only.
+
+    Signals:
+        window_requested: The user wants to see what the last alert was about.
+    """
+
+    window_requested = Signal()
+
+    def __init__(self, window: QWidget, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._tray: QSystemTrayIcon | None = None
+        self._menu: QMenu | None = None
+
+    def start(self) -> None:
+        """Show the icon; without a tray there is none."""
+        if not QSystemTrayIcon.isSystemTrayAvailable():
+            return
+        self._tray = tray = QSystemTrayIcon(self._window.windowIcon(), self)
+        self._menu = menu = QMenu()
+        menu.addAction(self.tr("Show kmonitor")).triggered.connect(self.window_requested)
+        menu.addAction(self.tr("Quit")).triggered.connect(self._window.close)
+        tray.setContextMenu(menu)
+        tray.setToolTip("kmonitor")
+        tray.activated.connect(self._on_tray_activated)
+        tray.messageClicked.connect(self.window_requested)
+        tray.show()
+
+    def stop(self) -> None:
+        """Take the icon away."""
+        if self._tray is not None:
+            self._tray.hide()
+            self._tray = None
+
+    def delivery_text(self) -> str:
+        """How alerts are shown here, in a sentence."""
+        if self._tray is not None and QSystemTrayIcon.supportsMessages():
+            return self.tr("Alerts are shown as notifications while kmonitor runs.")
+        return self.tr(
+            "Your desktop has no tray: an alert marks kmonitor's entry in the task bar and stands "
+            "in the event log."
+        )
+
+    def notify(self, alert: Alert) -> None:
+        """Show an alert."""
+        QApplication.alert(self._window)
+        if self._tray is None:
+            return
+        self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert.severity))
+        self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert.full_text}"[:200])
+        icons = QSystemTrayIcon.MessageIcon
+        icon = {"info": icons.Information, "warning": icons.Warning, "error": icons.Critical}
+        self._tray.showMessage(alert.title, alert.full_text, icon[alert.severity], _SHOWN_MS)
+
+    def clear_marks(self) -> None:
+        """The user looks at the window: nothing is marked any more."""
+        if self._tray is not None:
+            self._tray.setIcon(self._window.windowIcon())
+            self._tray.setToolTip("kmonitor")
+
+    @Slot(QSystemTrayIcon.ActivationReason)
+    def _on_tray_activated(self, reason: QSystemTrayIcon.ActivationReason) -> None:
+        if reason != QSystemTrayIcon.ActivationReason.Context:
+            self.window_requested.emit()
+
+
+def icon_with_dot(icon: QIcon, severity: Severity) -> QIcon:
+    """An icon with a dot that says how bad it is."""
+    pixmap = QPixmap(icon.pixmap(_ICON_PX, _ICON_PX))
+    if pixmap.isNull():
+        return icon
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(_DOT[severity]))
+    size = pixmap.deviceIndependentSize().width() * 0.42
+    painter.drawEllipse(QRectF(pixmap.deviceIndependentSize().width() - size, 0.0, size, size))
+    painter.end()
+    return QIcon(pixmap)

@@ -56,7 +56,7 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class AlertsText:
-    """What others tell in the dialog, each in the language in force.
+    """Texts of others in the dialog, made in the language in force.
 
     Attributes:
         delivery: How alerts are shown on this desktop, in a sentence.
@@ -88,7 +88,7 @@ class AlertsDialog(QDialog):
 
         Args:
             settings: In force now.
-            text: What is told of this desktop and of the selected run.
+            text: Texts on this desktop and on the selected run.
             parent: The window.
         """
         super().__init__(parent)
@@ -193,7 +193,7 @@ class AlertsDialog(QDialog):
     def _build_delivery_fields(self) -> None:
         for field in (self._command, self._webhook):
             field.setMaxLength(4096)
-            # Qt's own label, which stands in line with its field.
+            # Qt's own label, which is aligned with its field.
             self._form.addRow(" ", field)
         self._test.setAutoDefault(False)
         self._test.clicked.connect(self._on_test_clicked)

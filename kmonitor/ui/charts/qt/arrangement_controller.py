@@ -1,4 +1,4 @@
-"""Adds, removes, moves and changes charts, as the user asks; what is chosen is remembered."""
+"""Controller of the arrangement: adds, removes, moves and changes charts, as it is remembered."""
 
 from functools import partial
 from typing import TYPE_CHECKING
@@ -67,7 +67,7 @@ class ArrangementController(QObject):
             self._show_change()
 
     def step(self, key: str, by: int) -> None:
-        """Move a chart by so many places."""
+        """Move a chart by a number of places."""
         if self.arrangement.step(key, by):
             self._show_change()
             self._window.charts.scroll_to(key)
@@ -171,5 +171,5 @@ class ArrangementController(QObject):
 
 
 def _without_check(act: "Callable[[], object]") -> None:
-    """Call `act`; an entry's signal would tell whether it is checked, too."""
+    """Call `act`; an entry's signal also passes whether it is checked."""
     act()

@@ -1,4 +1,4 @@
-"""One card: what a metric says in words, and its chart below."""
+"""Card of one chart: value, rate, verdict and limit as text, and the chart below."""
 
 from dataclasses import replace
 from typing import Any, Protocol
@@ -36,11 +36,9 @@ from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
 from kmonitor.ui.widgets.keyboard import set_tab_order, tab_stops
 from kmonitor.ui.widgets.labels import ElidedLabel
 
-# card_chart: What a card needs of the chart in it.
-
 
 class CardChart(Protocol):
-    """What a card needs of its chart; `plots.live_chart.LiveChart` is one.
+    """What a card needs of its chart; `LiveChart` is one.
 
     The signals are typed loosely: Qt's stubs know them by another type on the class than on the
     object.
@@ -72,116 +70,20 @@ class CardChart(Protocol):
         ...
 
 
-# skeleton: What stands in for a chart until charts are loaded.
-
-
-_LINES = 5
-
-
-class Skeleton(QWidget):
-    """Faint grid lines where the chart will be."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
-        self.setMinimumSize(110, 100)
-        theme.palette_changed.connect(self._on_theme_palette_changed)
-
-    @override
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setPen(QPen(QColor(self._theme.palette.border), 1))
-        step = (self.height() - 30) / (_LINES - 1)
-        for line in range(_LINES):
-            y = round(8 + line * step) + 0.5
-            painter.drawLine(QLineF(42, y, self.width() - 4, y))
-
-    @Slot()
-    def _on_theme_palette_changed(self) -> None:
-        self.update()
-
-
-# verdict_row: The verdict on a card: a button of few words, and when a limit is met beside it.
-
-
-class VerdictButton(QPushButton):
-    """Says the verdict in few words; a click opens the evidence."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setProperty("kind", "verdict")
-        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
-        self.hide()
-
-    def show_label(self, label: VerdictLabel, title: str) -> None:
-        """Show this.
-
-        Args:
-            label: The verdict; nothing is shown without one.
-            title: The card's.
-        """
-        self.setText(label.text)
-        self.setToolTip(label.tooltip)
-        self.setAccessibleName(f"{title}: {label.text}")
-        self.setAccessibleDescription(label.tooltip)
-        set_tone(self, label.tone)
-        self.setVisible(bool(label.text))
-
-
-class VerdictRow(QWidget):
-    """A line of its own for a verdict that is not quiet.
-
-    Signals:
-        clicked: The evidence is wanted.
-    """
-
-    clicked = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._button = VerdictButton()
-        self._forecast = ElidedLabel("meta", at_end=True)
-        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(8)
-        self._row.addWidget(self._button)
-        self._row.addWidget(self._forecast, 1)
-        self._button.clicked.connect(self.clicked)
-        self.hide()
-
-    def set_tight(self, *, is_tight: bool) -> None:
-        """Put the forecast below the verdict, where beside it there is no room."""
-        directions = QBoxLayout.Direction
-        self._row.setDirection(directions.TopToBottom if is_tight else directions.LeftToRight)
-        self._row.setSpacing(1 if is_tight else 8)
-
-    def show_label(self, label: VerdictLabel, title: str) -> None:
-        """Show this; a quiet verdict takes no line."""
-        self._button.show_label(NO_VERDICT if label.is_quiet else label, title)
-        self._forecast.set_brief(label.forecast_brief)
-        self._forecast.setText(label.forecast)
-        self._forecast.setVisible(bool(label.forecast))
-        self._forecast.setToolTip(label.forecast_tooltip)
-        self.setVisible(not label.is_quiet and bool(label.text))
-
-
 _TOP_HEIGHT = 22
 _NARROW_BELOW = 280
 """Width of a card, pixels, in which titles and rates need the room of the button's words."""
 
 _TIGHT_BELOW = 220
-"""In which rate and forecast stand below the number and the verdict."""
+"""Width in which rate and forecast go below the number and the verdict."""
 
 _LEAST_TITLE = 76
 _BESIDE_LIMIT = 84
 """Margins of a card's top row, its gaps, and the limit's own padding, pixels."""
 
-_ARROWS = {1: "\u25b2 ", 0: "", -1: "\u25bc "}
-
 
 class ChartCard(QFrame):
-    """Shows a `ChartCardState`; a grey drawing stands in until the chart is loaded.
+    """Shows a `ChartCardState`; a grey placeholder is shown until the chart is loaded.
 
     Signals (main thread; `metric` is the card's):
         limit_dropped: metric, value.
@@ -262,11 +164,11 @@ class ChartCard(QFrame):
         self._elide_limit()
 
     def attach_chart(self, chart: QWidget, signals: CardChart) -> None:
-        """Put the chart where the grey drawing was.
+        """Put the chart where the placeholder was.
 
         Args:
             chart: The widget.
-            signals: The same, as what it tells.
+            signals: The same widget, typed by its signals.
         """
         self._column.replaceWidget(self._skeleton, chart)
         self._column.setStretchFactor(chart, 1)
@@ -281,7 +183,7 @@ class ChartCard(QFrame):
         signals.zoom_reset.connect(self.zoom_reset)
 
     def stops(self) -> list[QWidget]:
-        """What Tab stops at, as it stands: words, chart, grip."""
+        """Widgets that Tab stops at, in order: text, chart, grip."""
         widgets = (self._limit, self._set_limit, self._more, self._quiet_verdict, self._verdict)
         return tab_stops(widgets if self._chart is None else (*widgets, self._chart))
 
@@ -364,7 +266,7 @@ class ChartCard(QFrame):
         top.addWidget(self._set_limit)
         top.addWidget(self._more)
         self._more.setProperty("kind", "tiny")
-        # The same height with and without the button, so that four cards stand in line.
+        # The same height with and without the button, so that four cards line up.
         self._title.setMinimumHeight(_TOP_HEIGHT)
         self._build_texts(top)
 
@@ -389,8 +291,7 @@ class ChartCard(QFrame):
     def _show_rate(self) -> None:
         if self._card_state is None:
             return
-        rate = self._card_state.rate
-        text = _ARROWS[rate.direction] + rate.text
+        text = self._card_state.rate.with_arrow
         self._rate.setText(text)
         # Below the number it takes a line, which is for what there is to say.
         self._rate.setVisible(bool(text) or not self._is_tight)
@@ -520,3 +421,91 @@ class ChartCard(QFrame):
     @Slot()
     def _on_chart_crosshair_left(self) -> None:
         self.crosshair_left.emit(self._metric)
+
+
+class VerdictRow(QWidget):
+    """A line of its own for a verdict that is not quiet.
+
+    Signals:
+        clicked: The evidence is wanted.
+    """
+
+    clicked = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._button = VerdictButton()
+        self._forecast = ElidedLabel("meta", at_end=True)
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(8)
+        self._row.addWidget(self._button)
+        self._row.addWidget(self._forecast, 1)
+        self._button.clicked.connect(self.clicked)
+        self.hide()
+
+    def set_tight(self, *, is_tight: bool) -> None:
+        """Put the forecast below the verdict, where beside it there is no room."""
+        directions = QBoxLayout.Direction
+        self._row.setDirection(directions.TopToBottom if is_tight else directions.LeftToRight)
+        self._row.setSpacing(1 if is_tight else 8)
+
+    def show_label(self, label: VerdictLabel, title: str) -> None:
+        """Show this; a quiet verdict takes no line."""
+        self._button.show_label(NO_VERDICT if label.is_quiet else label, title)
+        self._forecast.set_brief(label.forecast_brief)
+        self._forecast.setText(label.forecast)
+        self._forecast.setVisible(bool(label.forecast))
+        self._forecast.setToolTip(label.forecast_tooltip)
+        self.setVisible(not label.is_quiet and bool(label.text))
+
+
+class VerdictButton(QPushButton):
+    """The verdict in few words; a click opens the evidence."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setProperty("kind", "verdict")
+        self.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    def show_label(self, label: VerdictLabel, title: str) -> None:
+        """Show this.
+
+        Args:
+            label: The verdict; nothing is shown without one.
+            title: The card's.
+        """
+        self.setText(label.text)
+        self.setToolTip(label.tooltip)
+        self.setAccessibleName(f"{title}: {label.text}")
+        self.setAccessibleDescription(label.tooltip)
+        set_tone(self, label.tone)
+        self.setVisible(bool(label.text))
+
+
+_SKELETON_LINES = 5
+
+
+class Skeleton(QWidget):
+    """Faint grid lines where the chart will be."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        self.setMinimumSize(110, 100)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(QPen(QColor(self._theme.palette.border), 1))
+        step = (self.height() - 30) / (_SKELETON_LINES - 1)
+        for line in range(_SKELETON_LINES):
+            y = round(8 + line * step) + 0.5
+            painter.drawLine(QLineF(42, y, self.width() - 4, y))
+
+    @Slot()
+    def _on_theme_palette_changed(self) -> None:
+        self.update()

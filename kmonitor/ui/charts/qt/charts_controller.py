@@ -17,8 +17,8 @@ from kmonitor.ui.charts.standard_charts import StandardCharts
 from kmonitor.ui.compare.compare_table import CompareTable
 from kmonitor.ui.compare.comparison import Comparison
 from kmonitor.ui.plots.chart_state import ChartState, CrosshairCard
-from kmonitor.ui.plots.qt.backdrop import ChartColours
 from kmonitor.ui.plots.qt.live_chart import LiveChart
+from kmonitor.ui.plots.qt.scene import ChartColours
 from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.workspace.workspace import Workspace
@@ -31,7 +31,7 @@ from kmonitor_agent.wire.messages.commands import (
 
 
 class ChartsController(QObject):
-    """Binds cards to what makes their pictures; main thread only.
+    """Binds cards to the presenters of their charts; main thread only.
 
     Charts that are scrolled out of sight are not drawn until they come back.
 
@@ -99,7 +99,7 @@ class ChartsController(QObject):
         return self._metrics.state(kind, self.arrangement.setup(key), width_px)
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
-        """What stands above it."""
+        """The text above it."""
         metric, kind = standard_metric(key), chart_kind(key)
         if metric is not None or kind is None:
             return self.presenter.card(metric or "ram", now_s=now_s)
@@ -129,7 +129,7 @@ class ChartsController(QObject):
         self._draw([key for key in self.arrangement.keys if self._grid.is_in_sight(key)])
 
     def refresh_texts(self) -> None:
-        """Write every size anew, also what is scrolled out of sight."""
+        """Update every text, also of charts that are scrolled out of sight."""
         self.presenter.refresh_texts()
         self._draw(self.arrangement.keys)
 

@@ -1,4 +1,4 @@
-"""Binds a comparison: its chart, its switches and its table."""
+"""Controller of a comparison: its chart, its switches and its table."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -83,7 +83,7 @@ class CompareController(QObject):
         self.panel.show_rows(rows, legend)
 
     def refresh_texts(self) -> None:
-        """Write every size anew, also while it is hidden."""
+        """Update every text, also while it is hidden."""
         self._show()
 
     def _bind(self, chart: "LiveChart") -> None:

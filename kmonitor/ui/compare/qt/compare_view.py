@@ -1,18 +1,10 @@
-"""The page that compares runs: one chart, a legend, and a table of what differs."""
+"""The page that compares runs: one chart, its legend, and a table of what differs."""
 
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, Final
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPainter, QPixmap, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -34,209 +26,10 @@ from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.buttons import SegmentedControl
 from kmonitor.ui.widgets.keyboard import add_shortcut
 from kmonitor.ui.widgets.labels import ElidedLabel
-from kmonitor.ui.widgets.row_table import CellDelegate, CellStyle, Index, RowTableView
+from kmonitor.ui.widgets.row_table import CellDelegate, CellStyle, RowTableView
+from kmonitor.ui.widgets.table_models import NOWHERE, Index
 
-# compare_legend: The legend of a comparison: a swatch, a name and a way out for each run.
-
-
-_SWATCH_PX = 11
-
-
-class CompareLegend(QWidget):
-    """One chip a run, all of one width.
-
-    Signals (main thread):
-        removal_requested: With the id of a run that is to be left out.
-    """
-
-    removal_requested = Signal(str)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._entries: tuple[LegendEntry, ...] = ()
-        self._chips: list[QFrame] = []
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(8)
-        theme.palette_changed.connect(self._on_theme_palette_changed)
-
-    def show_entries(self, entries: Sequence[LegendEntry]) -> None:
-        """Show these runs."""
-        if tuple(entries) == self._entries:
-            return
-        self._entries = tuple(entries)
-        self._rebuild()
-
-    def _rebuild(self) -> None:
-        for chip in self._chips:
-            self._row.removeWidget(chip)
-            chip.hide()
-            chip.deleteLater()
-        self._chips = [self._chip(entry) for entry in self._entries]
-        for chip in self._chips:
-            self._row.addWidget(chip, 1)
-
-    def _chip(self, entry: LegendEntry) -> QFrame:
-        chip = QFrame()
-        chip.setObjectName("chip")
-        chip.setToolTip(entry.tooltip)
-        swatch = QLabel()
-        swatch.setPixmap(swatch_pixmap(self._theme, entry.hue, self.devicePixelRatioF()))
-        name = ElidedLabel("strong_small", entry.name)
-        row = QHBoxLayout(chip)
-        row.setContentsMargins(10, 4, 6, 4)
-        row.setSpacing(7)
-        row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(name, 1)
-        if len(self._entries) > MIN_COMPARED:
-            row.addWidget(self._remove_button(entry))
-        return chip
-
-    def _remove_button(self, entry: LegendEntry) -> QPushButton:
-        out = QPushButton()
-        out.setProperty("kind", "more")
-        out.setFixedSize(20, 20)
-        out.setIcon(self._theme.icon("close", "mute"))
-        title = self.tr("Leave out {name}").format(name=entry.name)
-        out.setAccessibleName(title)
-        out.setToolTip(title)
-        out.clicked.connect(partial(self._leave_out, entry.run))
-        return out
-
-    def _leave_out(self, run: str, checked: object = None) -> None:
-        del checked
-        self.removal_requested.emit(run)
-
-    @Slot()
-    def _on_theme_palette_changed(self) -> None:
-        self._rebuild()
-
-
-def swatch_pixmap(theme: Theme, hue: int, scale: float) -> QPixmap:
-    """A round spot in a run's colour."""
-    pixmap = QPixmap(round(_SWATCH_PX * scale), round(_SWATCH_PX * scale))
-    pixmap.setDevicePixelRatio(scale)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(theme.palette.series[hue % len(theme.palette.series)]))
-    painter.drawRoundedRect(0, 0, _SWATCH_PX, _SWATCH_PX, 3, 3)
-    painter.end()
-    return pixmap
-
-
-def swatch_icon(theme: Theme, hue: int, scale: float) -> QIcon:
-    """The same as an icon."""
-    return QIcon(swatch_pixmap(theme, hue, scale))
-
-
-# compare_model: The difference table as a table model: quantities down, runs across.
-
-
-CELL_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The `CompareCell` of an index; of the first column, the row's title as one."""
-
-_Index = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
-
-
-class CompareModel(QAbstractTableModel):
-    """Rows are told by their titles, columns by their runs; at most six of them."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rows: list[CompareRow] = []
-        self._heads: list[tuple[str, QIcon]] = []
-
-    def show_rows(self, rows: Sequence[CompareRow], heads: Sequence[tuple[str, QIcon]]) -> None:
-        """Become this table.
-
-        Args:
-            rows: Quantities.
-            heads: Name and swatch of each run.
-        """
-        titles = [row.title for row in rows]
-        same_form = titles == [row.title for row in self._rows] and len(heads) == len(self._heads)
-        if not same_form:
-            # Another table: which runs or which rows is only changed by the user.
-            self.beginResetModel()
-        self._rows, self._heads = list(rows), list(heads)
-        if not same_form:
-            self.endResetModel()
-        elif rows:
-            last = self.index(len(rows) - 1, len(heads))
-            self.dataChanged.emit(self.index(0, 0), last, [])
-            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(heads))
-
-    def rows(self) -> Sequence[CompareRow]:
-        """What is shown."""
-        return self._rows
-
-    def names(self) -> list[str]:
-        """Names of the runs, from left to right."""
-        return [name for name, _ in self._heads]
-
-    @override
-    def rowCount(self, parent: _Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    @override
-    def columnCount(self, parent: _Index = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._heads) + 1
-
-    @override
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        is_run = orientation == Qt.Orientation.Horizontal and 0 < section <= len(self._heads)
-        if not is_run:
-            return None
-        name, icon = self._heads[section - 1]
-        match role:
-            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.ToolTipRole:
-                return name
-            case Qt.ItemDataRole.DecorationRole:
-                return icon
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-            case _:
-                return None
-
-    @override
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or index.row() >= len(self._rows):
-            return None
-        row, at = self._rows[index.row()], index.column()
-        tone = "plain" if row.differs else "mute"
-        cell = CompareCell(row.title, tone=tone) if at == 0 else row.cells[at - 1]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return cell.text
-            case Qt.ItemDataRole.ToolTipRole:
-                return "\n".join(part for part in (cell.text, cell.tooltip) if part)
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return (
-                    cell.text if at == 0 else f"{row.title}, {self.names()[at - 1]}: {cell.text}"
-                )
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-            case _:
-                return _shown(cell, row) if role == CELL_ROLE else None
-
-
-def _shown(cell: CompareCell, row: CompareRow) -> CompareCell:
-    """What is the same for all stands back."""
-    if row.differs or cell.tone in {"warn", "crit"}:
-        return cell
-    return CompareCell(cell.text, cell.tooltip, "mute")
-
-
-_TITLES_PX: Final = 190
+_TITLE_COLUMN_PX: Final = 190
 _LEAST_COLUMN_PX: Final = 110
 
 
@@ -416,8 +209,8 @@ class ComparePanel(QFrame):
     def _fit_columns(self) -> None:
         """Give all runs the same room; what is longer is elided, and whole under the pointer."""
         n = self._model.columnCount() - 1
-        room = self._table_view.viewport().width() - _TITLES_PX
-        self._table_view.size_column(0, _TITLES_PX)
+        room = self._table_view.viewport().width() - _TITLE_COLUMN_PX
+        self._table_view.size_column(0, _TITLE_COLUMN_PX)
         for at in range(1, n + 1):
             if not self._table_view.is_sized(at):
                 self._table_view.size_column(at, max(_LEAST_COLUMN_PX, room // n))
@@ -446,3 +239,194 @@ def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     if not isinstance(cell, CompareCell):
         return None
     return CellStyle(cell.text, colours.tone(cell.tone))
+
+
+_SWATCH_PX = 11
+
+
+class CompareLegend(QWidget):
+    """One chip a run, all of one width.
+
+    Signals (main thread):
+        removal_requested: With the id of a run that is to be left out.
+    """
+
+    removal_requested = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._entries: tuple[LegendEntry, ...] = ()
+        self._chips: list[QFrame] = []
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(8)
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+
+    def show_entries(self, entries: Sequence[LegendEntry]) -> None:
+        """Show these runs."""
+        if tuple(entries) == self._entries:
+            return
+        self._entries = tuple(entries)
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        for chip in self._chips:
+            self._row.removeWidget(chip)
+            chip.hide()
+            chip.deleteLater()
+        self._chips = [self._chip(entry) for entry in self._entries]
+        for chip in self._chips:
+            self._row.addWidget(chip, 1)
+
+    def _chip(self, entry: LegendEntry) -> QFrame:
+        chip = QFrame()
+        chip.setObjectName("chip")
+        chip.setToolTip(entry.tooltip)
+        swatch = QLabel()
+        swatch.setPixmap(swatch_pixmap(self._theme, entry.hue, self.devicePixelRatioF()))
+        name = ElidedLabel("strong_small", entry.name)
+        row = QHBoxLayout(chip)
+        row.setContentsMargins(10, 4, 6, 4)
+        row.setSpacing(7)
+        row.addWidget(swatch, 0, Qt.AlignmentFlag.AlignVCenter)
+        row.addWidget(name, 1)
+        if len(self._entries) > MIN_COMPARED:
+            row.addWidget(self._remove_button(entry))
+        return chip
+
+    def _remove_button(self, entry: LegendEntry) -> QPushButton:
+        out = QPushButton()
+        out.setProperty("kind", "more")
+        out.setFixedSize(20, 20)
+        out.setIcon(self._theme.icon("close", "mute"))
+        title = self.tr("Leave out {name}").format(name=entry.name)
+        out.setAccessibleName(title)
+        out.setToolTip(title)
+        out.clicked.connect(partial(self._leave_out, entry.run))
+        return out
+
+    def _leave_out(self, run: str, checked: object = None) -> None:
+        del checked
+        self.removal_requested.emit(run)
+
+    @Slot()
+    def _on_theme_palette_changed(self) -> None:
+        self._rebuild()
+
+
+def swatch_pixmap(theme: Theme, hue: int, scale: float) -> QPixmap:
+    """A round spot in a run's colour."""
+    pixmap = QPixmap(round(_SWATCH_PX * scale), round(_SWATCH_PX * scale))
+    pixmap.setDevicePixelRatio(scale)
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(theme.palette.series[hue % len(theme.palette.series)]))
+    painter.drawRoundedRect(0, 0, _SWATCH_PX, _SWATCH_PX, 3, 3)
+    painter.end()
+    return pixmap
+
+
+def swatch_icon(theme: Theme, hue: int, scale: float) -> QIcon:
+    """The same as an icon."""
+    return QIcon(swatch_pixmap(theme, hue, scale))
+
+
+CELL_ROLE = Qt.ItemDataRole.UserRole + 1
+"""The `CompareCell` of an index; of the first column, the row's title as one."""
+
+
+class CompareModel(QAbstractTableModel):
+    """Rows have titles, columns have runs; at most six of them."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[CompareRow] = []
+        self._heads: list[tuple[str, QIcon]] = []
+
+    def show_rows(self, rows: Sequence[CompareRow], heads: Sequence[tuple[str, QIcon]]) -> None:
+        """Become this table.
+
+        Args:
+            rows: Quantities.
+            heads: Name and swatch of each run.
+        """
+        titles = [row.title for row in rows]
+        same_form = titles == [row.title for row in self._rows] and len(heads) == len(self._heads)
+        if not same_form:
+            # Another table: which runs or which rows is only changed by the user.
+            self.beginResetModel()
+        self._rows, self._heads = list(rows), list(heads)
+        if not same_form:
+            self.endResetModel()
+        elif rows:
+            last = self.index(len(rows) - 1, len(heads))
+            self.dataChanged.emit(self.index(0, 0), last, [])
+            self.headerDataChanged.emit(Qt.Orientation.Horizontal, 0, len(heads))
+
+    def rows(self) -> Sequence[CompareRow]:
+        """What is shown."""
+        return self._rows
+
+    def names(self) -> list[str]:
+        """Names of the runs, from left to right."""
+        return [name for name, _ in self._heads]
+
+    @override
+    def rowCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    @override
+    def columnCount(self, parent: Index = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self._heads) + 1
+
+    @override
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        is_run = orientation == Qt.Orientation.Horizontal and 0 < section <= len(self._heads)
+        if not is_run:
+            return None
+        name, icon = self._heads[section - 1]
+        match role:
+            case Qt.ItemDataRole.DisplayRole | Qt.ItemDataRole.ToolTipRole:
+                return name
+            case Qt.ItemDataRole.DecorationRole:
+                return icon
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            case _:
+                return None
+
+    @override
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or index.row() >= len(self._rows):
+            return None
+        row, at = self._rows[index.row()], index.column()
+        tone = "plain" if row.differs else "mute"
+        cell = CompareCell(row.title, tone=tone) if at == 0 else row.cells[at - 1]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return cell.text
+            case Qt.ItemDataRole.ToolTipRole:
+                return "\n".join(part for part in (cell.text, cell.tooltip) if part)
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return (
+                    cell.text if at == 0 else f"{row.title}, {self.names()[at - 1]}: {cell.text}"
+                )
+            case Qt.ItemDataRole.TextAlignmentRole:
+                return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+            case _:
+                return _as_shown(cell, row) if role == CELL_ROLE else None
+
+
+def _as_shown(cell: CompareCell, row: CompareRow) -> CompareCell:
+    """What is the same for all is muted."""
+    if row.differs or cell.tone in {"warn", "crit"}:
+        return cell
+    return CompareCell(cell.text, cell.tooltip, "mute")

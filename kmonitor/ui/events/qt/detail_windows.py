@@ -1,4 +1,4 @@
-"""A window of its own in which evidence is read and copied."""
+"""Windows that show one thing in full: evidence, end of a run, action record, diagnosis."""
 
 from collections.abc import Iterable
 from html import escape
@@ -23,72 +23,6 @@ from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
 from kmonitor.ui.verdicts.evidence import EvidenceState
 from kmonitor.ui.widgets.keyboard import click_on_shortcut
 from kmonitor.ui.widgets.labels import ElidedLabel
-
-# Sheet text.
-
-
-def diagnosis_html(state: DiagnosisState, palette: Palette) -> str:
-    """The evidence of a diagnosis, section by section."""
-    parts = [_section(section, palette) for section in state.sections]
-    if state.missing:
-        parts.append(_paragraph(state.missing, palette.sub))
-    return "".join(parts)
-
-
-def record_html(state: RecordState, palette: Palette) -> str:
-    """The facts of a record, one a row."""
-    rows = "".join(
-        f'<tr><td width="30%" style="color: {palette.sub}; padding: 4px 18px 4px 0;">'
-        f'{escape(fact.title)}</td><td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'
-        for fact in state.facts
-    )
-    return f'<table width="100%" cellspacing="0">{rows}</table>'
-
-
-def evidence_html(state: EvidenceState, palette: Palette) -> str:
-    """What a verdict rests on, and what may help."""
-    parts = [_paragraph(line, palette.text) for line in state.lines]
-    if state.advice:
-        parts.append(_paragraph(tr("What may help in the script:"), palette.sub))
-        parts += [_paragraph(f"\u2022 {each}", palette.text) for each in state.advice]
-    return "".join(parts)
-
-
-def _section(section: DiagnosisSection, palette: Palette) -> str:
-    title = (
-        f'<p style="margin: 14px 0 2px 0; font-size: {SIZES.control_px}px; font-weight: 600;">'
-        f"{escape(section.title)}</p>"
-    )
-    if not section.rows:
-        return title + _paragraph(section.empty, palette.sub)
-    head = _row(section.note, section.heads, palette.mute, palette, is_head=True)
-    rows = "".join(_data_row(row, palette) for row in section.rows)
-    return f'{title}<table width="100%" cellspacing="0">{head}{rows}</table>'
-
-
-def _data_row(row: DiagnosisRow, palette: Palette) -> str:
-    return _row(row.name, row.numbers, palette.warn if row.has_grown else palette.text, palette)
-
-
-def _row(
-    name: str, numbers: Iterable[str], colour: str, palette: Palette, *, is_head: bool = False
-) -> str:
-    line = f"border-bottom: 1px solid {palette.border}; padding: 3px 0;"
-    cells = "".join(
-        f'<td align="right" width="92" style="{line} color: {colour};">{escape(number)}</td>'
-        for number in numbers
-    )
-    first = f"color: {colour};" if is_head else ""
-    return f'<tr><td style="{line} {first}">{escape(name)}</td>{cells}</tr>'
-
-
-def _paragraph(text: str, colour: str) -> str:
-    return f'<p style="margin: 0 0 6px 0; color: {colour};">{escape(text)}</p>'
-
-
-def _lines(text: str) -> str:
-    return "<br>".join(escape(line) for line in text.splitlines())
-
 
 _BELOW_SUBTITLE = 2
 
@@ -124,7 +58,7 @@ class DetailWindow(QDialog):
             button.setAccessibleName(button.text())
 
     def text(self) -> str:
-        """What Copy copies."""
+        """The text that Copy copies."""
         return self._text
 
     def copy(self) -> None:
@@ -132,7 +66,7 @@ class DetailWindow(QDialog):
         QGuiApplication.clipboard().setText(self._text)
 
     def show_heading(self, title: str, subtitle: str, lead: str) -> None:
-        """Set what stands above the evidence."""
+        """Set the texts above the evidence."""
         self._title.setText(title)
         self._subtitle.setText(subtitle)
         self._subtitle.setVisible(bool(subtitle))
@@ -285,7 +219,7 @@ class DiagnosisWindow(DetailWindow):
         Args:
             state: What was found; None: nothing yet.
             title: The run's name.
-            empty: What stands in place of a diagnosis.
+            empty: Shown where there is no diagnosis.
         """
         if state is None:
             self._diagnosis_state = None
@@ -299,10 +233,10 @@ class DiagnosisWindow(DetailWindow):
             self.redraw()
 
     def show_progress(self, text: str, *, is_open: bool, can_request: bool) -> None:
-        """Say where an asked diagnosis stands, and whether another one can be asked for.
+        """Show how far a requested diagnosis is, and whether another one can be requested.
 
         Args:
-            text: In words; empty: none was asked, or it is done.
+            text: Its state; empty: none was requested, or it is done.
             is_open: Whether it is still under way.
             can_request: Whether the run takes the command.
         """
@@ -313,7 +247,7 @@ class DiagnosisWindow(DetailWindow):
         self._again.setEnabled(can_request and not is_open)
 
     def show_steps(self, *, has_before: bool, has_after: bool) -> None:
-        """Whether there are others to be looked at."""
+        """True if there are others to show."""
         for button, is_present in ((self._before, has_before), (self._after, has_after)):
             button.setVisible(has_before or has_after)
             button.setEnabled(is_present)
@@ -345,3 +279,66 @@ class DiagnosisWindow(DetailWindow):
     @Slot()
     def _on_after_clicked(self) -> None:
         self.step_requested.emit(1)
+
+
+def evidence_html(state: EvidenceState, palette: Palette) -> str:
+    """The evidence of a verdict, and advice."""
+    parts = [_paragraph(line, palette.text) for line in state.lines]
+    if state.advice:
+        parts.append(_paragraph(tr("What may help in the script:"), palette.sub))
+        parts += [_paragraph(f"\u2022 {each}", palette.text) for each in state.advice]
+    return "".join(parts)
+
+
+def record_html(state: RecordState, palette: Palette) -> str:
+    """The facts of a record, one a row."""
+    rows = "".join(
+        f'<tr><td width="30%" style="color: {palette.sub}; padding: 4px 18px 4px 0;">'
+        f'{escape(fact.title)}</td><td style="padding: 4px 0;">{_lines(fact.text)}</td></tr>'
+        for fact in state.facts
+    )
+    return f'<table width="100%" cellspacing="0">{rows}</table>'
+
+
+def diagnosis_html(state: DiagnosisState, palette: Palette) -> str:
+    """The evidence of a diagnosis, section by section."""
+    parts = [_section(section, palette) for section in state.sections]
+    if state.missing:
+        parts.append(_paragraph(state.missing, palette.sub))
+    return "".join(parts)
+
+
+def _section(section: DiagnosisSection, palette: Palette) -> str:
+    title = (
+        f'<p style="margin: 14px 0 2px 0; font-size: {SIZES.control_px}px; font-weight: 600;">'
+        f"{escape(section.title)}</p>"
+    )
+    if not section.rows:
+        return title + _paragraph(section.empty, palette.sub)
+    head = _row(section.note, section.heads, palette.mute, palette, is_head=True)
+    rows = "".join(_data_row(row, palette) for row in section.rows)
+    return f'{title}<table width="100%" cellspacing="0">{head}{rows}</table>'
+
+
+def _data_row(row: DiagnosisRow, palette: Palette) -> str:
+    return _row(row.name, row.numbers, palette.warn if row.has_grown else palette.text, palette)
+
+
+def _row(
+    name: str, numbers: Iterable[str], colour: str, palette: Palette, *, is_head: bool = False
+) -> str:
+    line = f"border-bottom: 1px solid {palette.border}; padding: 3px 0;"
+    cells = "".join(
+        f'<td align="right" width="92" style="{line} color: {colour};">{escape(number)}</td>'
+        for number in numbers
+    )
+    first = f"color: {colour};" if is_head else ""
+    return f'<tr><td style="{line} {first}">{escape(name)}</td>{cells}</tr>'
+
+
+def _paragraph(text: str, colour: str) -> str:
+    return f'<p style="margin: 0 0 6px 0; color: {colour};">{escape(text)}</p>'
+
+
+def _lines(text: str) -> str:
+    return "<br>".join(escape(line) for line in text.splitlines())

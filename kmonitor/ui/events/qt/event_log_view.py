@@ -1,4 +1,4 @@
-"""The event log, a page of the card below the charts."""
+"""The event log, a page of the card below the charts: one line per event, newest first."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -30,44 +30,13 @@ from kmonitor.ui.events.event_log import EventLogRow
 from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.theme import Theme, icon_pixmap, role_label
 from kmonitor.ui.widgets.buttons import SegmentedControl
-from kmonitor.ui.widgets.table_models import Index, NumberedRowModel
-
-# event_log_model: The rows of the event log as a model of one column, newest first.
-
-
-ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The `EventLogRow` of an index."""
-
-
-class EventLogModel(NumberedRowModel[EventLogRow]):
-    """Lines of the log."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(1, parent)
-
-    @override
-    def key_of(self, row: EventLogRow) -> Hashable:
-        return row.key
-
-    @override
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or index.row() >= len(self._rows):
-            return None
-        row = self._rows[index.row()]
-        if role == ROW_ROLE:
-            return row
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return f"{row.time} {row.run_name}: {row.line.text}"
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return f"{row.time} \u00b7 {row.run_name}\n{row.line.text}"
-        return None
-
+from kmonitor.ui.widgets.table_models import ROW_ROLE, Index, NumberedRowModel
 
 _ROW_HEIGHT = 27
 
 
 class EventLogPanel(QWidget):
-    """One sentence per event, newest first.
+    """Shows the event log.
 
     Signals (main thread):
         filter_chosen: "all", "warnings" or "actions".
@@ -75,7 +44,7 @@ class EventLogPanel(QWidget):
             entered.
 
     Attributes:
-        filter_switch: Stands in the row above, which belongs to the card.
+        filter_switch: For the row above, which belongs to the card.
     """
 
     filter_chosen = Signal(str)
@@ -140,6 +109,30 @@ class EventLogPanel(QWidget):
     @Slot()
     def _on_theme_palette_changed(self) -> None:
         self._list.viewport().update()
+
+
+class EventLogModel(NumberedRowModel[EventLogRow]):
+    """A list of one column."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(1, parent)
+
+    @override
+    def key_of(self, row: EventLogRow) -> Hashable:
+        return row.key
+
+    @override
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or index.row() >= len(self._rows):
+            return None
+        row = self._rows[index.row()]
+        if role == ROW_ROLE:
+            return row
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+            return f"{row.time} {row.run_name}: {row.line.text}"
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return f"{row.time} \u00b7 {row.run_name}\n{row.line.text}"
+        return None
 
 
 class _LogRowDelegate(QStyledItemDelegate):

@@ -1,4 +1,4 @@
-"""The table of what was reclaimed, beside the event log."""
+"""The table of reclaims, a page beside the event log: view and model."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -41,62 +41,15 @@ from kmonitor.ui.widgets.row_table import (
     Index,
     RowTableView,
 )
-from kmonitor.ui.widgets.table_models import Index as RowsByNumberIndex
-from kmonitor.ui.widgets.table_models import NumberedRowModel, column_alignment, column_header_data
-
-# reclaim_model: The rows of the reclaim table as a table model, newest first.
-
-
-ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The `ReclaimRow` of an index."""
+from kmonitor.ui.widgets.table_models import (
+    ROW_ROLE,
+    NumberedRowModel,
+    column_alignment,
+    column_header_data,
+)
 
 SORT_ROLE = Qt.ItemDataRole.UserRole + 2
-"""What a cell is sorted by."""
-
-
-class ReclaimModel(NumberedRowModel[ReclaimRow]):
-    """Rows of the reclaim table."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        self._columns: tuple[ReclaimColumn, ...] = reclaim_columns()
-        super().__init__(len(self._columns), parent)
-
-    def index_of_row(self, row: int) -> int | None:
-        """Where the record with this hub row id stands; None if it is not there."""
-        return next((at for at, each in enumerate(self._rows) if each.row == row), None)
-
-    @override
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        return column_header_data(self._columns, section, orientation, role)
-
-    @override
-    def data(self, index: RowsByNumberIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or index.row() >= len(self._rows):
-            return None
-        row, column = self._rows[index.row()], self._columns[index.column()]
-        return row if role == ROW_ROLE else _cell_data(row, column, index.column(), role)
-
-
-def _cell_data(row: ReclaimRow, column: ReclaimColumn, at: int, role: int) -> Any:
-    """What a cell says for a role; None for the others."""
-    cell = row.cells[at]
-    match role:
-        case Qt.ItemDataRole.DisplayRole:
-            return cell.text
-        case Qt.ItemDataRole.ToolTipRole:
-            return cell.tooltip or row.tooltip
-        case Qt.ItemDataRole.AccessibleTextRole:
-            return f"{column.title}: {cell.tooltip or cell.text}"
-        case Qt.ItemDataRole.TextAlignmentRole:
-            return column_alignment(column)
-        case _:
-            return cell.sort_value if role == SORT_ROLE else None
-
+"""The value to sort a cell by."""
 
 _WIDEST: Final[dict[ReclaimColumnKey, int]] = {
     "level": 190,
@@ -104,7 +57,7 @@ _WIDEST: Final[dict[ReclaimColumnKey, int]] = {
     "result": 320,
     "asked": 170,
 }
-"""Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""
+"""Most pixels for columns of text; longer text is elided, and shown whole in the tooltip."""
 
 
 class ReclaimTablePanel(QWidget):
@@ -239,3 +192,47 @@ def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
 
 def _row_index(index: QModelIndex) -> int:
     return index.row()
+
+
+class ReclaimModel(NumberedRowModel[ReclaimRow]):
+    """Rows of the reclaim table."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        self._columns: tuple[ReclaimColumn, ...] = reclaim_columns()
+        super().__init__(len(self._columns), parent)
+
+    def index_of_row(self, row: int) -> int | None:
+        """Index of the record with this hub row id; None if it is not there."""
+        return next((at for at, each in enumerate(self._rows) if each.row == row), None)
+
+    @override
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        return column_header_data(self._columns, section, orientation, role)
+
+    @override
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or index.row() >= len(self._rows):
+            return None
+        row, column = self._rows[index.row()], self._columns[index.column()]
+        return row if role == ROW_ROLE else _cell_data(row, column, index.column(), role)
+
+
+def _cell_data(row: ReclaimRow, column: ReclaimColumn, at: int, role: int) -> Any:
+    """A cell's value for a role; None for the others."""
+    cell = row.cells[at]
+    match role:
+        case Qt.ItemDataRole.DisplayRole:
+            return cell.text
+        case Qt.ItemDataRole.ToolTipRole:
+            return cell.tooltip or row.tooltip
+        case Qt.ItemDataRole.AccessibleTextRole:
+            return f"{column.title}: {cell.tooltip or cell.text}"
+        case Qt.ItemDataRole.TextAlignmentRole:
+            return column_alignment(column)
+        case _:
+            return cell.sort_value if role == SORT_ROLE else None

@@ -104,7 +104,7 @@ class RecordsController(QObject):
         window.show_state(run_end_state(run, minute, now_wall_s=now_wall_s))
 
     def refresh_texts(self) -> None:
-        """Write the sizes of the record that is open anew; the rest comes with a refresh."""
+        """Write the sizes of the open record in the units in force; a refresh does the rest."""
         self._show_record()
 
     def _show_record(self) -> None:
@@ -131,7 +131,7 @@ class RecordsController(QObject):
         can_request = workspace.is_reached(run.run) and not workspace.why_no_command(run.run)
         can_request = can_request and not has_ended(run) and "diagnose" in run.actions
         if self._shown is not None:
-            # What is told an epoch later makes the diagnosis whole, under another row.
+            # The follow-up of an epoch later completes the diagnosis, under another row.
             self._shown = workspace.diagnoses.row_of(run.run, self._shown)
         state = workspace.diagnoses.state(run.run, self._shown, run_name=run.name)
         window.show_state(state, title=run.name, empty=diagnosis.no_diagnosis_text())

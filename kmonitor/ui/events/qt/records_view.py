@@ -22,7 +22,6 @@ from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.widgets.buttons import SegmentedControl
 
 RecordsTab = Literal["events", "reclaims"]
-
 _EVENTS: Final = "events"
 _RECLAIMS: Final = "reclaims"
 _LEAST_PAGE: Final = 27
@@ -116,7 +115,7 @@ class RecordsPanel(QFrame):
         self._pages.addWidget(self.table)
         # It scrolls; the switches' letters would be cut off.
         self._pages.setMinimumHeight(_LEAST_PAGE)
-        # What is too narrow for both puts the switches below each other, and cuts off neither.
+        # Without room for both the switches are below each other, and neither is cut off.
         self.setMinimumWidth(1)
         left, right = QHBoxLayout(), QHBoxLayout()
         left.addWidget(self._tabs)

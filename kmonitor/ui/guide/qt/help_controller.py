@@ -1,4 +1,4 @@
-"""Opens the guide at the page about what is looked at, and the page of keys."""
+"""Opens the guide at the page about the focused part, and the page of keys."""
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QApplication, QWidget
@@ -38,7 +38,7 @@ class HelpController(QObject):
 
         Args:
             name: Such as "folds.md".
-            heading: What stands behind the # of a link to a section; empty: as it was left.
+            heading: Fragment of a link to a section; empty: as it was left.
         """
         self.open_guide()
         if self._guide is not None and (heading or self._guide.page != name):

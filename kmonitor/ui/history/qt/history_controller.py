@@ -34,91 +34,16 @@ if TYPE_CHECKING:
     from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
-# note_dialog: Asks for a run's note.
-
-
-class NoteDialog(QDialog):
-    """A field of several lines; a note that is too long cannot be saved, and is not cut.
-
-    Signals (main thread):
-        saved: With the note.
-    """
-
-    saved = Signal(str)
-
-    def __init__(self, name: str, note: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._name = name
-        self.resize(460, 280)
-        self._field = QPlainTextEdit(note)
-        self._length = role_label("meta")
-        self._save = QPushButton()
-        self._cancel = QPushButton()
-        self._build()
-        self._set_texts()
-
-    def _set_texts(self) -> None:
-        self.setWindowTitle(self.tr("Note"))
-        self._field.setAccessibleName(self.tr("Note on {name}").format(name=self._name))
-        self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))
-        self._save.setText(self.tr("Save"))
-        # A text takes the key of a button with it.
-        click_on_shortcut("note_save", self._save)
-        self._save.setToolTip(self.tr("Save the note (Ctrl+Return)"))
-        self._cancel.setText(self.tr("Cancel"))
-        self._cancel.setToolTip(self.tr("Leave it as it was (Esc)"))
-        for button in (self._save, self._cancel):
-            button.setAccessibleName(button.text())
-        self._on_field_changed()
-
-    def _build(self) -> None:
-        title = ElidedLabel("strong", self._name)
-        self._field.setTabChangesFocus(True)
-        self._save.setProperty("kind", "primary")
-        for button in (self._save, self._cancel):
-            button.setAutoDefault(False)
-        self._field.textChanged.connect(self._on_field_changed)
-        self._save.clicked.connect(self._on_save_clicked)
-        self._cancel.clicked.connect(self.reject)
-        row = QHBoxLayout()
-        row.addWidget(self._length)
-        row.addStretch(1)
-        row.addWidget(self._cancel)
-        row.addWidget(self._save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(18, 16, 18, 14)
-        column.setSpacing(10)
-        column.addWidget(title)
-        column.addWidget(self._field, 1)
-        column.addLayout(row)
-
-    @Slot()
-    def _on_field_changed(self) -> None:
-        n = len(self._field.toPlainText().strip())
-        is_long = n > MAX_NOTE
-        text = self.tr("{n} of at most {most} letters")
-        self._length.setText(text.format(n=count_text(n), most=count_text(MAX_NOTE)))
-        self._length.setVisible(n > MAX_NOTE // 2)
-        set_tone(self._length, "crit" if is_long else "")
-        self._save.setEnabled(not is_long)
-
-    @Slot()
-    def _on_save_clicked(self) -> None:
-        self.saved.emit(self._field.toPlainText())
-        self.accept()
-
-
 _MANY: Final = 500
 _MANY_EVERY_S: Final = 0.9
-"""To look through thousands of runs takes some 20 ms: seldom enough that nobody notices."""
+"""Filtering thousands of runs takes some 20 ms: seldom enough to go unnoticed."""
 
 
 class HistoryController(QObject):
     """Refreshed by the window's controller; main thread only.
 
     Signals:
-        run_requested: Id of a run to be looked at on the charts.
+        run_requested: Id of a run to show on the charts.
 
     Attributes:
         panel: The page.
@@ -147,7 +72,7 @@ class HistoryController(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Show the page, with the run that is looked at selected."""
+        """Show the page, with the current run selected."""
         self._window.show_page(self.panel)
         self.panel.begin()
         self._show()
@@ -171,7 +96,7 @@ class HistoryController(QObject):
             self._show()
 
     def refresh_texts(self) -> None:
-        """Write every size anew."""
+        """Write every size in the units in force."""
         self.refresh()
         # Also while it is hidden: whoever opens it sees nothing of before.
         self._show()
@@ -287,3 +212,75 @@ class HistoryController(QObject):
     @Slot()
     def _on_panel_selection_changed(self) -> None:
         self._show_selection()
+
+
+class NoteDialog(QDialog):
+    """A field of several lines; a note that is too long cannot be saved, and is not cut.
+
+    Signals (main thread):
+        saved: With the note.
+    """
+
+    saved = Signal(str)
+
+    def __init__(self, name: str, note: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._name = name
+        self.resize(460, 280)
+        self._field = QPlainTextEdit(note)
+        self._length = role_label("meta")
+        self._save = QPushButton()
+        self._cancel = QPushButton()
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self.setWindowTitle(self.tr("Note"))
+        self._field.setAccessibleName(self.tr("Note on {name}").format(name=self._name))
+        self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))
+        self._save.setText(self.tr("Save"))
+        # A text takes the key of a button with it.
+        click_on_shortcut("note_save", self._save)
+        self._save.setToolTip(self.tr("Save the note (Ctrl+Return)"))
+        self._cancel.setText(self.tr("Cancel"))
+        self._cancel.setToolTip(self.tr("Leave it as it was (Esc)"))
+        for button in (self._save, self._cancel):
+            button.setAccessibleName(button.text())
+        self._on_field_changed()
+
+    def _build(self) -> None:
+        title = ElidedLabel("strong", self._name)
+        self._field.setTabChangesFocus(True)
+        self._save.setProperty("kind", "primary")
+        for button in (self._save, self._cancel):
+            button.setAutoDefault(False)
+        self._field.textChanged.connect(self._on_field_changed)
+        self._save.clicked.connect(self._on_save_clicked)
+        self._cancel.clicked.connect(self.reject)
+        row = QHBoxLayout()
+        row.addWidget(self._length)
+        row.addStretch(1)
+        row.addWidget(self._cancel)
+        row.addWidget(self._save)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 16, 18, 14)
+        column.setSpacing(10)
+        column.addWidget(title)
+        column.addWidget(self._field, 1)
+        column.addLayout(row)
+
+    @Slot()
+    def _on_field_changed(self) -> None:
+        n = len(self._field.toPlainText().strip())
+        is_long = n > MAX_NOTE
+        text = self.tr("{n} of at most {most} letters")
+        self._length.setText(text.format(n=count_text(n), most=count_text(MAX_NOTE)))
+        self._length.setVisible(n > MAX_NOTE // 2)
+        set_tone(self._length, "crit" if is_long else "")
+        self._save.setEnabled(not is_long)
+
+    @Slot()
+    def _on_save_clicked(self) -> None:
+        self.saved.emit(self._field.toPlainText())
+        self.accept()

@@ -90,7 +90,7 @@ class HistoryFilters(QWidget):
         self._clear.setVisible(is_needed)
 
     def clear(self) -> None:
-        """Set all filters back without telling anyone."""
+        """Set all filters back; emits nothing."""
         for menu in (self._since, self._ending, self._judged):
             menu.choose("any")
         self._host.choose("")

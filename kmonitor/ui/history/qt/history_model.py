@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any, Final
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractTableModel, QObject, Qt
 from typing_extensions import override
 
 from kmonitor.ui.history.history_table import (
@@ -14,17 +14,20 @@ from kmonitor.ui.history.history_table import (
     history_heads,
 )
 from kmonitor.ui.history.run_history import HistoryRow
-from kmonitor.ui.widgets.table_models import column_alignment, column_header_data
+from kmonitor.ui.widgets.table_models import (
+    NOWHERE,
+    Index,
+    column_alignment,
+    column_header_data,
+)
 
 CELL_ROLE = Qt.ItemDataRole.UserRole + 1
 """The `HistoryCell` of an index."""
 
-_Index = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
 _ROWS_MOVE: Final = QAbstractTableModel.LayoutChangeHint.VerticalSortHint
 _MANY_STRETCHES: Final = 16
 """More than these come and go as one at the end, and move from or to their places: a view that is
-told of a thousand stretches, and a selection that splits with each, take seconds."""
+notified of a thousand stretches, and a selection that splits with each, take seconds."""
 
 
 class RunHistoryModel(QAbstractTableModel):
@@ -42,7 +45,7 @@ class RunHistoryModel(QAbstractTableModel):
         self._heads: tuple[HistoryHead, ...] = history_heads()
 
     def show_rows(self, rows: Sequence[HistoryRow]) -> None:
-        """Become these rows: what went and came is told to the view, and what moved."""
+        """Become these rows; signals what was removed, added and moved."""
         wanted = {row.run for row in rows}
         self._remove([at for at, row in enumerate(self._rows) if row.run not in wanted])
         known = {row.run for row in self._rows}
@@ -51,24 +54,24 @@ class RunHistoryModel(QAbstractTableModel):
         self._row_by_run = {row.run: at for at, row in enumerate(self._rows)}
 
     def rows(self) -> Sequence[HistoryRow]:
-        """What is shown, from top to bottom."""
+        """The rows, from top to bottom."""
         return self._rows
 
-    def row_at(self, index: _Index) -> HistoryRow | None:
+    def row_at(self, index: Index) -> HistoryRow | None:
         """The run of an index; None where there is none."""
         is_valid = index.isValid() and index.row() < len(self._rows)
         return self._rows[index.row()] if is_valid else None
 
     def index_of_run(self, run: str) -> int | None:
-        """In which row a run stands; None: in none."""
+        """Index of a run's row; None: there is none."""
         return self._row_by_run.get(run)
 
     @override
-    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
     @override
-    def columnCount(self, parent: _Index = _NOWHERE) -> int:
+    def columnCount(self, parent: Index = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._heads)
 
     @override
@@ -81,7 +84,7 @@ class RunHistoryModel(QAbstractTableModel):
         return column_header_data(self._heads, section, orientation, role)
 
     @override
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row = self.row_at(index)
         if row is None:
             return None
@@ -99,7 +102,7 @@ class RunHistoryModel(QAbstractTableModel):
             self._put([*remaining, *(self._rows[at] for at in gone)])
             stretches = [(len(remaining), len(self._rows) - 1)]
         for first, last in reversed(stretches):
-            self.beginRemoveRows(_NOWHERE, first, last)
+            self.beginRemoveRows(NOWHERE, first, last)
             del self._rows[first : last + 1]
             self.endRemoveRows()
 
@@ -108,18 +111,18 @@ class RunHistoryModel(QAbstractTableModel):
         stretches = _stretches(new)
         if len(stretches) > _MANY_STRETCHES:
             n = len(self._rows)
-            self.beginInsertRows(_NOWHERE, n, n + len(new) - 1)
+            self.beginInsertRows(NOWHERE, n, n + len(new) - 1)
             self._rows.extend(rows[at] for at in new)
             self.endInsertRows()
             self._put(list(rows))
             return
         for first, last in stretches:
-            self.beginInsertRows(_NOWHERE, first, last)
+            self.beginInsertRows(NOWHERE, first, last)
             self._rows[first:first] = rows[first : last + 1]
             self.endInsertRows()
 
     def _reorder(self, rows: list[HistoryRow]) -> None:
-        """Put the rows that stay in their new order; those that changed are drawn anew."""
+        """Put the rows that stay in their new order; redraw those that changed."""
         if [row.run for row in rows] == [row.run for row in self._rows]:
             self._renew(rows)
         else:
@@ -155,7 +158,7 @@ def _with_hint(signal: Any) -> Any:
 
 
 def _cell_data(cell: HistoryCell, head: HistoryHead, role: int) -> Any:
-    """What a cell says for a role; None for the others."""
+    """A cell's value for a role; None for the others."""
     match role:
         case Qt.ItemDataRole.DisplayRole:
             return cell.text

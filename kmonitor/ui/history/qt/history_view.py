@@ -1,4 +1,4 @@
-"""The page with all runs ever recorded: filters, a table, and what can be done with a run."""
+"""Page of all runs ever recorded: filters, a table, and a bar with actions on the selection."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -45,115 +45,6 @@ from kmonitor.ui.widgets.row_table import (
     RowTableView,
 )
 
-# History strip.
-
-
-class HistorySelectionBar(QFrame):
-    """Shows a `HistorySelectionState`.
-
-    Signals (main thread):
-        action_requested: With the key of what the user wants done.
-    """
-
-    action_requested = Signal(str)
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("card")
-        self._theme = theme
-        self._selection_state: HistorySelectionState | None = None
-        self._title = ElidedLabel("strong")
-        self._text = ElidedLabel("sub", at_end=True)
-        self._why = ElidedLabel("sub", at_end=True)
-        self._buttons: dict[str, QPushButton] = {}
-        self._row = QHBoxLayout()
-        self._build()
-        theme.palette_changed.connect(self._on_theme_palette_changed)
-
-    def show_state(self, state: HistorySelectionState) -> None:
-        """Show this selection."""
-        if state == self._selection_state:
-            return
-        self._selection_state = state
-        self._title.setText(state.title)
-        self._text.setText(state.text)
-        self._why.setText(state.trouble or state.why_not)
-        self._why.setVisible(bool(state.trouble or state.why_not))
-        set_tone(self._why, "crit" if state.trouble else "warn")
-        for action in state.actions:
-            self._show_action(action)
-
-    def do(self, key: str) -> bool:
-        """Want this done, if it can be; whether it can."""
-        action = self._action(key)
-        if action is None or not action.is_enabled:
-            return False
-        self.action_requested.emit(key)
-        return True
-
-    def open_menu(self, at: QPoint) -> None:
-        """The same actions as a menu, at a place of the screen."""
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.setToolTipsVisible(True)
-        menu.setAccessibleName(self._title.text())
-        for action in self._selection_state.actions if self._selection_state is not None else ():
-            entry = menu.addAction(self._theme.icon(action.icon), action.title)
-            entry.setShortcut(action.shortcut)
-            entry.setToolTip(action.tooltip)
-            entry.setEnabled(action.is_enabled)
-            entry.setData(action.key)
-        menu.triggered.connect(self._on_menu_triggered)
-        menu.popup(at)
-
-    def _action(self, key: str) -> HistoryAction | None:
-        known = self._selection_state.actions if self._selection_state is not None else ()
-        return next((action for action in known if action.key == key), None)
-
-    def _show_action(self, action: HistoryAction) -> None:
-        button = self._buttons.get(action.key)
-        if button is None:
-            button = QPushButton()
-            button.setObjectName(action.key)
-            button.clicked.connect(self._on_button_clicked)
-            self._buttons[action.key] = button
-            self._row.addWidget(button)
-        button.setText(action.title)
-        button.setAccessibleName(action.title)
-        button.setAccessibleDescription(action.tooltip)
-        button.setToolTip(action.tooltip)
-        button.setEnabled(action.is_enabled)
-        button.setProperty("kind", "danger" if action.is_danger else "")
-        tone = "crit" if action.is_danger else "plain"
-        button.setIcon(self._theme.icon(action.icon, tone))
-
-    def _build(self) -> None:
-        text_column = QVBoxLayout()
-        text_column.setSpacing(1)
-        for label in (self._title, self._text, self._why):
-            text_column.addWidget(label)
-        self._why.hide()
-        self._row.setContentsMargins(14, 9, 10, 9)
-        self._row.setSpacing(8)
-        self._row.addLayout(text_column, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(self._row)
-
-    @Slot()
-    def _on_button_clicked(self) -> None:
-        self.do(self.sender().objectName())
-
-    @Slot(QAction)
-    def _on_menu_triggered(self, entry: QAction) -> None:
-        self.do(str(entry.data()))
-
-    @Slot()
-    def _on_theme_palette_changed(self) -> None:
-        for action in self._selection_state.actions if self._selection_state is not None else ():
-            self._show_action(action)
-
-
 _WIDEST: Final[dict[HistoryColumn, int]] = {
     "name": 260,
     "state": 170,
@@ -161,25 +52,25 @@ _WIDEST: Final[dict[HistoryColumn, int]] = {
     "host": 150,
     "note": 320,
 }
-"""Most pixels for the columns of words; what is longer is elided, and whole under the pointer."""
+"""Most pixels for columns of text; longer text is elided, and shown whole in the tooltip."""
 
-_LOOKED_AT: Final = 100
-"""Rows that decide how wide the columns are: to word thousands of them takes too long."""
+_MEASURED_ROWS: Final = 100
+"""Rows that decide the widths of the columns: the texts of thousands take too long."""
 
 
 class RunHistoryPanel(QFrame):
-    """Filters above, the table, and a strip for what is selected.
+    """Filters above, the table, and a bar for the selected runs.
 
     Signals (main thread):
         filter_changed: Other runs are wanted.
         sort_requested: With the key of the column to sort by.
         selection_changed: Other rows are selected.
-        opened: With the id of the run to be looked at.
+        opened: With the id of the run to show.
         close_requested: The charts are wanted again.
 
     Attributes:
         filters: Which runs are wanted, and their order.
-        selection_bar: What can be done with the selected runs.
+        selection_bar: Actions on the selected runs.
     """
 
     filter_changed = Signal()
@@ -236,12 +127,12 @@ class RunHistoryPanel(QFrame):
     def show_rows(
         self, rows: Sequence[HistoryRow], *, count: str, empty: str, now_wall_s: float
     ) -> None:
-        """Show these runs; what becomes of the selection is not told while they change.
+        """Show these runs; changes of the selection by that are not signalled.
 
         Args:
             rows: From top to bottom.
-            count: How many they are, in words.
-            empty: What stands in their place when there are none.
+            count: Text of their number.
+            empty: Text in place of no runs.
             now_wall_s: Now, UTC.
         """
         had_selection = self._table_view.selectionModel().hasSelection()
@@ -255,11 +146,11 @@ class RunHistoryPanel(QFrame):
         if rows and not self._is_fitted:
             # Once a visit: columns that move with every letter that is searched for are no table.
             self._is_fitted = True
-            self._fit_columns(rows[:_LOOKED_AT], now_wall_s)
+            self._fit_columns(rows[:_MEASURED_ROWS], now_wall_s)
         current = self._table_view.currentIndex()
         is_lost = had_selection and not self._table_view.selectionModel().hasSelection()
         if rows and (is_lost or not current.isValid()):
-            # Its neighbour stands for a run that is gone, so that the keyboard goes on from there.
+            # Select the neighbour of a run that is gone, so that the keyboard goes on from there.
             self._table_view.choose_row(max(0, current.row()))
         self._is_showing = False
         self._table_view.viewport().update()
@@ -467,3 +358,109 @@ def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     if not isinstance(cell, HistoryCell):
         return None
     return CellStyle(cell.text, colours.tone(cell.tone), cell.icon)
+
+
+class HistorySelectionBar(QFrame):
+    """Shows a `HistorySelectionState`.
+
+    Signals (main thread):
+        action_requested: With the key of what the user wants done.
+    """
+
+    action_requested = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._theme = theme
+        self._selection_state: HistorySelectionState | None = None
+        self._title = ElidedLabel("strong")
+        self._text = ElidedLabel("sub", at_end=True)
+        self._why = ElidedLabel("sub", at_end=True)
+        self._buttons: dict[str, QPushButton] = {}
+        self._row = QHBoxLayout()
+        self._build()
+        theme.palette_changed.connect(self._on_theme_palette_changed)
+
+    def show_state(self, state: HistorySelectionState) -> None:
+        """Show this selection."""
+        if state == self._selection_state:
+            return
+        self._selection_state = state
+        self._title.setText(state.title)
+        self._text.setText(state.text)
+        self._why.setText(state.trouble or state.why_not)
+        self._why.setVisible(bool(state.trouble or state.why_not))
+        set_tone(self._why, "crit" if state.trouble else "warn")
+        for action in state.actions:
+            self._show_action(action)
+
+    def do(self, key: str) -> bool:
+        """Want this done, if it can be; whether it can."""
+        action = self._action(key)
+        if action is None or not action.is_enabled:
+            return False
+        self.action_requested.emit(key)
+        return True
+
+    def open_menu(self, at: QPoint) -> None:
+        """The same actions as a menu, at a place of the screen."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.setToolTipsVisible(True)
+        menu.setAccessibleName(self._title.text())
+        for action in self._selection_state.actions if self._selection_state is not None else ():
+            entry = menu.addAction(self._theme.icon(action.icon), action.title)
+            entry.setShortcut(action.shortcut)
+            entry.setToolTip(action.tooltip)
+            entry.setEnabled(action.is_enabled)
+            entry.setData(action.key)
+        menu.triggered.connect(self._on_menu_triggered)
+        menu.popup(at)
+
+    def _action(self, key: str) -> HistoryAction | None:
+        known = self._selection_state.actions if self._selection_state is not None else ()
+        return next((action for action in known if action.key == key), None)
+
+    def _show_action(self, action: HistoryAction) -> None:
+        button = self._buttons.get(action.key)
+        if button is None:
+            button = QPushButton()
+            button.setObjectName(action.key)
+            button.clicked.connect(self._on_button_clicked)
+            self._buttons[action.key] = button
+            self._row.addWidget(button)
+        button.setText(action.title)
+        button.setAccessibleName(action.title)
+        button.setAccessibleDescription(action.tooltip)
+        button.setToolTip(action.tooltip)
+        button.setEnabled(action.is_enabled)
+        button.setProperty("kind", "danger" if action.is_danger else "")
+        tone = "crit" if action.is_danger else "plain"
+        button.setIcon(self._theme.icon(action.icon, tone))
+
+    def _build(self) -> None:
+        text_column = QVBoxLayout()
+        text_column.setSpacing(1)
+        for label in (self._title, self._text, self._why):
+            text_column.addWidget(label)
+        self._why.hide()
+        self._row.setContentsMargins(14, 9, 10, 9)
+        self._row.setSpacing(8)
+        self._row.addLayout(text_column, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(self._row)
+
+    @Slot()
+    def _on_button_clicked(self) -> None:
+        self.do(self.sender().objectName())
+
+    @Slot(QAction)
+    def _on_menu_triggered(self, entry: QAction) -> None:
+        self.do(str(entry.data()))
+
+    @Slot()
+    def _on_theme_palette_changed(self) -> None:
+        for action in self._selection_state.actions if self._selection_state is not None else ():
+            self._show_action(action)

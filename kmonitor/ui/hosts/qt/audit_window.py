@@ -1,4 +1,4 @@
-"""Opens the list of what was done through the hubs, and keeps it up to date while it is open."""
+"""Audit of the hubs: its controller, window and table model."""
 
 import time
 from typing import TYPE_CHECKING, Any
@@ -28,47 +28,104 @@ if TYPE_CHECKING:
     from kmonitor.ui.hosts.qt.hosts_controller import HostsController
 
 
-# audit_model: What was done through a hub, as a table model, newest first.
+_REFRESH_MS = 2000
 
 
-class AuditModel(NumberedRowModel[AuditLine]):
-    """Lines of the audit."""
+class AuditController(QObject):
+    """Opens the audit of all connected hubs, and refreshes it while open; main thread only."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
-        self._columns = audit_columns()
-        super().__init__(len(self._columns), parent)
+    def __init__(
+        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._workspace = workspace
+        self._theme = theme
+        self._hosts: HostsController | None = None
+        self._audit_store = AuditStore(self._run_name)
+        self._list: AuditWindow | None = None
+        self._has_news = False
+        self._timer = QTimer(self, interval=_REFRESH_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        window.header.audit_requested.connect(self.open)
+        window.shortcut("audit").activated.connect(self.open)
 
-    @override
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        is_ours = orientation == Qt.Orientation.Horizontal and section < len(self._columns)
-        return self._columns[section] if is_ours and role == Qt.ItemDataRole.DisplayRole else None
+    def attach(self, hosts: "HostsController") -> None:
+        """The part that asks the hubs is loaded."""
+        self._hosts = hosts
+        hosts.takers.append(self._apply_reply)
+        hosts.drained.connect(self._on_hosts_drained)
 
-    @override
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or index.row() >= len(self._rows):
-            return None
-        line = self._rows[index.row()]
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return line.cells[index.column()]
-            case Qt.ItemDataRole.AccessibleTextRole:
-                return f"{self._columns[index.column()]}: {line.cells[index.column()]}"
-            case Qt.ItemDataRole.ToolTipRole:
-                return line.tooltip
-            case _:
-                return None
+    @Slot()
+    def open(self) -> None:
+        """Show the list."""
+        if self._list is None:
+            self._list = AuditWindow(self._theme, self._window)
+            self._list.host_chosen.connect(self._on_list_host_chosen)
+            self._list.finished.connect(self._on_list_finished)
+            self._list.destroyed.connect(self._on_list_destroyed)
+        self._list.show()
+        self._list.raise_()
+        self._list.activateWindow()
+        self._timer.start()
+        # The window is shown before hundreds of lines are built and measured for it.
+        QTimer.singleShot(0, self._on_timer_timeout)
+
+    def _apply_reply(self, reply: msgspec.Struct) -> bool:
+        is_ours = self._audit_store.apply_reply(reply)
+        self._has_news |= is_ours
+        return is_ours
+
+    def _run_name(self, run: str) -> str:
+        known = self._workspace.run_store.get(run)
+        return known.name if known is not None else ""
+
+    def _show(self) -> None:
+        shown = self._list
+        self._has_news = False
+        if shown is not None and shown.isVisible():
+            shown.show_state(self._audit_store.state(time.time(), shown.selected_host))
+
+    def _hubs(self, hosts: "HostsController") -> list[AuditHub]:
+        found: list[AuditHub] = []
+        for address, bridge in hosts.bridges().items():
+            host = self._workspace.hosts.get(address)
+            if host is None or not host.same_as:
+                link = self._workspace.link_at(address)
+                local_name = link.hub.host if link.hub is not None else self.tr("this machine")
+                name = host.name if host is not None else local_name
+                why_not = audit_blocked_reason(link, name)
+                found.append(AuditHub(address, name, bridge.send_request, why_not))
+        return found
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        if self._hosts is not None:
+            self._audit_store.show_hubs(self._hubs(self._hosts))
+            self._audit_store.refresh()
+        self._show()
+
+    @Slot()
+    def _on_hosts_drained(self) -> None:
+        if self._has_news:
+            self._show()
+
+    @Slot()
+    def _on_list_host_chosen(self) -> None:
+        self._show()
+
+    @Slot()
+    def _on_list_finished(self) -> None:
+        self._timer.stop()
+
+    @Slot()
+    def _on_list_destroyed(self) -> None:
+        self._timer.stop()
+        self._list = None
 
 
-# audit: A window of its own with what was done through the hubs.
-
-
-_RESULT = 5
-_MEASURED = 40
+_RESULT_COLUMN = 5
+_MEASURED_ROWS = 40
 """Rows that decide the widths of the columns, from the first in sight on."""
 
 
@@ -131,9 +188,9 @@ class AuditWindow(QDialog):
         table.setModel(self._model)
         head = table.horizontalHeader()
         # Else all 500 rows are measured again at every change of the style, hidden ones as well.
-        head.setResizeContentsPrecision(_MEASURED)
+        head.setResizeContentsPrecision(_MEASURED_ROWS)
         head.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
-        head.setSectionResizeMode(_RESULT, QHeaderView.ResizeMode.Stretch)
+        head.setSectionResizeMode(_RESULT_COLUMN, QHeaderView.ResizeMode.Stretch)
         self._text.setWordWrap(True)
         self._close.clicked.connect(self.reject)
         row = QHBoxLayout()
@@ -149,97 +206,34 @@ class AuditWindow(QDialog):
         column.addLayout(row)
 
 
-_REFRESH_MS = 2000
+class AuditModel(NumberedRowModel[AuditLine]):
+    """Lines of the audit."""
 
+    def __init__(self, parent: QObject | None = None) -> None:
+        self._columns = audit_columns()
+        super().__init__(len(self._columns), parent)
 
-class AuditController(QObject):
-    """Of all hubs that the window is connected to; main thread only."""
+    @override
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        is_ours = orientation == Qt.Orientation.Horizontal and section < len(self._columns)
+        return self._columns[section] if is_ours and role == Qt.ItemDataRole.DisplayRole else None
 
-    def __init__(
-        self, window: MainWindow, workspace: Workspace, theme: Theme, parent: QObject | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._window = window
-        self._workspace = workspace
-        self._theme = theme
-        self._hosts: HostsController | None = None
-        self._audit_store = AuditStore(self._run_name)
-        self._list: AuditWindow | None = None
-        self._has_news = False
-        self._timer = QTimer(self, interval=_REFRESH_MS)
-        self._timer.timeout.connect(self._on_timer_timeout)
-        window.header.audit_requested.connect(self.open)
-        window.shortcut("audit").activated.connect(self.open)
-
-    def attach(self, hosts: "HostsController") -> None:
-        """The part that asks the hubs is loaded."""
-        self._hosts = hosts
-        hosts.takers.append(self._apply_reply)
-        hosts.drained.connect(self._on_hosts_drained)
-
-    @Slot()
-    def open(self) -> None:
-        """Show the list."""
-        if self._list is None:
-            self._list = AuditWindow(self._theme, self._window)
-            self._list.host_chosen.connect(self._on_list_host_chosen)
-            self._list.finished.connect(self._on_list_finished)
-            self._list.destroyed.connect(self._on_list_destroyed)
-        self._list.show()
-        self._list.raise_()
-        self._list.activateWindow()
-        self._timer.start()
-        # The window stands before hundreds of lines are worded and measured for it.
-        QTimer.singleShot(0, self._on_timer_timeout)
-
-    def _apply_reply(self, reply: msgspec.Struct) -> bool:
-        is_ours = self._audit_store.apply_reply(reply)
-        self._has_news |= is_ours
-        return is_ours
-
-    def _run_name(self, run: str) -> str:
-        known = self._workspace.run_store.get(run)
-        return known.name if known is not None else ""
-
-    def _show(self) -> None:
-        shown = self._list
-        self._has_news = False
-        if shown is not None and shown.isVisible():
-            shown.show_state(self._audit_store.state(time.time(), shown.selected_host))
-
-    def _hubs(self, hosts: "HostsController") -> list[AuditHub]:
-        found: list[AuditHub] = []
-        for address, bridge in hosts.bridges().items():
-            host = self._workspace.hosts.get(address)
-            if host is None or not host.same_as:
-                link = self._workspace.link_at(address)
-                local_name = link.hub.host if link.hub is not None else self.tr("this machine")
-                name = host.name if host is not None else local_name
-                why_not = audit_blocked_reason(link, name)
-                found.append(AuditHub(address, name, bridge.send_request, why_not))
-        return found
-
-    @Slot()
-    def _on_timer_timeout(self) -> None:
-        if self._hosts is not None:
-            self._audit_store.show_hubs(self._hubs(self._hosts))
-            self._audit_store.refresh()
-        self._show()
-
-    @Slot()
-    def _on_hosts_drained(self) -> None:
-        if self._has_news:
-            self._show()
-
-    @Slot()
-    def _on_list_host_chosen(self) -> None:
-        self._show()
-
-    @Slot()
-    def _on_list_finished(self) -> None:
-        self._timer.stop()
-
-    @Slot()
-    def _on_list_destroyed(self) -> None:
-        self._timer.stop()
-        self._list = None
+    @override
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or index.row() >= len(self._rows):
+            return None
+        line = self._rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return line.cells[index.column()]
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return f"{self._columns[index.column()]}: {line.cells[index.column()]}"
+            case Qt.ItemDataRole.ToolTipRole:
+                return line.tooltip
+            case _:
+                return None

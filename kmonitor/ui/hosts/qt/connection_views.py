@@ -1,4 +1,4 @@
-"""The bar above the charts when something is wrong."""
+"""Views of the connection: the banner above the charts, and the status bar."""
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
@@ -54,7 +54,7 @@ class Banner(QFrame):
 
     @property
     def is_up(self) -> bool:
-        """Whether something is wrong."""
+        """True if it is shown: something is wrong."""
         return self._banner_state is not None
 
     def show_state(self, state: BannerState | None) -> None:
@@ -97,9 +97,6 @@ class Banner(QFrame):
         if self._banner_state is not None:
             self._icon.setPixmap(self._theme.pixmap(self._banner_state.icon, "crit", 18, self))
             self._close.setIcon(self._theme.icon("close"))
-
-
-# status: The status bar.
 
 
 _NOTE_MS = 15_000

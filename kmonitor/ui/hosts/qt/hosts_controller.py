@@ -20,7 +20,6 @@ from kmonitor_agent.wire.local.hub_address import SCHEME, ipc_endpoint, view_soc
 from kmonitor_agent.wire.local.private_files import NotPrivate
 
 _log = logging.getLogger(__name__)
-
 _POLL_MS = 1000
 """How often to see whether another process changed the hosts that are remembered."""
 
@@ -102,7 +101,7 @@ class HostsController(QObject):
         """Remember a host and connect to it.
 
         Returns:
-            Why not, in words; empty when it is being connected to.
+            Why not; empty when it is being connected to.
         """
         try:
             remote_command = command or None
@@ -122,7 +121,7 @@ class HostsController(QObject):
         """Call a host otherwise; empty: by its address.
 
         Returns:
-            Why not, in words; empty when it is called so.
+            Why not; empty when it is called so.
         """
         try:
             self._host_store.rename(address, name)
@@ -162,7 +161,7 @@ class HostsController(QObject):
             return
         hosts = self._read()
         if self._host_store.trouble:
-            # What was damaged is no reason to leave hosts that are connected to.
+            # A damaged file is no reason to leave hosts that are connected to.
             self._write(lambda: self._host_store.restore(list(self._known.values())))
             hosts = self._host_store.hosts()
         self._stamp = self._host_store.stamp()

@@ -24,7 +24,7 @@ class FollowedHub(Protocol):
 
     @property
     def inbox(self) -> "deque[News]":
-        """What came, oldest first."""
+        """News that have arrived, oldest first."""
         ...
 
     def start(self) -> None:
@@ -54,7 +54,7 @@ class HubBridge(QObject):
     Signals:
         drained: Something was taken in; main thread.
         link_changed: The hub was reached (True) or is not (False); main thread.
-        route_changed: How the way to the host stands; main thread.
+        route_changed: State of the route to the host; main thread.
         _woken: From the follower's thread; queued to the main one.
 
     Attributes:
@@ -150,7 +150,7 @@ class HubBridge(QObject):
                     at=self.at,
                 )
                 if self.at.startswith(SCHEME):
-                    # No keeper tells of its way: there is none but the network.
+                    # No connector reports its route: there is none but the network.
                     workspace.set_route(
                         self.at, "closed", news.why, "", retry_in_s=news.retry_in_s
                     )

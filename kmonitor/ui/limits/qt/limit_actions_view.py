@@ -1,4 +1,4 @@
-"""The part of the right panel that says what happens at a limit."""
+"""Part of the right panel about the action at a limit, and the menu of choices for it."""
 
 from collections.abc import Sequence
 
@@ -10,26 +10,13 @@ from kmonitor.ui.limits.limit_actions import LimitActionChoice, LimitActionsStat
 from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.buttons import Switch
 
-# choice_menu: A menu of which one entry is chosen.
-
-
-def add_choices(menu: QMenu, choices: Sequence[LimitActionChoice]) -> QActionGroup:
-    """Add one entry a choice; the group's `triggered` tells which, its `data` is the action."""
-    group = QActionGroup(menu)
-    for choice in choices:
-        entry = QAction(choice.title, menu, checkable=True, checked=choice.is_chosen)
-        entry.setData(choice.action)
-        group.addAction(entry)
-        menu.addAction(entry)
-    return group
-
 
 class LimitActionsPanel(QWidget):
     """A switch, what it switches, and what will happen in a sentence.
 
     Signals (main thread):
-        switched: Whether limits shall do something.
-        answer_chosen: What they shall do.
+        switched: True: limits shall act.
+        answer_chosen: Their action.
     """
 
     switched = Signal(bool)
@@ -74,7 +61,7 @@ class LimitActionsPanel(QWidget):
         QWidget.setTabOrder(self._switch, self._choose)
 
     def outcome_text(self) -> str:
-        """What it says will happen."""
+        """Text on the outcome at a limit."""
         return self._outcome.text()
 
     def menu(self) -> QMenu:
@@ -108,3 +95,14 @@ class LimitActionsPanel(QWidget):
     @Slot(QAction)
     def _on_choices_triggered(self, entry: QAction) -> None:
         self.answer_chosen.emit(str(entry.data()))
+
+
+def add_choices(menu: QMenu, choices: Sequence[LimitActionChoice]) -> QActionGroup:
+    """Add one entry a choice; the group's `triggered` passes it, its `data` is the action."""
+    group = QActionGroup(menu)
+    for choice in choices:
+        entry = QAction(choice.title, menu, checkable=True, checked=choice.is_chosen)
+        entry.setData(choice.action)
+        group.addAction(entry)
+        menu.addAction(entry)
+    return group

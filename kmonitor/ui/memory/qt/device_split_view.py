@@ -1,4 +1,4 @@
-"""What a device holds, in parts, with words against the usual confusion."""
+"""The parts of a device's memory as a bar, with notes against the usual confusion."""
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget

@@ -1,4 +1,4 @@
-"""The memory map as a picture: models above what they hold, each layer as wide as its memory."""
+"""The memory map as an icicle: models above their layers, each layer as wide as its memory."""
 
 from collections.abc import Sequence
 
@@ -51,20 +51,20 @@ class Icicle(QWidget):
         self.setAccessibleName(self.tr("Memory by layer"))
 
     def show_tiles(self, tiles: Sequence[MapTile]) -> None:
-        """Show this picture."""
+        """Show these tiles."""
         self._tiles = tuple(tiles)
         self._describe()
         self.update()
 
     def choose(self, path: str) -> None:
-        """Mark this layer without telling anyone."""
+        """Mark this layer; emits nothing."""
         if path != self._path:
             self._path = path
             self._describe()
             self.update()
 
     def tile_at(self, x: float, y: float) -> MapTile | None:
-        """What is painted at a place."""
+        """The tile at a point; None: there is none."""
         found = [tile for tile in self._tiles if self._box(tile).contains(x, y)]
         return found[-1] if found else None
 

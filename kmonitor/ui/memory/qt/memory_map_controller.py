@@ -5,19 +5,24 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
+from kmonitor.ui.memory.batch_curve import batch_curve, peak_reduction_rows
 from kmonitor.ui.memory.layers import map_rows, map_tiles, parts_legend
 from kmonitor.ui.memory.map_estimator import MapEstimator, map_page_state
 from kmonitor.ui.memory.qt.memory_map_view import MemoryMapPanel
 from kmonitor.ui.memory.run_subject import run_device_split, run_subject, with_measured
-from kmonitor.ui.memory.subjects import MapSubject, Missing, batch_choices, device_limit_bytes
+from kmonitor.ui.memory.subjects import MapSubject, Missing
 from kmonitor.ui.memory.totals import map_totals_state
-from kmonitor.ui.memory.what_if import batch_curve, peak_reduction_rows, what_if_controls_state
+from kmonitor.ui.memory.what_if import (
+    batch_choices,
+    device_limit_bytes,
+    what_if_controls_state,
+)
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.workspace.workspace import Workspace
 
 _BUDGET_S: Final = 0.008
-"""Of one turn of the event loop: curve, limit and advice take hundreds of estimates."""
+"""Share of one turn of the event loop: curve, limit and advice take hundreds of estimates."""
 
 
 class MemoryMapController(QObject):
@@ -52,7 +57,7 @@ class MemoryMapController(QObject):
 
     @property
     def is_open(self) -> bool:
-        """Whether the page is shown."""
+        """True while the page is shown."""
         return not self.panel.isHidden()
 
     @Slot()
@@ -100,7 +105,7 @@ class MemoryMapController(QObject):
 
     @Slot()
     def refresh_texts(self) -> None:
-        """Write every size anew."""
+        """Write every size in the units in force."""
         if self.map_estimator.subject is not None:
             self._show_map()
         self.refresh()
@@ -124,7 +129,9 @@ class MemoryMapController(QObject):
     def _show_map(self) -> None:
         estimator = self.map_estimator
         found, subject, layout = estimator.map_estimate.found, estimator.subject, estimator.layout
-        self.panel.if_sidebar.controls.show_state(what_if_controls_state(estimator))
+        self.panel.if_sidebar.controls.show_state(
+            what_if_controls_state(estimator.subject, estimator.what_if)
+        )
         if found is not None and subject is not None and layout is not None:
             limit = device_limit_bytes(subject, estimator.what_if)
             totals = map_totals_state(found, subject, limit, estimator.map_estimate.calibration)

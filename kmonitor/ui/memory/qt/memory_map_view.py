@@ -1,4 +1,4 @@
-"""The page of the memory map: totals, picture and table by layer, and the device."""
+"""Page of the memory map: totals, icicle and table by layer, and the device."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -32,137 +32,13 @@ from kmonitor.ui.widgets.labels import ElidedLabel, LegendRow
 from kmonitor.ui.widgets.row_table import CellDelegate, CellStyle, Index, RowTableView
 from kmonitor.ui.widgets.table_models import ROW_ROLE, CellTableModel
 
-# map_model: The memory map's table as a table model: layers down, parts across.
-
-
-_TEXTS = ("layer", "kind", "note")
-
-
-class MapModel(CellTableModel[MapRow]):
-    """Rows are told by their layers' paths."""
-
-    def show_rows(self, rows: Sequence[MapRow]) -> None:
-        """Become this table."""
-        is_same = [row.path for row in rows] == [row.path for row in self._rows]
-        if not is_same:
-            # Another model, or another order: both only by the user.
-            self.beginResetModel()
-        self._rows = list(rows)
-        if not is_same:
-            self.endResetModel()
-        elif rows:
-            self._emit_rows_changed(0, len(rows) - 1)
-
-    def index_of_layer(self, path: str) -> int | None:
-        """The row of a layer."""
-        return next((at for at, row in enumerate(self._rows) if row.path == path), None)
-
-    @override
-    def titles(self) -> list[str]:
-        """Heads of the columns."""
-        return [
-            self.tr("Layer"),
-            self.tr("Kind"),
-            self.tr("Together"),
-            self.tr("Weights"),
-            self.tr("Optimizer"),
-            self.tr("Gradients"),
-            self.tr("Kept"),
-            self.tr("Workspace"),
-            self.tr("Note"),
-        ]
-
-    @override
-    def n_columns(self) -> int:
-        return len(MAP_COLUMNS)
-
-    @override
-    def cells_of(self, row: MapRow) -> Sequence[str]:
-        return row.cells
-
-    @override
-    def tooltip_of(self, row: MapRow, column: int) -> str:
-        return row.tooltip
-
-    @override
-    def is_number(self, column: int) -> bool:
-        return MAP_COLUMNS[column] not in _TEXTS
-
-    @override
-    def explained(self, column: int) -> str | None:
-        return {
-            "total": self.tr("All parts of the layer; they are not all there at one time"),
-            "weights": self.tr("Parameters and states; exact"),
-            "slots": self.tr("What the optimizer keeps for them; exact"),
-            "gradients": self.tr("Of those that are trained; not all are there at one time"),
-            "kept": self.tr("Feature maps that stay until the backward pass has used them"),
-            "workspace": self.tr("The most that one use of the layer takes beside"),
-        }.get(MAP_COLUMNS[column])
-
-
-# Map totals.
-
-
-class MapTotals(QFrame):
-    """Shows a `MapTotalsState`."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("card")
-        self._peak_title = role_label("name")
-        self._peak = role_label("value")
-        self._tier = ElidedLabel("strong_small", at_end=True)
-        self._interval = role_label("sub")
-        self._interval.setWordWrap(True)
-        self._measured = role_label("body")
-        self._measured.setWordWrap(True)
-        self._notes = role_label("sub")
-        self._notes.setWordWrap(True)
-        set_tone(self._notes, "warn")
-        self._bar = StackedBar(theme)
-        self._legend = LegendRow(theme)
-        self._build()
-        self._set_texts()
-
-    def _set_texts(self) -> None:
-        self._peak_title.setText(self.tr("Peak of a training step"))
-        self._bar.setAccessibleName(self.tr("Memory at the peak"))
-
-    def show_state(self, state: MapTotalsState) -> None:
-        """Show these totals."""
-        self._peak.setText(state.peak)
-        self._tier.setText(state.tier)
-        self._tier.setToolTip(state.tier_tooltip)
-        set_tone(self._tier, state.tone)
-        self._interval.setText(state.interval)
-        self._measured.setText(state.measured)
-        self._notes.setText("\n".join(state.notes))
-        self._notes.setVisible(bool(state.notes))
-        self._bar.show_parts(state.parts, reach=state.reach, marks=state.marks, span=state.span)
-        self._bar.setAccessibleDescription(state.description)
-        self._legend.show_entries([(f"{p.title} {p.text}", p.hue) for p in state.parts])
-
-    def _build(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(10)
-        head.addWidget(self._peak_title, 0, Qt.AlignmentFlag.AlignBaseline)
-        head.addWidget(self._peak, 0, Qt.AlignmentFlag.AlignBaseline)
-        head.addWidget(self._tier, 1, Qt.AlignmentFlag.AlignBaseline)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(14, 9, 14, 11)
-        column.setSpacing(5)
-        column.addLayout(head)
-        for part in (self._interval, self._bar, self._legend, self._measured, self._notes):
-            column.addWidget(part)
-
-
 _WIDTHS: Final = {"layer": 172, "kind": 118, "note": 150}
 _NUMBER_PX: Final = 76
 _TEXT_PX: Final = 560
 
 
 class MemoryMapPanel(QFrame):
-    """Bound by its controller, which brings the pictures.
+    """Bound by its controller, which brings the states.
 
     Signals (main thread):
         close_requested: The charts are wanted again.
@@ -173,8 +49,8 @@ class MemoryMapPanel(QFrame):
         sort_requested: With the key of a column.
 
     Attributes:
-        totals, icicle, side, split: Its parts.
-        view: Which view is shown.
+        totals, icicle, if_sidebar, split: Its parts.
+        view: The view that is shown.
     """
 
     close_requested = Signal()
@@ -233,8 +109,8 @@ class MemoryMapPanel(QFrame):
         """Show what it is about, and whether there is a map.
 
         Args:
-            state: The picture.
-            needs: Which other file would help.
+            state: Heading of the page.
+            needs: The other file that would help.
         """
         self._title.setText(state.title)
         self._subtitle.setText(state.subtitle)
@@ -437,3 +313,121 @@ def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     if key == "note":
         return CellStyle(text, colours.warn if row.tone == "warn" else colours.sub)
     return CellStyle(text, colours.sub if key == "kind" else colours.text)
+
+
+class MapTotals(QFrame):
+    """Shows a `MapTotalsState`."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._peak_title = role_label("name")
+        self._peak = role_label("value")
+        self._tier = ElidedLabel("strong_small", at_end=True)
+        self._interval = role_label("sub")
+        self._interval.setWordWrap(True)
+        self._measured = role_label("body")
+        self._measured.setWordWrap(True)
+        self._notes = role_label("sub")
+        self._notes.setWordWrap(True)
+        set_tone(self._notes, "warn")
+        self._bar = StackedBar(theme)
+        self._legend = LegendRow(theme)
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._peak_title.setText(self.tr("Peak of a training step"))
+        self._bar.setAccessibleName(self.tr("Memory at the peak"))
+
+    def show_state(self, state: MapTotalsState) -> None:
+        """Show these totals."""
+        self._peak.setText(state.peak)
+        self._tier.setText(state.tier)
+        self._tier.setToolTip(state.tier_tooltip)
+        set_tone(self._tier, state.tone)
+        self._interval.setText(state.interval)
+        self._measured.setText(state.measured)
+        self._notes.setText("\n".join(state.notes))
+        self._notes.setVisible(bool(state.notes))
+        self._bar.show_parts(state.parts, reach=state.reach, marks=state.marks, span=state.span)
+        self._bar.setAccessibleDescription(state.description)
+        self._legend.show_entries([(f"{p.title} {p.text}", p.hue) for p in state.parts])
+
+    def _build(self) -> None:
+        head = QHBoxLayout()
+        head.setSpacing(10)
+        head.addWidget(self._peak_title, 0, Qt.AlignmentFlag.AlignBaseline)
+        head.addWidget(self._peak, 0, Qt.AlignmentFlag.AlignBaseline)
+        head.addWidget(self._tier, 1, Qt.AlignmentFlag.AlignBaseline)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(14, 9, 14, 11)
+        column.setSpacing(5)
+        column.addLayout(head)
+        for part in (self._interval, self._bar, self._legend, self._measured, self._notes):
+            column.addWidget(part)
+
+
+_TEXT_COLUMNS = ("layer", "kind", "note")
+
+
+class MapModel(CellTableModel[MapRow]):
+    """The table by layer; a row is identified by its layer's path."""
+
+    def show_rows(self, rows: Sequence[MapRow]) -> None:
+        """Become this table."""
+        is_same = [row.path for row in rows] == [row.path for row in self._rows]
+        if not is_same:
+            # Another model, or another order: both only by the user.
+            self.beginResetModel()
+        self._rows = list(rows)
+        if not is_same:
+            self.endResetModel()
+        elif rows:
+            self._emit_rows_changed(0, len(rows) - 1)
+
+    def index_of_layer(self, path: str) -> int | None:
+        """The row of a layer."""
+        return next((at for at, row in enumerate(self._rows) if row.path == path), None)
+
+    @override
+    def titles(self) -> list[str]:
+        """Heads of the columns."""
+        return [
+            self.tr("Layer"),
+            self.tr("Kind"),
+            self.tr("Together"),
+            self.tr("Weights"),
+            self.tr("Optimizer"),
+            self.tr("Gradients"),
+            self.tr("Kept"),
+            self.tr("Workspace"),
+            self.tr("Note"),
+        ]
+
+    @override
+    def n_columns(self) -> int:
+        return len(MAP_COLUMNS)
+
+    @override
+    def cells_of(self, row: MapRow) -> Sequence[str]:
+        return row.cells
+
+    @override
+    def tooltip_of(self, row: MapRow, column: int) -> str:
+        return row.tooltip
+
+    @override
+    def is_number(self, column: int) -> bool:
+        return MAP_COLUMNS[column] not in _TEXT_COLUMNS
+
+    @override
+    def explained(self, column: int) -> str | None:
+        return {
+            "total": self.tr("All parts of the layer; they are not all there at one time"),
+            "weights": self.tr("Parameters and states; exact"),
+            "slots": self.tr("What the optimizer keeps for them; exact"),
+            "gradients": self.tr("Of those that are trained; not all are there at one time"),
+            "kept": self.tr("Feature maps that stay until the backward pass has used them"),
+            "workspace": self.tr("The most that one use of the layer takes beside"),
+        }.get(MAP_COLUMNS[column])

@@ -1,4 +1,7 @@
-"""Binds the window about a model file: inspects it, and measures what a load takes."""
+"""Opens model files: their memory map, their content, and the cost of loading them.
+
+The work is done on threads that emit signals of these objects; slots run on the main thread.
+"""
 
 import logging
 import threading
@@ -42,12 +45,186 @@ from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.widgets.dialogs import translate_labels
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
-# Model file opening.
+_log = logging.getLogger(__name__)
+_JOIN_S: Final = 5.0
+
+
+class ModelFileController(QObject):
+    """Opens model files, and one window about the last of them.
+
+    Inspects and measures on threads `kmonitor-load-cost`, one a task.
+
+    Signals (from those threads, so connect to methods of QObjects only; each with the number of
+    the window that it is for):
+        inspected: Content of the file.
+        not_inspected: Why it cannot be read, and what to do.
+        progressed: How many processes have ended, and of how many.
+        measured: Costs of each way.
+        not_measured: Why not, and what to do.
+    """
+
+    inspected = Signal(int, object)
+    not_inspected = Signal(int, str, str)
+    progressed = Signal(int, int, int)
+    measured = Signal(int, object)
+    not_measured = Signal(int, str, str)
+
+    def __init__(
+        self,
+        window: MainWindow,
+        memory: MemoryMapController,
+        theme: Theme,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._window = window
+        self._file_opener = ModelFileOpener(window, memory, self)
+        memory.panel.details_requested.connect(self.open)
+        self._theme = theme
+        self._number = 0
+        self._shown: ModelFileWindow | None = None
+        self._cost_store = LoadCostStore()
+        self._found: ModelFile | ModelFileState | None = None
+        self._cancelled = threading.Event()
+        self._threads: list[threading.Thread] = []
+        queued = Qt.ConnectionType.QueuedConnection
+        self.inspected.connect(self._on_self_inspected, queued)
+        self.not_inspected.connect(self._on_self_not_inspected, queued)
+        self.progressed.connect(self._on_self_progressed, queued)
+        self.measured.connect(self._on_self_measured, queued)
+        self.not_measured.connect(self._on_self_not_measured, queued)
+
+    @Slot()
+    def open(self) -> None:
+        """Show the window about the current file, or bring it up."""
+        path = self._file_opener.path
+        if path is None:
+            return
+        if self._shown is not None:
+            self._shown.close()
+        self._number += 1
+        self._cost_store = LoadCostStore()
+        self._cancelled = threading.Event()
+        self._found = reading_file()
+        shown = ModelFileWindow(self._theme, path.name, self._window)
+        shown.closed.connect(self._on_shown_closed)
+        shown.cost.measure_requested.connect(self._on_cost_measure_requested)
+        shown.cost.cancel_requested.connect(self._on_cost_cancel_requested)
+        self._shown = shown
+        self.refresh()
+        shown.show()
+        self._start(partial(self._inspect, self._number, path))
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what is known, in the language in force."""
+        if self._shown is None or self._found is None:
+            return
+        found = self._found
+        state = model_file_state(found) if isinstance(found, ModelFile) else found
+        self._shown.show_file(state)
+        self._shown.cost.show_state(self._cost_store.state())
+
+    def stop(self) -> None:
+        """Give up, also the opening of a file, and wait for the threads."""
+        self._cancelled.set()
+        self._file_opener.stop()
+        for thread in self._threads:
+            thread.join(_JOIN_S)
+
+    def _start(self, task: Callable[[], None]) -> None:
+        self._threads = [each for each in self._threads if each.is_alive()]
+        thread = threading.Thread(target=task, name="kmonitor-load-cost", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _inspect(self, number: int, path: Path) -> None:
+        try:
+            self.inspected.emit(number, inspect_file(path))
+        except UserError as exc:
+            self.not_inspected.emit(number, exc.what, exc.remedy)
+        except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
+            _log.exception("%s could not be inspected", path)
+            self.not_inspected.emit(number, f"{type(exc).__name__}: {exc}", "")
+
+    def _measure(self, number: int, path: Path, repeats: int, cancelled: threading.Event) -> None:
+        try:
+            methods = possible_methods(path)
+            source = model_source_of(
+                str(path), config=self._file_opener.config, custom=self._file_opener.custom
+            )
+            costs = measure(
+                path,
+                source,
+                methods,
+                repeats=repeats,
+                on_progress=partial(self.progressed.emit, number),
+                is_cancelled=cancelled.is_set,
+            )
+            self.measured.emit(number, costs)
+        except DescriptionCancelled:
+            return
+        except UserError as exc:
+            self.not_measured.emit(number, exc.what, exc.remedy)
+        except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
+            _log.exception("the load of %s could not be measured", path)
+            self.not_measured.emit(number, f"{type(exc).__name__}: {exc}", "")
+
+    @Slot(int)
+    def _on_cost_measure_requested(self, repeats: int) -> None:
+        path = self._file_opener.path
+        if path is None or self._cost_store.is_running:
+            return
+        self._cost_store.begin()
+        self._cancelled = threading.Event()
+        self.refresh()
+        self._start(partial(self._measure, self._number, path, repeats, self._cancelled))
+
+    @Slot()
+    def _on_cost_cancel_requested(self) -> None:
+        self._cancelled.set()
+        self._cost_store.cancel()
+        self.refresh()
+
+    @Slot()
+    def _on_shown_closed(self) -> None:
+        self._cancelled.set()
+        self._shown = None
+
+    @Slot(int, object)
+    def _on_self_inspected(self, number: int, found: ModelFile) -> None:
+        if number == self._number:
+            self._found = found
+            self.refresh()
+
+    @Slot(int, str, str)
+    def _on_self_not_inspected(self, number: int, what: str, remedy: str) -> None:
+        if number == self._number:
+            self._found = refused_file(what, remedy)
+            self.refresh()
+
+    @Slot(int, int, int)
+    def _on_self_progressed(self, number: int, n_done: int, total: int) -> None:
+        if number == self._number and self._cost_store.is_running:
+            self._cost_store.progress(n_done, total)
+            self.refresh()
+
+    @Slot(int, object)
+    def _on_self_measured(self, number: int, costs: list[LoadCost]) -> None:
+        if number == self._number and self._cost_store.is_running:
+            self._cost_store.finish(costs)
+            self.refresh()
+
+    @Slot(int, str, str)
+    def _on_self_not_measured(self, number: int, what: str, remedy: str) -> None:
+        if number == self._number and self._cost_store.is_running:
+            self._cost_store.refuse(what, remedy)
+            self.refresh()
 
 
 @dataclass(slots=True)
 class _Reading:
-    """One file that is being read, by one thread."""
+    """A file that one thread reads."""
 
     path: Path
     custom: Path | None = None
@@ -56,7 +233,9 @@ class _Reading:
 
 
 class ModelFileOpener(QObject):
-    """Each file is read on a thread `kmonitor-model-file`, the model made by a child process.
+    """Describes a chosen file and shows its memory map.
+
+    A thread `kmonitor-model-file` reads each file; a child process makes the model.
 
     Signals (from that thread, so connect to methods of QObjects only):
         described: The reading, its layouts, and whether there will be no more.
@@ -234,180 +413,3 @@ class _MissingDialog(QFileDialog):
         else:
             self.setWindowTitle(self.tr("The Python file with the model's classes"))
             self.setNameFilters(["Python (*.py)"])
-
-
-_log = logging.getLogger(__name__)
-_JOIN_S: Final = 5.0
-
-
-class ModelFileController(QObject):
-    """Opens model files, with one window about the last of them.
-
-    That works on threads `kmonitor-load-cost`, one a task.
-
-    Signals (from those threads, so connect to methods of QObjects only; each with the number of
-    the window that it is for):
-        inspected: What is in the file.
-        not_inspected: Why that cannot be said, and what to do.
-        progressed: How many processes have ended, and of how many.
-        measured: What each way takes.
-        not_measured: Why not, and what to do.
-    """
-
-    inspected = Signal(int, object)
-    not_inspected = Signal(int, str, str)
-    progressed = Signal(int, int, int)
-    measured = Signal(int, object)
-    not_measured = Signal(int, str, str)
-
-    def __init__(
-        self,
-        window: MainWindow,
-        memory: MemoryMapController,
-        theme: Theme,
-        parent: QObject | None = None,
-    ) -> None:
-        super().__init__(parent)
-        self._window = window
-        self._file_opener = ModelFileOpener(window, memory, self)
-        memory.panel.details_requested.connect(self.open)
-        self._theme = theme
-        self._number = 0
-        self._shown: ModelFileWindow | None = None
-        self._cost_store = LoadCostStore()
-        self._found: ModelFile | ModelFileState | None = None
-        self._cancelled = threading.Event()
-        self._threads: list[threading.Thread] = []
-        queued = Qt.ConnectionType.QueuedConnection
-        self.inspected.connect(self._on_self_inspected, queued)
-        self.not_inspected.connect(self._on_self_not_inspected, queued)
-        self.progressed.connect(self._on_self_progressed, queued)
-        self.measured.connect(self._on_self_measured, queued)
-        self.not_measured.connect(self._on_self_not_measured, queued)
-
-    @Slot()
-    def open(self) -> None:
-        """Show the window about the file that is looked at, or bring it up."""
-        path = self._file_opener.path
-        if path is None:
-            return
-        if self._shown is not None:
-            self._shown.close()
-        self._number += 1
-        self._cost_store = LoadCostStore()
-        self._cancelled = threading.Event()
-        self._found = reading_file()
-        shown = ModelFileWindow(self._theme, path.name, self._window)
-        shown.closed.connect(self._on_shown_closed)
-        shown.cost.measure_requested.connect(self._on_cost_measure_requested)
-        shown.cost.cancel_requested.connect(self._on_cost_cancel_requested)
-        self._shown = shown
-        self.refresh()
-        shown.show()
-        self._start(partial(self._inspect, self._number, path))
-
-    @Slot()
-    def refresh(self) -> None:
-        """Show what is known, in the language in force."""
-        if self._shown is None or self._found is None:
-            return
-        found = self._found
-        state = model_file_state(found) if isinstance(found, ModelFile) else found
-        self._shown.show_file(state)
-        self._shown.cost.show_state(self._cost_store.state())
-
-    def stop(self) -> None:
-        """Give up, also the opening of a file, and wait for the threads."""
-        self._cancelled.set()
-        self._file_opener.stop()
-        for thread in self._threads:
-            thread.join(_JOIN_S)
-
-    def _start(self, task: Callable[[], None]) -> None:
-        self._threads = [each for each in self._threads if each.is_alive()]
-        thread = threading.Thread(target=task, name="kmonitor-load-cost", daemon=True)
-        self._threads.append(thread)
-        thread.start()
-
-    def _inspect(self, number: int, path: Path) -> None:
-        try:
-            self.inspected.emit(number, inspect_file(path))
-        except UserError as exc:
-            self.not_inspected.emit(number, exc.what, exc.remedy)
-        except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
-            _log.exception("%s could not be inspected", path)
-            self.not_inspected.emit(number, f"{type(exc).__name__}: {exc}", "")
-
-    def _measure(self, number: int, path: Path, repeats: int, cancelled: threading.Event) -> None:
-        try:
-            methods = possible_methods(path)
-            source = model_source_of(
-                str(path), config=self._file_opener.config, custom=self._file_opener.custom
-            )
-            costs = measure(
-                path,
-                source,
-                methods,
-                repeats=repeats,
-                on_progress=partial(self.progressed.emit, number),
-                is_cancelled=cancelled.is_set,
-            )
-            self.measured.emit(number, costs)
-        except DescriptionCancelled:
-            return
-        except UserError as exc:
-            self.not_measured.emit(number, exc.what, exc.remedy)
-        except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
-            _log.exception("the load of %s could not be measured", path)
-            self.not_measured.emit(number, f"{type(exc).__name__}: {exc}", "")
-
-    @Slot(int)
-    def _on_cost_measure_requested(self, repeats: int) -> None:
-        path = self._file_opener.path
-        if path is None or self._cost_store.is_running:
-            return
-        self._cost_store.begin()
-        self._cancelled = threading.Event()
-        self.refresh()
-        self._start(partial(self._measure, self._number, path, repeats, self._cancelled))
-
-    @Slot()
-    def _on_cost_cancel_requested(self) -> None:
-        self._cancelled.set()
-        self._cost_store.cancel()
-        self.refresh()
-
-    @Slot()
-    def _on_shown_closed(self) -> None:
-        self._cancelled.set()
-        self._shown = None
-
-    @Slot(int, object)
-    def _on_self_inspected(self, number: int, found: ModelFile) -> None:
-        if number == self._number:
-            self._found = found
-            self.refresh()
-
-    @Slot(int, str, str)
-    def _on_self_not_inspected(self, number: int, what: str, remedy: str) -> None:
-        if number == self._number:
-            self._found = refused_file(what, remedy)
-            self.refresh()
-
-    @Slot(int, int, int)
-    def _on_self_progressed(self, number: int, n_done: int, total: int) -> None:
-        if number == self._number and self._cost_store.is_running:
-            self._cost_store.progress(n_done, total)
-            self.refresh()
-
-    @Slot(int, object)
-    def _on_self_measured(self, number: int, costs: list[LoadCost]) -> None:
-        if number == self._number and self._cost_store.is_running:
-            self._cost_store.finish(costs)
-            self.refresh()
-
-    @Slot(int, str, str)
-    def _on_self_not_measured(self, number: int, what: str, remedy: str) -> None:
-        if number == self._number and self._cost_store.is_running:
-            self._cost_store.refuse(what, remedy)
-            self.refresh()

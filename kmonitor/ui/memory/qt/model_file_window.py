@@ -1,4 +1,4 @@
-"""What each way to load a model takes: bars, words, and the button that measures."""
+"""Window about a model file: the cost of loading it in each way, and its content."""
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -164,14 +164,11 @@ class LoadCostPanel(QWidget):
             self.measure_requested.emit(int(self._repeats.key))
 
 
-# model_file: A window of its own about a model file: what a load takes, and what is in it.
-
-
-_NUMBERS = (2, 3)
+_NUMBER_COLUMNS = (2, 3)
 
 
 class ModelFileWindow(QDialog):
-    """Not modal; its controller brings the pictures.
+    """Not modal; its controller brings the states.
 
     Signals (main thread):
         closed: It is closed: nothing more is to be measured.
@@ -193,7 +190,7 @@ class ModelFileWindow(QDialog):
         self._title = role_label("title")
         self._text = role_label("sub")
         self._facts = QFormLayout()
-        self._model = TextTableModel(_NUMBERS, self)
+        self._model = TextTableModel(_NUMBER_COLUMNS, self)
         self._table_view = RowTableView()
         self._build()
         self._set_texts()

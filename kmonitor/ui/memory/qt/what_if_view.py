@@ -1,4 +1,4 @@
-"""The curve of the peak over the batch, with the device's limit."""
+"""Right side of the memory map: sliders and menus, the batch curve, and advice on the peak."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -18,10 +18,259 @@ from PySide6.QtWidgets import (
 )
 from typing_extensions import override
 
-from kmonitor.ui.memory.what_if import BatchCurve, PeakReductionRow, WhatIfControlsState
+from kmonitor.ui.memory.batch_curve import BatchCurve, PeakReductionRow
+from kmonitor.ui.memory.what_if import WhatIfControlsState
 from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Theme, role_label, set_tone
 from kmonitor.ui.widgets.buttons import MenuButton
+
+_SIDEBAR_PX = 316
+
+
+class WhatIfSidebar(QScrollArea):
+    """The whole side; scrolls where there is no room.
+
+    Attributes:
+        controls: Sliders and menus.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.controls = WhatIfControls(theme)
+        self._curve = BatchCurveView(theme)
+        self._curve_title = role_label("name")
+        self._fit = role_label("body")
+        self._advice_title = role_label("name")
+        self._advice_note = role_label("sub")
+        self._advice = QGridLayout()
+        self._advised: tuple[PeakReductionRow, ...] | None = None
+        self._chart_card, self._advice_card = QFrame(), QFrame()
+        self.setWidgetResizable(True)
+        self.setFixedWidth(_SIDEBAR_PX)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._curve_title.setText(self.tr("Peak over batch"))
+        self._advice_title.setText(self.tr("What would lower the peak"))
+        self._advised = None
+
+    def show_curve(self, curve: BatchCurve) -> None:
+        """Show this curve and what fits."""
+        self._curve.show_curve(curve)
+        self._curve.setVisible(bool(curve.line))
+        self._fit.setText(curve.text)
+        self._fit.setVisible(bool(curve.text))
+        set_tone(self._fit, curve.tone)
+        self._chart_card.setVisible(bool(curve.line or curve.text))
+
+    def show_advice(self, advised: Sequence[PeakReductionRow], *, is_whole: bool) -> None:
+        """Show what would help, or that nothing is known to."""
+        self._advice_card.setVisible(bool(advised) or is_whole)
+        self._advice_note.setVisible(not advised)
+        self._advice_note.setText(self.tr("No single change that is known would save a MiB."))
+        if tuple(advised) == self._advised:
+            return
+        self._advised = tuple(advised)
+        while (item := self._advice.takeAt(0)) is not None:
+            widget = item.widget()
+            if widget is not None:
+                widget.hide()
+                widget.deleteLater()
+        for at, line in enumerate(advised):
+            saved, advice = role_label("number", line.saved), role_label("sub", line.text)
+            advice.setWordWrap(True)
+            for label in (saved, advice):
+                label.setToolTip(line.tooltip)
+            top = Qt.AlignmentFlag.AlignTop
+            self._advice.addWidget(saved, at, 0, top | Qt.AlignmentFlag.AlignRight)
+            self._advice.addWidget(advice, at, 1, top)
+
+    def _build(self) -> None:
+        inside = QWidget()
+        inside.setObjectName("scrolled")
+        for label in (self._fit, self._advice_note):
+            label.setWordWrap(True)
+        self._advice.setHorizontalSpacing(10)
+        self._advice.setVerticalSpacing(5)
+        self._advice.setColumnStretch(1, 1)
+        column = QVBoxLayout(inside)
+        column.setContentsMargins(1, 0, 1, 0)
+        column.setSpacing(10)
+        column.addWidget(self.controls)
+        for card, parts in (
+            (self._chart_card, (self._curve_title, self._curve, self._fit)),
+            (self._advice_card, (self._advice_title, self._advice_note)),
+        ):
+            card.setObjectName("card")
+            box = QVBoxLayout(card)
+            box.setContentsMargins(12, 9, 12, 11)
+            box.setSpacing(6)
+            for part in parts:
+                box.addWidget(part)
+            column.addWidget(card)
+        advice = self._advice_card.layout()
+        if isinstance(advice, QVBoxLayout):
+            advice.addLayout(self._advice)
+        column.addStretch(1)
+        self.setWidget(inside)
+
+
+_MENUS: Final = ("optimizer", "precision", "backend", "limit")
+
+
+class WhatIfControls(QFrame):
+    """Shows a `WhatIfControlsState`: sliders and menus.
+
+    Signals (main thread):
+        batch_moved: With the number of a step of the batch slider.
+        size_moved: With the number of an input size.
+        menu_chosen: "optimizer", "precision", "backend" or "limit", and the key chosen.
+        reset_requested: The training as it is, is wanted again.
+    """
+
+    batch_moved = Signal(int)
+    size_moved = Signal(int)
+    menu_chosen = Signal(str, str)
+    reset_requested = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("card")
+        self._title = role_label("name")
+        self._reset = QPushButton()
+        self._reset.setProperty("kind", "small")
+        self._batch = NamedSlider()
+        self._size = NamedSlider()
+        self._size_why = role_label("meta")
+        self._size_why.setWordWrap(True)
+        self._controls_state: WhatIfControlsState | None = None
+        self._menus = {key: MenuButton(theme, "", {"": ""}) for key in _MENUS}
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._title.setText(self.tr("What if"))
+        self._reset.setText(self.tr("As trained"))
+        self._reset.setAccessibleName(self._reset.text())
+        self._reset.setToolTip(self.tr("Ask about the training as it is again"))
+        self._batch.call(self.tr("Batch"), self.tr("Examples a step"))
+        for key, title in self._titles().items():
+            menu = self._menus[key]
+            menu.rename(title, {})
+
+    def show_state(self, state: WhatIfControlsState | None) -> None:
+        """Offer these; None: there is nothing to ask about."""
+        self.setVisible(state is not None)
+        if state is None:
+            return
+        self._controls_state = state
+        self._batch.show_step(state.batches, state.batch)
+        has_sizes = len(state.sizes) > 1
+        self._size.setVisible(has_sizes)
+        self._size.call(state.size_title, state.size_title)
+        self._size.show_step(state.sizes, state.size)
+        self._size_why.setVisible(bool(state.size_why) and not has_sizes)
+        self._size_why.setText(f"{state.size_title}: {state.size_why}")
+        self._reset.setVisible(state.can_reset)
+        for key, title in self._titles().items():
+            menu = self._menus[key]
+            menu.show_choices(title, state.menus[key], state.chosen[key])
+
+    def _titles(self) -> dict[str, str]:
+        return {
+            "optimizer": self.tr("Optimizer"),
+            "precision": self.tr("Precision"),
+            "backend": self.tr("Backend"),
+            "limit": self.tr("Device"),
+        }
+
+    def _build(self) -> None:
+        head = QHBoxLayout()
+        head.addWidget(self._title)
+        head.addStretch(1)
+        head.addWidget(self._reset)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(12, 9, 12, 11)
+        column.setSpacing(8)
+        column.addLayout(head)
+        for part in (self._batch, self._size, self._size_why):
+            column.addWidget(part)
+        for key, menu in self._menus.items():
+            menu.setProperty("for", key)
+            menu.chosen.connect(self._on_menu_chosen)
+            column.addWidget(menu)
+        self._batch.moved.connect(self.batch_moved)
+        self._size.moved.connect(self.size_moved)
+        self._reset.clicked.connect(self._on_reset_clicked)
+
+    @Slot(str)
+    def _on_menu_chosen(self, key: str) -> None:
+        self.menu_chosen.emit(str(self.sender().property("for")), key)
+
+    @Slot()
+    def _on_reset_clicked(self) -> None:
+        self.reset_requested.emit()
+        self._batch.slider.setFocus()
+
+
+class NamedSlider(QWidget):
+    """A slider over named steps, with its title and the current step above it.
+
+    Signals (main thread):
+        moved: With the number of the step that the user chose.
+    """
+
+    moved = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._steps: tuple[str, ...] = ()
+        self._title = role_label("sub")
+        self._value = role_label("strong_small")
+        self.slider = QSlider(Qt.Orientation.Horizontal)
+        self.slider.setPageStep(3)
+        self._is_showing = False
+        head = QHBoxLayout()
+        head.addWidget(self._title)
+        head.addStretch(1)
+        head.addWidget(self._value)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        column.addLayout(head)
+        column.addWidget(self.slider)
+        self.slider.valueChanged.connect(self._on_slider_value_changed)
+
+    def call(self, title: str, tooltip: str) -> None:
+        """Say what it is called and what it changes."""
+        self._title.setText(title)
+        self.slider.setAccessibleName(title)
+        self.setToolTip(tooltip)
+
+    def show_step(self, steps: Sequence[str], at: int) -> None:
+        """Offer these steps, at this one; emits nothing."""
+        self._is_showing = True
+        self._steps = tuple(steps)
+        self.slider.setRange(0, max(0, len(self._steps) - 1))
+        self.slider.setValue(at)
+        self._is_showing = False
+        self._show_value()
+
+    def _show_value(self) -> None:
+        at = self.slider.value()
+        text = self._steps[at] if at < len(self._steps) else ""
+        self._value.setText(text)
+        self.slider.setAccessibleDescription(text)
+
+    @Slot(int)
+    def _on_slider_value_changed(self, at: int) -> None:
+        if not self._is_showing:
+            self._show_value()
+            self.moved.emit(at)
+
 
 _LEFT_PX = 56
 _BELOW_PX = 18
@@ -30,7 +279,7 @@ _BESIDE_PX = 10
 
 
 class BatchCurveView(QWidget):
-    """Paints a `BatchCurve`."""
+    """Paints a `BatchCurve` with the device's limit."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -130,260 +379,3 @@ def _spots(painter: QPainter, points: Sequence[QPointF], colour: str, rim: str) 
     painter.setBrush(QColor(colour))
     for point in points:
         painter.drawEllipse(point, 4.5, 4.5)
-
-
-# named_slider: A slider over named steps, with its title and what it stands at above it.
-
-
-class NamedSlider(QWidget):
-    """One of several steps is chosen; each has words.
-
-    Signals (main thread):
-        moved: With the number of the step that the user chose.
-    """
-
-    moved = Signal(int)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._steps: tuple[str, ...] = ()
-        self._title = role_label("sub")
-        self._value = role_label("strong_small")
-        self.slider = QSlider(Qt.Orientation.Horizontal)
-        self.slider.setPageStep(3)
-        self._is_showing = False
-        head = QHBoxLayout()
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(self._value)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        column.addLayout(head)
-        column.addWidget(self.slider)
-        self.slider.valueChanged.connect(self._on_slider_value_changed)
-
-    def call(self, title: str, tooltip: str) -> None:
-        """Say what it is called and what it changes."""
-        self._title.setText(title)
-        self.slider.setAccessibleName(title)
-        self.setToolTip(tooltip)
-
-    def show_step(self, steps: Sequence[str], at: int) -> None:
-        """Offer these steps, and stand at one of them, without telling anyone."""
-        self._is_showing = True
-        self._steps = tuple(steps)
-        self.slider.setRange(0, max(0, len(self._steps) - 1))
-        self.slider.setValue(at)
-        self._is_showing = False
-        self._show_value()
-
-    def _show_value(self) -> None:
-        at = self.slider.value()
-        text = self._steps[at] if at < len(self._steps) else ""
-        self._value.setText(text)
-        self.slider.setAccessibleDescription(text)
-
-    @Slot(int)
-    def _on_slider_value_changed(self, at: int) -> None:
-        if not self._is_showing:
-            self._show_value()
-            self.moved.emit(at)
-
-
-# map_controls: The card of the memory map's page that asks "what if".
-
-
-_MENUS: Final = ("optimizer", "precision", "backend", "limit")
-
-
-class WhatIfControls(QFrame):
-    """Sliders and menus.
-
-    Signals (main thread):
-        batch_moved: With the number of a step of the batch slider.
-        size_moved: With the number of an input size.
-        menu_chosen: "optimizer", "precision", "backend" or "limit", and the key chosen.
-        reset_requested: The training as it is, is wanted again.
-    """
-
-    batch_moved = Signal(int)
-    size_moved = Signal(int)
-    menu_chosen = Signal(str, str)
-    reset_requested = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.setObjectName("card")
-        self._title = role_label("name")
-        self._reset = QPushButton()
-        self._reset.setProperty("kind", "small")
-        self._batch = NamedSlider()
-        self._size = NamedSlider()
-        self._size_why = role_label("meta")
-        self._size_why.setWordWrap(True)
-        self._controls_state: WhatIfControlsState | None = None
-        self._menus = {key: MenuButton(theme, "", {"": ""}) for key in _MENUS}
-        self._build()
-        self._set_texts()
-
-    def _set_texts(self) -> None:
-        self._title.setText(self.tr("What if"))
-        self._reset.setText(self.tr("As trained"))
-        self._reset.setAccessibleName(self._reset.text())
-        self._reset.setToolTip(self.tr("Ask about the training as it is again"))
-        self._batch.call(self.tr("Batch"), self.tr("Examples a step"))
-        for key, title in self._titles().items():
-            menu = self._menus[key]
-            menu.rename(title, {})
-
-    def show_state(self, state: WhatIfControlsState | None) -> None:
-        """Offer these; None: there is nothing to ask about."""
-        self.setVisible(state is not None)
-        if state is None:
-            return
-        self._controls_state = state
-        self._batch.show_step(state.batches, state.batch)
-        has_sizes = len(state.sizes) > 1
-        self._size.setVisible(has_sizes)
-        self._size.call(state.size_title, state.size_title)
-        self._size.show_step(state.sizes, state.size)
-        self._size_why.setVisible(bool(state.size_why) and not has_sizes)
-        self._size_why.setText(f"{state.size_title}: {state.size_why}")
-        self._reset.setVisible(state.can_reset)
-        for key, title in self._titles().items():
-            menu = self._menus[key]
-            menu.show_choices(title, state.menus[key], state.chosen[key])
-
-    def _titles(self) -> dict[str, str]:
-        return {
-            "optimizer": self.tr("Optimizer"),
-            "precision": self.tr("Precision"),
-            "backend": self.tr("Backend"),
-            "limit": self.tr("Device"),
-        }
-
-    def _build(self) -> None:
-        head = QHBoxLayout()
-        head.addWidget(self._title)
-        head.addStretch(1)
-        head.addWidget(self._reset)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(12, 9, 12, 11)
-        column.setSpacing(8)
-        column.addLayout(head)
-        for part in (self._batch, self._size, self._size_why):
-            column.addWidget(part)
-        for key, menu in self._menus.items():
-            menu.setProperty("for", key)
-            menu.chosen.connect(self._on_menu_chosen)
-            column.addWidget(menu)
-        self._batch.moved.connect(self.batch_moved)
-        self._size.moved.connect(self.size_moved)
-        self._reset.clicked.connect(self._on_reset_clicked)
-
-    @Slot(str)
-    def _on_menu_chosen(self, key: str) -> None:
-        self.menu_chosen.emit(str(self.sender().property("for")), key)
-
-    @Slot()
-    def _on_reset_clicked(self) -> None:
-        self.reset_requested.emit()
-        self._batch.slider.setFocus()
-
-
-# Map side.
-
-
-_WIDTH = 316
-
-
-class WhatIfSidebar(QScrollArea):
-    """Scrolls where there is no room.
-
-    Attributes:
-        controls: What can be changed.
-    """
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.controls = WhatIfControls(theme)
-        self._curve = BatchCurveView(theme)
-        self._curve_title = role_label("name")
-        self._fit = role_label("body")
-        self._advice_title = role_label("name")
-        self._advice_note = role_label("sub")
-        self._advice = QGridLayout()
-        self._advised: tuple[PeakReductionRow, ...] | None = None
-        self._chart_card, self._advice_card = QFrame(), QFrame()
-        self.setWidgetResizable(True)
-        self.setFixedWidth(_WIDTH)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._build()
-        self._set_texts()
-
-    def _set_texts(self) -> None:
-        self._curve_title.setText(self.tr("Peak over batch"))
-        self._advice_title.setText(self.tr("What would lower the peak"))
-        self._advised = None
-
-    def show_curve(self, curve: BatchCurve) -> None:
-        """Show this curve and what fits."""
-        self._curve.show_curve(curve)
-        self._curve.setVisible(bool(curve.line))
-        self._fit.setText(curve.text)
-        self._fit.setVisible(bool(curve.text))
-        set_tone(self._fit, curve.tone)
-        self._chart_card.setVisible(bool(curve.line or curve.text))
-
-    def show_advice(self, advised: Sequence[PeakReductionRow], *, is_whole: bool) -> None:
-        """Show what would help, or that nothing is known to."""
-        self._advice_card.setVisible(bool(advised) or is_whole)
-        self._advice_note.setVisible(not advised)
-        self._advice_note.setText(self.tr("No single change that is known would save a MiB."))
-        if tuple(advised) == self._advised:
-            return
-        self._advised = tuple(advised)
-        while (item := self._advice.takeAt(0)) is not None:
-            widget = item.widget()
-            if widget is not None:
-                widget.hide()
-                widget.deleteLater()
-        for at, line in enumerate(advised):
-            saved, advice = role_label("number", line.saved), role_label("sub", line.text)
-            advice.setWordWrap(True)
-            for label in (saved, advice):
-                label.setToolTip(line.tooltip)
-            top = Qt.AlignmentFlag.AlignTop
-            self._advice.addWidget(saved, at, 0, top | Qt.AlignmentFlag.AlignRight)
-            self._advice.addWidget(advice, at, 1, top)
-
-    def _build(self) -> None:
-        inside = QWidget()
-        inside.setObjectName("scrolled")
-        for label in (self._fit, self._advice_note):
-            label.setWordWrap(True)
-        self._advice.setHorizontalSpacing(10)
-        self._advice.setVerticalSpacing(5)
-        self._advice.setColumnStretch(1, 1)
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(1, 0, 1, 0)
-        column.setSpacing(10)
-        column.addWidget(self.controls)
-        for card, parts in (
-            (self._chart_card, (self._curve_title, self._curve, self._fit)),
-            (self._advice_card, (self._advice_title, self._advice_note)),
-        ):
-            card.setObjectName("card")
-            box = QVBoxLayout(card)
-            box.setContentsMargins(12, 9, 12, 11)
-            box.setSpacing(6)
-            for part in parts:
-                box.addWidget(part)
-            column.addWidget(card)
-        advice = self._advice_card.layout()
-        if isinstance(advice, QVBoxLayout):
-            advice.addLayout(self._advice)
-        column.addStretch(1)
-        self.setWidget(inside)

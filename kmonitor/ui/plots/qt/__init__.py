@@ -1,4 +1,1 @@
-"""Painting and pointing in one chart.
-
-Curves, limit line, crosshair. The only importer of pyqtgraph.
-"""
+"""Painting and pointing in one chart; alone imports pyqtgraph."""

@@ -1,6 +1,6 @@
 # pyright: basic
 # pyqtgraph comes without types.
-"""The pyqtgraph view of one chart: backdrop, curves, overlay, in one paint."""
+"""The pyqtgraph view of one chart: backdrop, curves and overlay in one paint."""
 
 import math
 from typing import Any
@@ -32,10 +32,105 @@ from typing_extensions import override
 
 from kmonitor.ui.plots.chart_state import CurveState, FloatArray
 from kmonitor.ui.plots.layout import PlotFrame
-from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect, paint_backdrop
-from kmonitor.ui.plots.qt.overlay import paint_evidence, paint_forecast, paint_overlay
+from kmonitor.ui.plots.qt.backdrop import paint_backdrop
+from kmonitor.ui.plots.qt.overlay import paint_overlay
+from kmonitor.ui.plots.qt.scene import ChartColours, Scene, frame_rect
 
-# run_curve: One run's line: a pyqtgraph curve with what makes it fast and good to look at.
+
+class ChartView(pg.GraphicsView):
+    """Draws a `Scene`; takes no mouse events, its chart does; main thread only.
+
+    pyqtgraph's own axes, ranges and mouse handling are left out: each costs more per refresh
+    than all curves together.
+    """
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent, useOpenGL=False, background="default")
+        self._chart: Scene | None = None
+        self._painted: QPixmap | None = None
+        self._curves: list[RunCurve] = []
+        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
+        self._box.setZValue(0.0)
+        self._box.disableAutoRange()
+        self.scene().addItem(self._box)
+        self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
+        # The scene reports its changes after the next paint, which would make it two: only
+        # `show_chart` asks for a repaint, of everything.
+        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
+        # pyqtgraph caches the background, but ours changes with every axis.
+        self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+
+    def show_chart(self, chart: Scene) -> None:
+        """Draw this at the next paint."""
+        self._chart, self._painted = chart, None
+        frame = chart.frame
+        if self._box.geometry() != frame_rect(frame):
+            self._box.setGeometry(frame_rect(frame))
+        self._box.setRange(
+            xRange=(frame.x_lo, frame.x_hi),
+            yRange=(frame.y_lo, frame.y_hi),
+            padding=0.0,
+            disableAutoRange=False,
+        )
+        self._show_curves(chart)
+        self.viewport().update()
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        # The crosshair above exposes strips of this many times a second: they come from here.
+        if self._chart is None:
+            return
+        painted = self._painted
+        if painted is None or painted.devicePixelRatio() != self.devicePixelRatioF():
+            self._painted = painted = self._paint_all()
+        painter = QPainter(self.viewport())
+        painter.drawPixmap(0, 0, painted)
+        painter.end()
+
+    @override
+    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        chart = self._chart
+        if chart is None:
+            return
+        painter.fillRect(rect, chart.colours.colour("card"))
+        painter.save()
+        paint_backdrop(painter, chart)
+        painter.restore()
+
+    @override
+    def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
+        if self._chart is not None:
+            painter.save()
+            paint_overlay(painter, self._chart)
+            painter.restore()
+
+    def _paint_all(self) -> QPixmap:
+        scale, size = self.devicePixelRatioF(), self.viewport().size()
+        pixmap = QPixmap(QSizeF(size * scale).toSize())
+        pixmap.setDevicePixelRatio(scale)
+        # As pyqtgraph's own paint event does: the box takes its new ranges.
+        self._box.prepareForPaint()
+        painter = QPainter(pixmap)
+        self.render(painter, QRectF(self.viewport().rect()), self.viewport().rect())
+        painter.end()
+        return pixmap
+
+    def _show_curves(self, chart: Scene) -> None:
+        states = chart.chart_state.curves
+        while len(self._curves) < len(states):
+            curve = RunCurve()
+            self._box.addItem(curve, ignoreBounds=True)
+            self._curves.append(curve)
+        while len(self._curves) > len(states):
+            self._box.removeItem(self._curves.pop())
+        for curve, state in zip(self._curves, states, strict=True):
+            height = 1.0 if state.selected else 0.0
+            if curve.zValue() != height:
+                curve.setZValue(height)
+            curve.show_state(state, chart.frame, chart.colours)
 
 
 _FAINT_OPACITY = 0.35
@@ -210,101 +305,3 @@ def _gradient(colour: QColor, areas: list[QPolygonF], frame: PlotFrame) -> QLine
     gradient.setColorAt(0.0, strong)
     gradient.setColorAt(1.0, none)
     return gradient
-
-
-class ChartView(pg.GraphicsView):
-    """Draws a `Scene`; takes no mouse events, its chart does; main thread only.
-
-    pyqtgraph's own axes, ranges and mouse handling are left out: each costs more per refresh
-    than all curves together.
-    """
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent, useOpenGL=False, background="default")
-        self._chart: Scene | None = None
-        self._painted: QPixmap | None = None
-        self._curves: list[RunCurve] = []
-        self._box = pg.ViewBox(enableMouse=False, enableMenu=False, defaultPadding=0.0)
-        self._box.setZValue(0.0)
-        self._box.disableAutoRange()
-        self.scene().addItem(self._box)
-        self.scene().setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
-        # The scene tells of its changes after the next paint, which would make it two: only
-        # `show_chart` asks for a repaint, of everything.
-        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
-        # pyqtgraph caches the background, but ours changes with every axis.
-        self.setCacheMode(QGraphicsView.CacheModeFlag.CacheNone)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-
-    def show_chart(self, chart: Scene) -> None:
-        """Draw this at the next paint."""
-        self._chart, self._painted = chart, None
-        frame = chart.frame
-        if self._box.geometry() != frame_rect(frame):
-            self._box.setGeometry(frame_rect(frame))
-        self._box.setRange(
-            xRange=(frame.x_lo, frame.x_hi),
-            yRange=(frame.y_lo, frame.y_hi),
-            padding=0.0,
-            disableAutoRange=False,
-        )
-        self._show_curves(chart)
-        self.viewport().update()
-
-    @override
-    def paintEvent(self, event: QPaintEvent) -> None:
-        # The crosshair above exposes strips of this many times a second: they come from here.
-        if self._chart is None:
-            return
-        painted = self._painted
-        if painted is None or painted.devicePixelRatio() != self.devicePixelRatioF():
-            self._painted = painted = self._paint_all()
-        painter = QPainter(self.viewport())
-        painter.drawPixmap(0, 0, painted)
-        painter.end()
-
-    @override
-    def drawBackground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        chart = self._chart
-        if chart is None:
-            return
-        painter.fillRect(rect, chart.colours.colour("card"))
-        painter.save()
-        paint_backdrop(painter, chart)
-        paint_evidence(painter, chart)
-        painter.restore()
-
-    @override
-    def drawForeground(self, painter: QPainter, rect: QRectF | QRect) -> None:
-        if self._chart is not None:
-            painter.save()
-            paint_forecast(painter, self._chart)
-            paint_overlay(painter, self._chart)
-            painter.restore()
-
-    def _paint_all(self) -> QPixmap:
-        scale, size = self.devicePixelRatioF(), self.viewport().size()
-        pixmap = QPixmap(QSizeF(size * scale).toSize())
-        pixmap.setDevicePixelRatio(scale)
-        # As pyqtgraph's own paint event does: the box takes its new ranges.
-        self._box.prepareForPaint()
-        painter = QPainter(pixmap)
-        self.render(painter, QRectF(self.viewport().rect()), self.viewport().rect())
-        painter.end()
-        return pixmap
-
-    def _show_curves(self, chart: Scene) -> None:
-        states = chart.chart_state.curves
-        while len(self._curves) < len(states):
-            curve = RunCurve()
-            self._box.addItem(curve, ignoreBounds=True)
-            self._curves.append(curve)
-        while len(self._curves) > len(states):
-            self._box.removeItem(self._curves.pop())
-        for curve, state in zip(self._curves, states, strict=True):
-            height = 1.0 if state.selected else 0.0
-            if curve.zValue() != height:
-                curve.setZValue(height)
-            curve.show_state(state, chart.frame, chart.colours)

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 from typing_extensions import override
 
 from kmonitor.ui.plots.chart_state import CrosshairCard, CrosshairRow
-from kmonitor.ui.plots.qt.backdrop import Scene
+from kmonitor.ui.plots.qt.scene import Scene
 
 _PADDING_PX = 10.0
 _ROW_PX = 19.0
@@ -34,7 +34,7 @@ class CrosshairLayer(QWidget):
         self._scene = scene
 
     def show_crosshair(self, x: float | None, card: CrosshairCard) -> None:
-        """Stand at x with this card; None: nowhere."""
+        """Show the crosshair at x with this card; None: nowhere."""
         before = self._damage()
         self._x, self._card = x, card
         for rect in (before, self._damage()):

@@ -1,4 +1,7 @@
-"""The pill at the end of the limit line: dragged with the mouse, moved with the keyboard."""
+"""Moving a chart's limit line: its value meanwhile, the grip at its end, and what owns both.
+
+`LimitDragControl` is what a chart holds; `LimitDrag` knows no widget.
+"""
 
 from dataclasses import replace
 
@@ -20,164 +23,8 @@ from typing_extensions import override
 from kmonitor.ui.plots.axes import AIR_PX
 from kmonitor.ui.plots.chart_state import ChartState, LimitLineState
 from kmonitor.ui.plots.layout import PlotFrame
-from kmonitor.ui.plots.qt.backdrop import Scene
-from kmonitor.ui.plots.qt.overlay import (
-    GRIP_HEIGHT_PX,
-    GRIP_WIDTH_PX,
-    limit_colour,
-    limit_y,
-    with_limit_value,
-)
+from kmonitor.ui.plots.qt.scene import GRIP_HEIGHT_PX, GRIP_WIDTH_PX, Scene, limit_y
 from kmonitor.ui.text.formats import amount_text
-
-# focus: Who sees a focus ring.
-
-
-_KEYBOARD_REASONS = {
-    Qt.FocusReason.TabFocusReason,
-    Qt.FocusReason.BacktabFocusReason,
-    Qt.FocusReason.ShortcutFocusReason,
-    Qt.FocusReason.OtherFocusReason,
-}
-
-
-def is_keyboard_focus(event: QFocusEvent) -> bool:
-    """Whether a ring must show where the focus is; who clicked there knows already."""
-    return event.reason() in _KEYBOARD_REASONS
-
-
-_MARGIN_PX = 3
-_STEPS = {
-    Qt.Key.Key_Up: 2,
-    Qt.Key.Key_Down: -2,
-    Qt.Key.Key_PageUp: 20,
-    Qt.Key.Key_PageDown: -20,
-}
-
-
-class LimitHandle(QWidget):
-    """Says what the user wants of the limit line; holds no value itself.
-
-    Signals, all from the main thread:
-        grabbed(y): Pressed; y in the chart's pixels.
-        moved(y): Dragged there, the button is held.
-        released(): Let go: the value counts.
-        stepped(n): A key: n quanta up, or down when negative.
-        confirmed(): Enter: the value set by keys counts.
-        cancelled(): Escape: back to the value before.
-    """
-
-    grabbed = Signal(float)
-    moved = Signal(float)
-    released = Signal()
-    stepped = Signal(int)
-    confirmed = Signal()
-    cancelled = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._line, self._card = QColor(), QColor()
-        self._focus = QColor()
-        self._has_ring = False
-        self.setFixedSize(
-            int(GRIP_WIDTH_PX) + 2 * _MARGIN_PX, int(GRIP_HEIGHT_PX) + 2 * _MARGIN_PX
-        )
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setCursor(Qt.CursorShape.SizeVerCursor)
-        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self.hide()
-
-    def set_colours(self, line: QColor, card: QColor, focus: QColor) -> None:
-        """Colours of the pill's line, its inside and its focus ring."""
-        if (line, card, focus) != (self._line, self._card, self._focus):
-            self._line, self._card, self._focus = line, card, focus
-            self.update()
-
-    def move_to(self, right: float, y: float) -> None:
-        """Stand with the pill's right edge and middle there, in the chart's pixels."""
-        self.move(round(right) - self.width() + _MARGIN_PX, round(y) - self.height() // 2)
-
-    def announce(self, name: str, description: str) -> None:
-        """Tell assistive technology what the line says now."""
-        if name != self.accessibleName():
-            self.setAccessibleName(name)
-            self.setAccessibleDescription(description)
-            self.setToolTip(description)
-            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.NameChanged))
-
-    @override
-    def mousePressEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton:
-            self.grabbed.emit(self._chart_y(event))
-            event.accept()
-
-    @override
-    def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        if event.buttons() & Qt.MouseButton.LeftButton:
-            self.moved.emit(self._chart_y(event))
-            event.accept()
-
-    @override
-    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
-        if event.button() == Qt.MouseButton.LeftButton:
-            self.released.emit()
-            event.accept()
-
-    @override
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        key = Qt.Key(event.key())
-        if key in _STEPS:
-            self.stepped.emit(_STEPS[key])
-        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:
-            self.confirmed.emit()
-        elif key == Qt.Key.Key_Escape:
-            self.cancelled.emit()
-        else:
-            super().keyPressEvent(event)
-
-    @override
-    def focusInEvent(self, event: QFocusEvent) -> None:
-        # A ring for those who came by keyboard; the mouse shows where it is by itself.
-        self._has_ring = is_keyboard_focus(event)
-        super().focusInEvent(event)
-
-    @override
-    def focusOutEvent(self, event: QFocusEvent) -> None:
-        self._has_ring = False
-        self.confirmed.emit()
-        super().focusOutEvent(event)
-
-    @override
-    def event(self, event: QEvent) -> bool:
-        if event.type() in {QEvent.Type.HoverEnter, QEvent.Type.HoverLeave}:
-            self.update()
-        return super().event(event)
-
-    @override
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        pill = QRectF(self.rect()).adjusted(
-            _MARGIN_PX + 0.5, _MARGIN_PX + 1.5, -_MARGIN_PX - 0.5, -_MARGIN_PX - 1.5
-        )
-        if self._has_ring:
-            painter.setPen(QPen(self._focus, 2.0))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            ring = pill.adjusted(-2.5, -2.5, 2.5, 2.5)
-            painter.drawRoundedRect(ring, ring.height() / 2, ring.height() / 2)
-        painter.setPen(QPen(self._line, 1.4))
-        painter.setBrush(self._line if self.underMouse() else self._card)
-        painter.drawRoundedRect(pill, pill.height() / 2, pill.height() / 2)
-        painter.setPen(QPen(self._card if self.underMouse() else self._line, 1.2))
-        middle = pill.center()
-        for y in (middle.y() - 1.75, middle.y() + 1.75):
-            painter.drawLine(QLineF(middle.x() - 4.5, y, middle.x() + 4.5, y))
-
-    def _chart_y(self, event: QMouseEvent) -> float:
-        return float(self.mapToParent(event.position()).y())
-
-
-# limit_drag: The value that a limit line has while somebody moves it; no Qt.
 
 
 class LimitDrag:
@@ -216,12 +63,9 @@ class LimitDrag:
         return frame.y_lo, top if self.value > frame.y_hi else frame.y_hi
 
     def _set(self, value: float) -> None:
-        # A limit at or below the axis' start could never be told from none.
+        # A limit at or below the axis' start would look like none.
         least = max(self._frame.y_lo, 0.0) + self._quantum
         self.value = max(least, round(value / self._quantum) * self._quantum)
-
-
-# limit_control: How a user moves a chart's limit line: one state for grip, line and keys.
 
 
 _NEAR_LINE_PX = 5.0
@@ -232,9 +76,9 @@ class LimitDragControl(QObject):
     """Owns the grip and the value under way; main thread only.
 
     Signals, all from the main thread:
-        moved(value): The line is being moved; the chart should draw itself anew.
+        moved(value): The line is being moved; the chart should redraw itself.
         dropped(value): It was let go elsewhere than it was taken.
-        cancelled(): It went back; the chart should draw itself anew.
+        cancelled(): It went back; the chart should redraw itself.
     """
 
     moved = Signal(float)
@@ -247,15 +91,15 @@ class LimitDragControl(QObject):
         self._scene: Scene | None = None
         self._limit: LimitLineState | None = None
         self._drag: LimitDrag | None = None
-        self._limit_handle = LimitHandle(parent)
+        self._handle = LimitHandle(parent)
         self._settle = QTimer(self, singleShot=True, interval=_KEYS_SETTLE_MS)
         self._settle.timeout.connect(self.release)
-        self._limit_handle.grabbed.connect(self.grab)
-        self._limit_handle.moved.connect(self.move)
-        self._limit_handle.released.connect(self.release)
-        self._limit_handle.confirmed.connect(self.release)
-        self._limit_handle.stepped.connect(self._on_grip_stepped)
-        self._limit_handle.cancelled.connect(self._on_grip_cancelled)
+        self._handle.grabbed.connect(self.grab)
+        self._handle.moved.connect(self.move)
+        self._handle.released.connect(self.release)
+        self._handle.confirmed.connect(self.release)
+        self._handle.stepped.connect(self._on_handle_stepped)
+        self._handle.cancelled.connect(self._on_handle_cancelled)
 
     @property
     def is_dropped(self) -> bool:
@@ -275,24 +119,24 @@ class LimitDragControl(QObject):
             return state
         value = amount_text(drag.value, state.unit)
         text = self.tr("limit {value}").format(value=value)
-        return replace(with_limit_value(state, drag.value, text), y_range=drag.y_range())
+        return replace(state.with_limit_value(drag.value, text), y_range=drag.y_range())
 
     def show_scene(self, scene: Scene) -> None:
         """Put the grip where the line is."""
         self._scene = scene
         limit, y, colours = scene.chart_state.limit, limit_y(scene), scene.colours
         if limit is None or y is None or not limit.is_draggable:
-            self._limit_handle.hide()
+            self._handle.hide()
             return
-        self._limit_handle.set_colours(
-            limit_colour(limit, scene), colours.colour("card"), colours.colour("accent")
+        self._handle.set_colours(
+            colours.colour(limit.colour), colours.colour("card"), colours.colour("accent")
         )
-        self._limit_handle.move_to(scene.frame.right, y)
-        self._limit_handle.announce(
+        self._handle.move_to(scene.frame.right, y)
+        self._handle.announce(
             f"{scene.chart_state.title} {limit.text}".strip(),
             self.tr("Drag to move the limit, or use the Up and Down keys and Enter"),
         )
-        self._limit_handle.show()
+        self._handle.show()
 
     def is_near(self, at: QPointF) -> bool:
         """Whether the line can be taken there."""
@@ -333,7 +177,7 @@ class LimitDragControl(QObject):
             self.dropped.emit(drag.value)
 
     @Slot(int)
-    def _on_grip_stepped(self, n: int) -> None:
+    def _on_handle_stepped(self, n: int) -> None:
         drag = self._begin()
         if drag is not None:
             drag.step(n)
@@ -341,7 +185,7 @@ class LimitDragControl(QObject):
             self.moved.emit(drag.value)
 
     @Slot()
-    def _on_grip_cancelled(self) -> None:
+    def _on_handle_cancelled(self) -> None:
         self._settle.stop()
         self.is_held, self._drag = False, None
         self.cancelled.emit()
@@ -357,3 +201,151 @@ class LimitDragControl(QObject):
 
     def _draggable(self) -> LimitLineState | None:
         return self._limit if self._limit is not None and self._limit.is_draggable else None
+
+
+_HANDLE_MARGIN_PX = 3
+
+_KEY_STEPS = {
+    Qt.Key.Key_Up: 2,
+    Qt.Key.Key_Down: -2,
+    Qt.Key.Key_PageUp: 20,
+    Qt.Key.Key_PageDown: -20,
+}
+
+
+class LimitHandle(QWidget):
+    """The grip: emits what the user does with the limit line; holds no value itself.
+
+    Signals, all from the main thread:
+        grabbed(y): Pressed; y in the chart's pixels.
+        moved(y): Dragged there, the button is held.
+        released(): Let go: the value counts.
+        stepped(n): A key: n quanta up, or down when negative.
+        confirmed(): Enter: the value set by keys counts.
+        cancelled(): Escape: back to the value before.
+    """
+
+    grabbed = Signal(float)
+    moved = Signal(float)
+    released = Signal()
+    stepped = Signal(int)
+    confirmed = Signal()
+    cancelled = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._line, self._card = QColor(), QColor()
+        self._focus = QColor()
+        self._has_ring = False
+        self.setFixedSize(
+            int(GRIP_WIDTH_PX) + 2 * _HANDLE_MARGIN_PX, int(GRIP_HEIGHT_PX) + 2 * _HANDLE_MARGIN_PX
+        )
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.SizeVerCursor)
+        self.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        self.hide()
+
+    def set_colours(self, line: QColor, card: QColor, focus: QColor) -> None:
+        """Colours of the pill's line, its inside and its focus ring."""
+        if (line, card, focus) != (self._line, self._card, self._focus):
+            self._line, self._card, self._focus = line, card, focus
+            self.update()
+
+    def move_to(self, right: float, y: float) -> None:
+        """Put the pill's right edge and middle there, in the chart's pixels."""
+        self.move(round(right) - self.width() + _HANDLE_MARGIN_PX, round(y) - self.height() // 2)
+
+    def announce(self, name: str, description: str) -> None:
+        """Announce the line's text to assistive technology."""
+        if name != self.accessibleName():
+            self.setAccessibleName(name)
+            self.setAccessibleDescription(description)
+            self.setToolTip(description)
+            QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.NameChanged))
+
+    @override
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.grabbed.emit(self._chart_y(event))
+            event.accept()
+
+    @override
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        if event.buttons() & Qt.MouseButton.LeftButton:
+            self.moved.emit(self._chart_y(event))
+            event.accept()
+
+    @override
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        if event.button() == Qt.MouseButton.LeftButton:
+            self.released.emit()
+            event.accept()
+
+    @override
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        key = Qt.Key(event.key())
+        if key in _KEY_STEPS:
+            self.stepped.emit(_KEY_STEPS[key])
+        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space}:
+            self.confirmed.emit()
+        elif key == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    @override
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        # A ring for those who came by keyboard; the mouse shows where it is by itself.
+        self._has_ring = is_keyboard_focus(event)
+        super().focusInEvent(event)
+
+    @override
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._has_ring = False
+        self.confirmed.emit()
+        super().focusOutEvent(event)
+
+    @override
+    def event(self, event: QEvent) -> bool:
+        if event.type() in {QEvent.Type.HoverEnter, QEvent.Type.HoverLeave}:
+            self.update()
+        return super().event(event)
+
+    @override
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        pill = QRectF(self.rect()).adjusted(
+            _HANDLE_MARGIN_PX + 0.5,
+            _HANDLE_MARGIN_PX + 1.5,
+            -_HANDLE_MARGIN_PX - 0.5,
+            -_HANDLE_MARGIN_PX - 1.5,
+        )
+        if self._has_ring:
+            painter.setPen(QPen(self._focus, 2.0))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            ring = pill.adjusted(-2.5, -2.5, 2.5, 2.5)
+            painter.drawRoundedRect(ring, ring.height() / 2, ring.height() / 2)
+        painter.setPen(QPen(self._line, 1.4))
+        painter.setBrush(self._line if self.underMouse() else self._card)
+        painter.drawRoundedRect(pill, pill.height() / 2, pill.height() / 2)
+        painter.setPen(QPen(self._card if self.underMouse() else self._line, 1.2))
+        middle = pill.center()
+        for y in (middle.y() - 1.75, middle.y() + 1.75):
+            painter.drawLine(QLineF(middle.x() - 4.5, y, middle.x() + 4.5, y))
+
+    def _chart_y(self, event: QMouseEvent) -> float:
+        return float(self.mapToParent(event.position()).y())
+
+
+_KEYBOARD_REASONS = {
+    Qt.FocusReason.TabFocusReason,
+    Qt.FocusReason.BacktabFocusReason,
+    Qt.FocusReason.ShortcutFocusReason,
+    Qt.FocusReason.OtherFocusReason,
+}
+
+
+def is_keyboard_focus(event: QFocusEvent) -> bool:
+    """True if a ring must show where the focus is: it did not come by a click."""
+    return event.reason() in _KEYBOARD_REASONS

@@ -1,4 +1,4 @@
-"""One live chart: what the window embeds."""
+"""The chart that the window embeds: a widget that shows a `ChartState`, and its tooltips."""
 
 from PySide6.QtCore import QEvent, QPointF, QSize, QSizeF, Qt, Signal, Slot
 from PySide6.QtGui import (
@@ -14,48 +14,11 @@ from typing_extensions import override
 
 from kmonitor.ui.plots.chart_state import ChartState, CrosshairCard, FlagState
 from kmonitor.ui.plots.layout import zoomed
-from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect
 from kmonitor.ui.plots.qt.chart_view import ChartView
 from kmonitor.ui.plots.qt.crosshair import CrosshairLayer
 from kmonitor.ui.plots.qt.limit_handle import LimitDragControl, is_keyboard_focus
-from kmonitor.ui.plots.qt.overlay import FLAG_HEIGHT_PX, placed_flags, scene_for
-
-# tooltips: What is told about the thing under the pointer.
-
-
-_NEAR_POLE_PX = 6.0
-_BELOW_LABEL_PX = 4.0
-
-
-def flag_at(scene: Scene, at: QPointF) -> FlagState | None:
-    """The flag there, by its label or else by the nearest pole; None beside all."""
-    frame, near = scene.frame, list[tuple[float, FlagState]]()
-    if not frame.top - _BELOW_LABEL_PX <= at.y() <= frame.bottom:
-        return None
-    for flag, position in reversed(placed_flags(scene)):
-        is_high = at.y() <= frame.top + FLAG_HEIGHT_PX + _BELOW_LABEL_PX
-        if position.width > 0.0 and is_high and position.span[0] <= at.x() <= position.span[1]:
-            return flag
-        if abs(at.x() - position.x) <= _NEAR_POLE_PX:
-            near.append((abs(at.x() - position.x), flag))
-    return min(near, key=_distance)[1] if near else None
-
-
-def tooltip_at(scene: Scene, at: QPointF) -> str:
-    """The tooltip of the flag or gap there; empty where there is nothing to tell."""
-    flag = flag_at(scene, at)
-    if flag is not None:
-        return flag.tooltip
-    frame = scene.frame
-    for gap in scene.chart_state.gaps:
-        if frame.x_px(gap.x_from) <= at.x() <= frame.x_px(gap.x_to):
-            return gap.text
-    return ""
-
-
-def _distance(entry: tuple[float, FlagState]) -> float:
-    return entry[0]
-
+from kmonitor.ui.plots.qt.overlay import FLAG_HEIGHT_PX, placed_flags
+from kmonitor.ui.plots.qt.scene import ChartColours, Scene, frame_rect, scene_for
 
 _PAN_FROM_PX = 4.0
 _ZOOM_STEP = 0.8
@@ -74,7 +37,7 @@ class LiveChart(QWidget):
     Signals, all from the main thread:
         limit_dragged(value): The limit line is being moved; in the picture's unit.
         limit_dropped(value): It was let go (or set by keys): ask the agent for this limit.
-        crosshair_moved(x): The pointer (or a key) stands at x of the horizontal axis.
+        crosshair_moved(x): The pointer (or a key) is at x of the horizontal axis.
         crosshair_left(): The pointer has left the plot.
         range_zoomed(lo, hi): Wheel, drag or keys ask for this horizontal range; the next picture
             should have it as `x_range`.
@@ -291,3 +254,37 @@ class LiveChart(QWidget):
 def _is_click(start: QPointF, end: QPointF) -> bool:
     """Whether the pointer stayed where it was pressed."""
     return (end - start).manhattanLength() < _PAN_FROM_PX
+
+
+def tooltip_at(scene: Scene, at: QPointF) -> str:
+    """The tooltip of the flag or gap there; empty where there is none."""
+    flag = flag_at(scene, at)
+    if flag is not None:
+        return flag.tooltip
+    frame = scene.frame
+    for gap in scene.chart_state.gaps:
+        if frame.x_px(gap.x_from) <= at.x() <= frame.x_px(gap.x_to):
+            return gap.text
+    return ""
+
+
+_NEAR_POLE_PX = 6.0
+_BELOW_LABEL_PX = 4.0
+
+
+def flag_at(scene: Scene, at: QPointF) -> FlagState | None:
+    """The flag there, by its label or else by the nearest pole; None beside all."""
+    frame, near = scene.frame, list[tuple[float, FlagState]]()
+    if not frame.top - _BELOW_LABEL_PX <= at.y() <= frame.bottom:
+        return None
+    for flag, position in reversed(placed_flags(scene)):
+        is_high = at.y() <= frame.top + FLAG_HEIGHT_PX + _BELOW_LABEL_PX
+        if position.width > 0.0 and is_high and position.span[0] <= at.x() <= position.span[1]:
+            return flag
+        if abs(at.x() - position.x) <= _NEAR_POLE_PX:
+            near.append((abs(at.x() - position.x), flag))
+    return min(near, key=_distance)[1] if near else None
+
+
+def _distance(entry: tuple[float, FlagState]) -> float:
+    return entry[0]

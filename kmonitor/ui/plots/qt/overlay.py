@@ -1,46 +1,36 @@
-"""What lies over the curves: limit line, flags, newest dots and names."""
+"""Painting over the curves: forecast, flags, names, limit line and newest dots."""
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from PySide6.QtCore import QLineF, QPointF, QRectF, QSizeF, Qt
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPolygonF
 
-from kmonitor.ui.plots.chart_state import (
-    ChartState,
-    CurveState,
-    FlagState,
-    ForecastState,
-    LimitLineState,
-)
+from kmonitor.ui.plots.chart_state import CurveState, FlagState, ForecastState
 from kmonitor.ui.plots.labels import (
     DOT_PX,
     FlagPosition,
     Span,
     clear_of_dots,
-    flag_positions,
     free_left,
+    place_flags,
     spans_in_band,
     spread_labels,
 )
-from kmonitor.ui.plots.layout import last_finite_index, lay_out_chart, spread_range
-from kmonitor.ui.plots.qt.backdrop import ChartColours, Scene, frame_rect, left_margin
+from kmonitor.ui.plots.layout import last_finite_index
+from kmonitor.ui.plots.qt.scene import (
+    GRIP_HEIGHT_PX,
+    GRIP_WIDTH_PX,
+    LONGEST_NAME_PX,
+    NAME_GAP_PX,
+    Scene,
+    frame_rect,
+    limit_y,
+)
 
-GRIP_WIDTH_PX = 24.0
-GRIP_HEIGHT_PX = 16.0
 FLAG_HEIGHT_PX = 17.0
-LONGEST_NAME_PX = 112.0
-_SHORTEST_NAME_PX = 36.0
-"""What is cut to less tells no run from another: the crosshair names it."""
-
-_LINE_PX = 13.0
-_FARTHEST_NAME_PX = 2.5 * _LINE_PX
-"""From its line's end: names further off pile up over other lines, and are read as theirs."""
-
 _LABEL_HEIGHT_PX = 14.0
-_NAME_GAP_PX = 7.0
-_FLAG_WEIGHT = QFont.Weight.DemiBold
-_LIMIT_WEIGHT = QFont.Weight.Medium
+_LINE_PX = 13.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +69,7 @@ class PlacedLabel:
 
 def paint_overlay(painter: QPainter, scene: Scene) -> None:
     """Paint everything that lies over the curves; coordinates are the widget's."""
+    _paint_forecast(painter, scene)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
     flags = placed_flags(scene)
     _paint_flags(painter, scene, flags)
@@ -87,26 +78,6 @@ def paint_overlay(painter: QPainter, scene: Scene) -> None:
     _paint_limit(painter, scene, [position for _, position in flags], ends)
     _paint_dots(painter, scene, ends)
     _paint_empty(painter, scene)
-
-
-def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
-    """The flags in sight with their places, for painting and for tooltips."""
-    frame = scene.frame
-    flags = [flag for flag in scene.chart_state.flags if frame.x_lo <= flag.x <= frame.x_hi]
-    colours = scene.colours
-    widths = [
-        colours.text_width(flag.text, colours.meta_px, weight=_FLAG_WEIGHT) + 10.0
-        for flag in flags
-    ]
-    loud = [at for at, flag in enumerate(flags) if not flag.is_quiet]
-    xs = [frame.x_px(flag.x) for flag in flags]
-    positions = [FlagPosition(x, x, 0.0) for x in xs]
-    labelled = flag_positions(
-        [xs[at] for at in loud], [widths[at] for at in loud], (frame.left, frame.right)
-    )
-    for at, position in zip(loud, labelled, strict=True):
-        positions[at] = position
-    return list(zip(flags, positions, strict=True))
 
 
 def end_points(scene: Scene) -> list[EndPoint]:
@@ -124,41 +95,96 @@ def end_points(scene: Scene) -> list[EndPoint]:
     return ends
 
 
-def name_width(curve: CurveState, colours: ChartColours) -> float:
-    """Room that the name at a curve's end takes, pixels; 0 for the selected one."""
-    if curve.selected or not curve.label:
-        return 0.0
-    width = colours.text_width(curve.label, colours.meta_px)
-    return min(width, LONGEST_NAME_PX) + _NAME_GAP_PX + 2.0
+_DIAMOND_PX = 5.0
+_FORECAST_TEXT_PX = 14.0
+_BAND_OPACITY = 0.16
 
 
-def limit_y(scene: Scene) -> float | None:
-    """Where the limit line lies, pixels, kept within the plot; None without one."""
-    limit, frame = scene.chart_state.limit, scene.frame
-    if limit is None:
-        return None
-    return min(max(frame.y_px(limit.value), frame.top), frame.bottom)
+def _paint_forecast(painter: QPainter, scene: Scene) -> None:
+    """Draw the line to where the limit is met, and the band that it may lie in."""
+    forecast, frame = scene.chart_state.forecast, scene.frame
+    if forecast is None:
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+    painter.setClipRect(frame_rect(frame))
+    start = QPointF(frame.x_px(forecast.x), frame.y_px(forecast.y))
+    meets = QPointF(frame.x_px(forecast.x_meets), frame.y_px(forecast.limit))
+    _paint_band(painter, scene, forecast, start)
+    if forecast.limit_text:
+        _paint_limit_met(painter, scene, forecast.limit_text, start, meets)
+    colour = scene.colours.colour("warn")
+    pen = QPen(colour, 1.5)
+    pen.setDashPattern([4.0, 3.0])
+    painter.setPen(pen)
+    painter.drawLine(QLineF(start, meets))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(colour)
+    across, down = QPointF(_DIAMOND_PX, 0.0), QPointF(0.0, _DIAMOND_PX)
+    painter.drawPolygon(QPolygonF([meets - across, meets - down, meets + across, meets + down]))
+    painter.restore()
 
 
-def limit_colour(limit: LimitLineState, scene: Scene) -> QColor:
-    """In force: the critical colour; pending or only offered: quieter."""
-    names = {"in_force": "crit", "pending": "warn", "offered": "mute"}
-    return scene.colours.colour(names[limit.style])
+def _paint_band(painter: QPainter, scene: Scene, forecast: ForecastState, start: QPointF) -> None:
+    frame, top = scene.frame, scene.frame.y_px(forecast.limit)
+    beyond = frame.right + 1.0
+    late = beyond if forecast.x_latest is None else frame.x_px(forecast.x_latest)
+    edge = [
+        start,
+        QPointF(frame.x_px(forecast.x_earliest), top),
+        QPointF(max(late, start.x()), top),
+    ]
+    if forecast.x_latest is None:
+        edge.append(QPointF(beyond, start.y()))
+    band = scene.colours.colour("warn")
+    band.setAlphaF(_BAND_OPACITY)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(band)
+    painter.drawPolygon(QPolygonF(edge))
 
 
-def _flag_font(scene: Scene) -> QFont:
-    return scene.colours.font(scene.colours.meta_px, weight=_FLAG_WEIGHT)
+def _paint_limit_met(
+    painter: QPainter, scene: Scene, text: str, start: QPointF, meets: QPointF
+) -> None:
+    """A limit that has no line of its own: dotted ahead, its text beside it."""
+    frame, colours = scene.frame, scene.colours
+    if meets.x() > frame.right or meets.y() < frame.top:
+        return
+    pen = QPen(colours.colour("warn"), 1.0)
+    pen.setDashPattern([2.0, 2.0])
+    painter.setPen(pen)
+    painter.drawLine(QLineF(start.x(), round(meets.y()), frame.right, round(meets.y())))
+    painter.setFont(colours.font(colours.meta_px, weight=QFont.Weight.Medium))
+    right = meets.x() + _DIAMOND_PX
+    width = min(colours.text_width(text, colours.meta_px) + 8.0, right - frame.left)
+    box = QRectF(
+        right - width, meets.y() - _DIAMOND_PX - _FORECAST_TEXT_PX, width, _FORECAST_TEXT_PX
+    )
+    painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)
+
+
+_FLAG_WEIGHT = QFont.Weight.DemiBold
+
+
+def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
+    """The flags in sight with their places, for painting and for tooltips."""
+    colours = scene.colours
+    return place_flags(
+        scene.chart_state.flags,
+        scene.frame,
+        lambda text: colours.text_width(text, colours.meta_px, weight=_FLAG_WEIGHT),
+    )
 
 
 def _paint_flags(
     painter: QPainter, scene: Scene, flags: list[tuple[FlagState, FlagPosition]]
 ) -> None:
-    painter.setFont(_flag_font(scene))
     frame, colours = scene.frame, scene.colours
+    painter.setFont(colours.font(colours.meta_px, weight=_FLAG_WEIGHT))
     # All poles first: none may cross another flag's label.
     for flag, position in flags:
         colour = _flag_colour(flag, scene)
-        # Many side by side would bar the curve: those without a label stand back.
+        # Many side by side would bar the curve: those without a label are faint.
         painter.setPen(QPen(colour if position.width else colours.on_card(colour, 0.35), 1.0))
         x = round(position.x) + 0.5
         painter.drawLine(QLineF(x, frame.top, x, frame.bottom))
@@ -174,6 +200,13 @@ def _paint_flags(
 
 def _flag_colour(flag: FlagState, scene: Scene) -> QColor:
     return scene.colours.colour("accent" if flag.ok else "warn")
+
+
+_SHORTEST_NAME_PX = 36.0
+"""A name cut shorter distinguishes no runs: the crosshair shows it."""
+
+_FARTHEST_NAME_PX = 2.5 * _LINE_PX
+"""From its line's end: names further off pile up over other lines, and are read as theirs."""
 
 
 def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
@@ -209,7 +242,7 @@ def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
         wanted = heights[at]
         if wanted is None:
             continue
-        left = end.x + _NAME_GAP_PX
+        left = end.x + NAME_GAP_PX
         width = colours.text_width(end.curve.label, colours.meta_px)
         dots = [(dot.x, dot.y) for dot in ends if dot.x > left]
         across = (left, left + min(width, LONGEST_NAME_PX))
@@ -234,6 +267,9 @@ def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> 
     return scene.frame.right
 
 
+_LIMIT_WEIGHT = QFont.Weight.Medium
+
+
 def _paint_limit(
     painter: QPainter, scene: Scene, flags: list[FlagPosition], ends: list[EndPoint]
 ) -> None:
@@ -241,7 +277,7 @@ def _paint_limit(
     if limit is None or y is None:
         return
     frame = scene.frame
-    colour = limit_colour(limit, scene)
+    colour = scene.colours.colour(limit.colour)
     right = frame.right - (GRIP_WIDTH_PX if limit.is_draggable else 0.0)
     pen = QPen(colour, 1.0)
     pen.setDashPattern([2.0, 6.0] if limit.style == "offered" else [2.0, 2.0])
@@ -286,7 +322,7 @@ def _limit_label_box(
         if left is not None:
             return QRectF(left, top, width, _LABEL_HEIGHT_PX)
     low = max(y + 2.0, frame.top + (FLAG_HEIGHT_PX if labels else 0.0))
-    # Below a limit near the bottom stand the numbers of the axis.
+    # Below a limit near the bottom are the numbers of the axis.
     low = top if low + _LABEL_HEIGHT_PX > frame.bottom else low
     left = free_left(width, within, poles + _dots_at(ends, low) + _curve_at(scene, low))
     if left is None and limit.style != "pending":
@@ -337,139 +373,3 @@ def _paint_empty(painter: QPainter, scene: Scene) -> None:
     behind = painter.boundingRect(box, int(flags), state.empty_text)
     painter.fillRect(behind.adjusted(-4.0, -1.0, 4.0, 1.0), scene.colours.colour("card"))
     painter.drawText(box, int(flags), state.empty_text)
-
-
-# chart_layout: From a picture and a size to a scene: axes, margins, room for names.
-
-
-_DOT_ROOM_PX = 6.0
-_MOST_NAMES_PART = 0.3
-
-
-def scene_for(state: ChartState, size: QSizeF, colours: ChartColours) -> Scene:
-    """Everything in its place for a widget of this size."""
-    frame, across, upwards = lay_out_chart(
-        state,
-        (size.width(), size.height()),
-        left=lambda axis: left_margin(axis, colours),
-        room=lambda width: min(_room_for_ends(state, width, colours), _MOST_NAMES_PART * width),
-    )
-    return Scene(chart_state=state, frame=frame, x_axis=across, y_axis=upwards, colours=colours)
-
-
-def with_limit_value(state: ChartState, value: float, text: str) -> ChartState:
-    """The same picture with its limit line elsewhere, while it is dragged."""
-    if state.limit is None:
-        return state
-    return replace(state, limit=replace(state.limit, value=value, text=text))
-
-
-def _room_for_ends(state: ChartState, width: float, colours: ChartColours) -> float:
-    """How much of the width names and newest dots need beyond the range, pixels."""
-    lo, hi = spread_range(state.x_range)
-    room, limit = 0.0, state.limit
-    # The grip beside the newest dot, not on it.
-    has_grip = limit is not None and limit.is_draggable
-    least = GRIP_WIDTH_PX + _DOT_ROOM_PX + 2.0 if has_grip else _DOT_ROOM_PX
-    ends = [
-        (float(curve.x[-1]), max(least, name_width(curve, colours)))
-        for curve in state.curves
-        if len(curve.x)
-    ]
-    if state.forecast is not None and state.forecast.x_meets <= hi:
-        ends.append((state.forecast.x_meets, least))
-    for x, wanted in ends:
-        part = (min(x, hi) - lo) / (hi - lo)
-        # The line's end is at `part` of what is left after the room itself.
-        if part > 0.0:
-            room = max(room, width - (width - wanted) / part)
-    return room
-
-
-# forecast_layer: What is to come, dashed with its band, and the window that a verdict rests on.
-
-
-_DIAMOND_PX = 5.0
-_TEXT_PX = 14.0
-_BAND = 0.16
-_EVIDENCE = 0.10
-
-
-def paint_evidence(painter: QPainter, scene: Scene) -> None:
-    """Shade the window of the evidence, with an edge on either side; under the curves."""
-    if scene.chart_state.evidence is None:
-        return
-    frame = scene.frame
-    begin, end = scene.chart_state.evidence
-    left, right = max(frame.left, frame.x_px(begin)), min(frame.right, frame.x_px(end))
-    if right <= left:
-        return
-    accent = scene.colours.colour("accent")
-    painter.fillRect(
-        QRectF(left, frame.top, right - left, frame.height),
-        scene.colours.on_card(accent, _EVIDENCE),
-    )
-    painter.setPen(QPen(scene.colours.on_card(accent, 0.5), 1.0))
-    for x in (left, right):
-        painter.drawLine(QLineF(round(x), frame.top, round(x), frame.bottom))
-
-
-def paint_forecast(painter: QPainter, scene: Scene) -> None:
-    """Draw the line to where the limit is met, and the band that it may lie in."""
-    forecast, frame = scene.chart_state.forecast, scene.frame
-    if forecast is None:
-        return
-    painter.save()
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
-    painter.setClipRect(frame_rect(frame))
-    start = QPointF(frame.x_px(forecast.x), frame.y_px(forecast.y))
-    meets = QPointF(frame.x_px(forecast.x_meets), frame.y_px(forecast.limit))
-    _paint_band(painter, scene, forecast, start)
-    if forecast.limit_text:
-        _paint_limit_met(painter, scene, forecast.limit_text, start, meets)
-    colour = scene.colours.colour("warn")
-    pen = QPen(colour, 1.5)
-    pen.setDashPattern([4.0, 3.0])
-    painter.setPen(pen)
-    painter.drawLine(QLineF(start, meets))
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(colour)
-    across, down = QPointF(_DIAMOND_PX, 0.0), QPointF(0.0, _DIAMOND_PX)
-    painter.drawPolygon(QPolygonF([meets - across, meets - down, meets + across, meets + down]))
-    painter.restore()
-
-
-def _paint_band(painter: QPainter, scene: Scene, forecast: ForecastState, start: QPointF) -> None:
-    frame, top = scene.frame, scene.frame.y_px(forecast.limit)
-    beyond = frame.right + 1.0
-    late = beyond if forecast.x_latest is None else frame.x_px(forecast.x_latest)
-    edge = [
-        start,
-        QPointF(frame.x_px(forecast.x_earliest), top),
-        QPointF(max(late, start.x()), top),
-    ]
-    if forecast.x_latest is None:
-        edge.append(QPointF(beyond, start.y()))
-    band = scene.colours.colour("warn")
-    band.setAlphaF(_BAND)
-    painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(band)
-    painter.drawPolygon(QPolygonF(edge))
-
-
-def _paint_limit_met(
-    painter: QPainter, scene: Scene, text: str, start: QPointF, meets: QPointF
-) -> None:
-    """A limit that no line of the run's own stands for: dotted ahead, its words beside it."""
-    frame, colours = scene.frame, scene.colours
-    if meets.x() > frame.right or meets.y() < frame.top:
-        return
-    pen = QPen(colours.colour("warn"), 1.0)
-    pen.setDashPattern([2.0, 2.0])
-    painter.setPen(pen)
-    painter.drawLine(QLineF(start.x(), round(meets.y()), frame.right, round(meets.y())))
-    painter.setFont(colours.font(colours.meta_px, weight=QFont.Weight.Medium))
-    right = meets.x() + _DIAMOND_PX
-    width = min(colours.text_width(text, colours.meta_px) + 8.0, right - frame.left)
-    box = QRectF(right - width, meets.y() - _DIAMOND_PX - _TEXT_PX, width, _TEXT_PX)
-    painter.drawText(box, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, text)

@@ -1,4 +1,4 @@
-"""Export, report, and pictures of charts: asks where to, writes beside the window, tells."""
+"""Export, report and pictures of charts: asks for a file, writes it on a thread, reports back."""
 
 import importlib
 import logging

@@ -1,4 +1,4 @@
-"""What an export does beside the window: asks the hub itself, draws, writes. Loads numpy."""
+"""Export files, written beside the window's connection: asks the hub itself. Loads numpy."""
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
@@ -50,19 +50,19 @@ class ChartStyle:
 
 
 class ChartSource(Protocol):
-    """What is drawn in the window; its board of charts."""
+    """The charts of the window."""
 
     def state(self, key: str, width_px: int) -> ChartState:
         """What a chart shows now."""
         ...
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
-        """What stands above it; None while there is no run."""
+        """The text above it; None while there is no run."""
         ...
 
 
 class ExportWriter:
-    """Writes files; raises `Expected` where one cannot be, and leaves what was there."""
+    """Writes files; raises `UserError` if one cannot be written, and leaves the old one."""
 
     def stem(self, run: RunSummary) -> str:
         """A name for a file about a run, without its ending."""
@@ -128,7 +128,7 @@ class ExportWriter:
             kind: "svg", which gives that; else pixels.
 
         Raises:
-            Expected: There is no run.
+            UserError: There is no run.
         """
         card = charts.card(key, now_s=0.0)
         if card is None:

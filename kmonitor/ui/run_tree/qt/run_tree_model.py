@@ -3,16 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 from typing_extensions import override
 
 from kmonitor.ui.run_tree.run_tree import HostRow, RunRow
-
-ROW_ROLE = Qt.ItemDataRole.UserRole + 1
-"""The `HostRow` or `RunRow` of an index."""
-
-_Index = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
+from kmonitor.ui.widgets.table_models import NOWHERE, ROW_ROLE, Index
 
 
 class _HostNode:
@@ -37,7 +32,7 @@ class RunTreeModel(QAbstractItemModel):
         wanted = [host.key for host in hosts]
         for at in range(len(self._hosts) - 1, -1, -1):
             if self._hosts[at].row.key not in wanted:
-                self.beginRemoveRows(_NOWHERE, at, at)
+                self.beginRemoveRows(NOWHERE, at, at)
                 del self._hosts[at]
                 self.endRemoveRows()
         for at, host in enumerate(hosts):
@@ -57,25 +52,25 @@ class RunTreeModel(QAbstractItemModel):
         host = next((host for host in self._hosts if host.runs), None)
         return self.createIndex(0, 0, host.serial) if host is not None else QModelIndex()
 
-    def host_at(self, index: _Index) -> HostRow | None:
+    def host_at(self, index: Index) -> HostRow | None:
         """The host of an index; None for a run."""
         row = index.data(ROW_ROLE)
         return row if isinstance(row, HostRow) else None
 
-    def run_at(self, index: _Index) -> str | None:
+    def run_at(self, index: Index) -> str | None:
         """Run id of an index; None for a host."""
         row = index.data(ROW_ROLE)
         return row.run if isinstance(row, RunRow) else None
 
     @override
-    def index(self, row: int, column: int, parent: _Index = _NOWHERE) -> QModelIndex:
+    def index(self, row: int, column: int, parent: Index = NOWHERE) -> QModelIndex:
         if not self.hasIndex(row, column, parent):
             return QModelIndex()
         serial = self._hosts[parent.row()].serial if parent.isValid() else 0
         return self.createIndex(row, column, serial)
 
     @override
-    def parent(self, child: _Index = _NOWHERE) -> QModelIndex:  # type: ignore[override]
+    def parent(self, child: Index = NOWHERE) -> QModelIndex:  # type: ignore[override]
         serial = child.internalId() if child.isValid() else 0
         for at, host in enumerate(self._hosts):
             if serial and host.serial == serial:
@@ -83,23 +78,23 @@ class RunTreeModel(QAbstractItemModel):
         return QModelIndex()
 
     @override
-    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+    def rowCount(self, parent: Index = NOWHERE) -> int:
         if not parent.isValid():
             return len(self._hosts)
         return 0 if parent.internalId() else len(self._hosts[parent.row()].runs)
 
     @override
-    def columnCount(self, parent: _Index = _NOWHERE) -> int:
+    def columnCount(self, parent: Index = NOWHERE) -> int:
         return 1
 
     @override
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: Index) -> Qt.ItemFlag:
         if index.isValid() and not index.internalId():
             return Qt.ItemFlag.ItemIsEnabled
         return super().flags(index)
 
     @override
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row = self._row(index)
         if row is None:
             return None
@@ -112,7 +107,7 @@ class RunTreeModel(QAbstractItemModel):
             return f"{row.host}, {row.note}" if role in names else None
         return _run_data(row, role)
 
-    def _row(self, index: _Index) -> HostRow | RunRow | None:
+    def _row(self, index: Index) -> HostRow | RunRow | None:
         if not index.isValid():
             return None
         serial = index.internalId()
@@ -125,12 +120,12 @@ class RunTreeModel(QAbstractItemModel):
         keys = [node.row.key for node in self._hosts]
         if host.key not in keys:
             self._serial += 1
-            self.beginInsertRows(_NOWHERE, at, at)
+            self.beginInsertRows(NOWHERE, at, at)
             self._hosts.insert(at, _HostNode(self._serial, host))
             self.endInsertRows()
         elif keys.index(host.key) != at:
             old = keys.index(host.key)
-            self.beginMoveRows(_NOWHERE, old, old, _NOWHERE, at)
+            self.beginMoveRows(NOWHERE, old, old, NOWHERE, at)
             self._hosts.insert(at, self._hosts.pop(old))
             self.endMoveRows()
         node = self._hosts[at]

@@ -1,4 +1,4 @@
-"""Puts a language in force: English as it stands in the code, or a catalogue beside it."""
+"""Language of the window: English as in the code, or that of a catalogue."""
 
 import logging
 from typing import Final, Literal
@@ -18,9 +18,7 @@ from kmonitor.ui.settings.window_settings import LanguageName
 from kmonitor.ui.text.language import PACKAGE, has_chinese_font, use_translation
 
 _log = logging.getLogger(__name__)
-
 Spoken = Literal["en", "zh_CN"]
-
 _TITLES: Final[dict[Spoken, str]] = {
     "en": "English",
     "zh_CN": "\u7b80\u4f53\u4e2d\u6587 (Simplified Chinese)",
@@ -57,12 +55,12 @@ class LanguageController(QObject):
 
     @property
     def language(self) -> LanguageName:
-        """What the user chose."""
+        """The user's choice."""
         return self._language
 
     @property
     def current_language(self) -> Spoken:
-        """What is in force."""
+        """The language in force."""
         return self._spoken
 
     def use_language(self, name: str) -> None:

@@ -1,4 +1,4 @@
-"""Opens the settings and puts what is chosen there in force."""
+"""Controllers of the settings window, and of theme and language wherever they are chosen."""
 
 import importlib
 from functools import partial
@@ -34,18 +34,18 @@ _POLL_MS = 1000
 
 
 class SettingsController(QObject):
-    """Main thread only.
+    """Opens the settings and applies what is chosen there; main thread only.
 
     Signals:
-        changed: What every panel shows is written otherwise now: refresh.
+        changed: Every panel has to be refreshed: sizes are written otherwise.
         settings_changed: Something to be remembered changed.
         theme_chosen: "system", "dark" or "light".
-        language_chosen: As the language's name stands in the settings.
+        language_chosen: The language's name in the settings.
         alerts_requested: The rules of alerts are wanted.
         guide_requested: With the file name of a page.
 
     Attributes:
-        pace: How often charts are drawn anew.
+        pace: How often charts are redrawn.
     """
 
     changed = Signal()
@@ -63,7 +63,7 @@ class SettingsController(QObject):
         folders: Folders,
         settings: WindowSettings,
     ) -> None:
-        """Of the window that is its parent; what was chosen before is in force at once."""
+        """Parent is the window; the saved settings are in force at once."""
         super().__init__(window)
         self._window = window
         self._workspace = workspace
@@ -233,7 +233,7 @@ class SettingsController(QObject):
     def _on_keys_own_key_requested(self) -> None:
         if self._page is None:
             return
-        # What it loads, ZeroMQ above all, would hold up the first paint.
+        # Imported late: ZeroMQ would hold up the first paint.
         direct = importlib.import_module("kmonitor.connect.hub_socket")
         try:
             self._page.keys.show_own(str(direct.device_keys(self._folders).public_text))
@@ -259,11 +259,8 @@ class SettingsController(QObject):
 
 
 def _is_tighter(wanted: float, before: float) -> bool:
-    """Whether a bound, 0 for none, lets less stay than the one before."""
+    """True if a bound, 0 for none, keeps less than the one before."""
     return bool(wanted) and (not before or wanted < before)
-
-
-# Choices controller.
 
 
 class AppearanceController(QObject):
@@ -285,7 +282,7 @@ class AppearanceController(QObject):
         preferences: SettingsController,
         guide: HelpController,
     ) -> None:
-        """Of the window that is its parent, which shows what is in force from now on."""
+        """Parent is the window, which shows the choices in force from now on."""
         super().__init__(window)
         self._window = window
         self._theme = theme

@@ -1,4 +1,4 @@
-"""Settings: this device's own key, and the keys that this machine's hub lets in."""
+"""Pages of the settings: general, history, hosts, keys."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -25,8 +25,325 @@ from kmonitor.ui.widgets.buttons import SegmentedControl
 from kmonitor.ui.widgets.labels import ElidedLabel
 
 
+class GeneralPage(QWidget):
+    """Theme, language, units and pace; each choice is in force at once.
+
+    Signals (main thread):
+        theme_chosen: "system", "dark" or "light".
+        language_chosen: The language's name in the settings.
+        units_chosen: "binary" or "decimal".
+        pace_chosen: A `Pace`.
+        alerts_requested: The rules of alerts are wanted.
+    """
+
+    theme_chosen = Signal(str)
+    language_chosen = Signal(str)
+    units_chosen = Signal(str)
+    pace_chosen = Signal(str)
+    alerts_requested = Signal()
+
+    def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
+        """With nothing chosen yet.
+
+        Args:
+            languages: What each language is called in itself, by its name in the settings.
+            parent: Its parent.
+        """
+        super().__init__(parent)
+        self._languages = dict(languages)
+        self._theme = SegmentedControl(self._themes(), "")
+        self._language = SegmentedControl({"system": "", **languages}, "")
+        self._units = SegmentedControl(self._unit_titles(), "")
+        self._pace = SegmentedControl({**pace_titles()}, "")
+        self._alerts = QPushButton()
+        self._theme_row = SettingRow([self._theme])
+        self._language_row = SettingRow([self._language])
+        self._language_row.setVisible(bool(languages))
+        self._units_row = SettingRow([self._units])
+        self._pace_row = SettingRow([self._pace])
+        self._alerts_row = SettingRow([self._alerts])
+        self._build()
+        self._set_texts()
+        self._theme.chosen.connect(self.theme_chosen)
+        self._language.chosen.connect(self.language_chosen)
+        self._units.chosen.connect(self.units_chosen)
+        self._pace.chosen.connect(self.pace_chosen)
+        self._alerts.clicked.connect(self.alerts_requested)
+
+    def _set_texts(self) -> None:
+        language = {"system": self.tr("As the system"), **self._languages}
+        for row, choice, titles, title in (
+            (self._theme_row, self._theme, self._themes(), self.tr("Theme")),
+            (self._language_row, self._language, language, self.tr("Language")),
+            (self._units_row, self._units, self._unit_titles(), self.tr("Sizes")),
+            (self._pace_row, self._pace, {**pace_titles()}, self.tr("Charts move")),
+        ):
+            row.call(title)
+            choice.rename(titles, title)
+        self._units_row.explain(
+            self.tr(
+                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the "
+                "window; the command line and what trainings print keep to MiB and GiB."
+            )
+        )
+        self._alerts.setText(self.tr("Alerts\u2026"))
+        self._alerts.setAccessibleName(self._alerts.text())
+        self._alerts.setToolTip(self.tr("What you want to be told, and how (Ctrl+L)"))
+        self._alerts_row.call(self.tr("Alerts and limits"))
+        self._alerts_row.explain(
+            self.tr(
+                "What is worth a notification. What is done at a limit is chosen per run, "
+                "beside the charts, and is the same for the next run until it is changed."
+            )
+        )
+
+    def show_choices(self, *, theme: str, language: str, units: str, pace: Pace) -> None:
+        """Show what is in force."""
+        self._theme.choose(theme)
+        self._language.choose(language)
+        self._units.choose(units)
+        self._pace.choose(pace)
+        self._pace_row.explain(pace_text(pace))
+
+    def _themes(self) -> dict[str, str]:
+        system = self.tr("As the system")
+        return {"system": system, "dark": self.tr("Dark"), "light": self.tr("Light")}
+
+    def _unit_titles(self) -> dict[str, str]:
+        return {"binary": self.tr("MiB, GiB"), "decimal": self.tr("MB, GB")}
+
+    def _build(self) -> None:
+        self._alerts.setAutoDefault(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(20)
+        for row in (
+            *(self._theme_row, self._language_row, self._units_row),
+            *(self._pace_row, self._alerts_row),
+        ):
+            column.addWidget(row)
+        column.addStretch(1)
+
+
+_FIELD_PX = 150
+
+
+class HistoryPage(QWidget):
+    """Bounds on the history of this machine's hub; each may be empty.
+
+    Signals (main thread):
+        keep_requested: Days and bytes, 0 for no bound; both are sound.
+    """
+
+    keep_requested = Signal(float, float)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._shown = ("", "")
+        self._in_force = (0.0, 0.0)
+        self._handed_on: tuple[float, float] | None = None
+        self._stored = role_label("body")
+        self._fixed = role_label("body")
+        self._trouble = role_label("body")
+        self._days = QLineEdit()
+        self._size = QLineEdit()
+        self._notes = role_label("sub")
+        self._days_row = SettingRow([self._days])
+        self._size_row = SettingRow([self._size])
+        self._build()
+        self._set_texts()
+        for field in (self._days, self._size):
+            field.editingFinished.connect(self._on_field_editing_finished)
+            field.textEdited.connect(self._on_field_text_edited)
+
+    def _set_texts(self) -> None:
+        self._days_row.call(self.tr("Days"))
+        self._days_row.explain(self.tr("Runs that ended longer ago are removed."))
+        self._size_row.call(self.tr("Size"))
+        self._size_row.explain(
+            self.tr("While the history is larger, the run that ended first is removed.")
+        )
+        self._days.setAccessibleName(self.tr("Days of history"))
+        self._size.setAccessibleName(self.tr("Size of the history"))
+        for field in (self._days, self._size):
+            field.setPlaceholderText(self.tr("all"))
+        self._days.setToolTip(self.tr("A number of days; nothing: all are kept"))
+        self._size.setToolTip(self.tr("Such as 20 GiB; nothing: no bound"))
+        self._notes.setText(
+            self.tr(
+                "Pinned runs and living ones stay in any case, and so do checkpoints. It counts "
+                "for this machine's hub, whoever starts it, within seconds."
+            )
+        )
+        self._check()
+
+    def show_keep(self, days: float, n_bytes: int) -> None:
+        """Show the bounds in force, unless others are being typed."""
+        self._in_force = (days, float(n_bytes))
+        shown = (days_text(days), size_text(n_bytes))
+        if shown != self._shown:
+            self._shown = shown
+            self.revert()
+
+    def show_stored(self, state: StorageState) -> None:
+        """Show what is stored now."""
+        self._stored.setText(state.text)
+        self._fixed.setText(state.fixed)
+        self._fixed.setVisible(bool(state.fixed))
+
+    def refuse(self, why: str) -> None:
+        """Show why the bounds could not be saved; empty: they were."""
+        self._handed_on = None
+        self._trouble.setText(why)
+        self._trouble.setVisible(bool(why))
+
+    def revert(self) -> None:
+        """Show the bounds in force again."""
+        self._handed_on = None
+        self._days.setText(self._shown[0])
+        self._size.setText(self._shown[1])
+        self._check()
+
+    def _build(self) -> None:
+        for field in (self._days, self._size):
+            field.setFixedWidth(_FIELD_PX)
+            field.setMaxLength(40)
+        set_tone(self._fixed, "warn")
+        set_tone(self._trouble, "crit")
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(14)
+        for label in (self._stored, self._fixed, self._trouble, self._notes):
+            label.setWordWrap(True)
+        column.addWidget(self._stored)
+        column.addWidget(self._fixed)
+        column.addWidget(self._days_row)
+        column.addWidget(self._size_row)
+        column.addWidget(self._trouble)
+        column.addWidget(self._notes)
+        column.addStretch(1)
+        self._fixed.hide()
+        self._trouble.hide()
+
+    def _check(self) -> tuple[FieldValue, FieldValue]:
+        days, size = parse_days_field(self._days.text()), parse_size_field(self._size.text())
+        self._days_row.refuse(days.why_not)
+        self._size_row.refuse(size.why_not)
+        return days, size
+
+    @Slot(str)
+    def _on_field_text_edited(self, text: str) -> None:
+        del text
+        self._handed_on = None
+        self._check()
+
+    @Slot()
+    def _on_field_editing_finished(self) -> None:
+        if (self._days.text(), self._size.text()) == self._shown:
+            return
+        days, size = self._check()
+        if days.value is None or size.value is None:
+            return
+        typed = (days.value, size.value)
+        if typed == self._in_force:
+            self.revert()
+        elif typed != self._handed_on:
+            # The question that this opens takes the focus, which ends the same editing once more.
+            self._handed_on = typed
+            self.keep_requested.emit(*typed)
+
+
+class HostsPage(QWidget):
+    """The remembered hosts, in the order in which they were added.
+
+    Signals (main thread):
+        retry_requested: Address of a host that is to be tried at once.
+        rename_requested: Address of one that is to be called otherwise.
+        removal_requested: Address of one that is to be forgotten.
+        connect_requested: Another host is to be added.
+    """
+
+    retry_requested = Signal(str)
+    rename_requested = Signal(str)
+    removal_requested = Signal(str)
+    connect_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._lines: tuple[HostLine, ...] | None = None
+        self._text = role_label("sub")
+        self._connect = QPushButton()
+        self._column = CardColumn()
+        self._build()
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._text.setText(
+            self.tr("No other machine is remembered. What works as ssh NAME works here.")
+        )
+        self._connect.setText(self.tr("Connect to a host\u2026"))
+        self._connect.setAccessibleName(self._connect.text())
+        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._make_rows()
+
+    def show_lines(self, lines: Sequence[HostLine]) -> None:
+        """Show these hosts."""
+        if tuple(lines) == self._lines:
+            return
+        self._lines = tuple(lines)
+        self._make_rows()
+
+    def _make_rows(self) -> None:
+        lines = self._lines or ()
+        self._column.show_cards(map(self._row, lines))
+        self._text.setVisible(not lines)
+
+    def _build(self) -> None:
+        self._text.setWordWrap(True)
+        self._connect.setAutoDefault(False)
+        self._connect.clicked.connect(self.connect_requested)
+        self._column.setSpacing(8)
+        last = QHBoxLayout()
+        last.addWidget(self._connect)
+        last.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(12)
+        column.addWidget(self._text)
+        column.addLayout(self._column)
+        column.addLayout(last)
+        column.addStretch(1)
+
+    def _row(self, line: HostLine) -> QWidget:
+        state = role_label("meta", line.state)
+        state.setWordWrap(True)
+        set_tone(state, line.tone)
+        labels = (ElidedLabel("strong_small", line.name), ElidedLabel("sub", line.address), state)
+        retry = (self.tr("Connect"), self.tr("Try it now"), self.retry_requested)
+        kinds = (
+            *([retry] if line.can_retry else []),
+            (
+                self.tr("Rename\u2026"),
+                self.tr("Call it otherwise here"),
+                self.rename_requested,
+            ),
+            (
+                self.tr("Remove\u2026"),
+                self.tr("Forget it; nothing there is touched"),
+                self.removal_requested,
+            ),
+        )
+        return text_card(
+            labels,
+            [
+                CardButton(title, tip, f"{title} {line.name}", partial(wanted.emit, line.key))
+                for title, tip, wanted in kinds
+            ],
+        )
+
+
 class KeysPage(QWidget):
-    """The own key above, the others below.
+    """This device's key above, the keys that this machine's hub lets in below.
 
     Signals (main thread):
         own_key_requested: The own key is to be shown, and made if there is none.
@@ -148,329 +465,3 @@ class KeysPage(QWidget):
     def _on_copy_clicked(self) -> None:
         QGuiApplication.clipboard().setText(self._own.text())
         self._copy.setText(self.tr("Copied"))
-
-
-# settings_history: Settings: how much history this machine's hub keeps.
-
-
-_FIELD_PX = 150
-
-
-class HistoryPage(QWidget):
-    """Two bounds, of which either may be empty.
-
-    Signals (main thread):
-        keep_requested: Days and bytes, 0 for no bound; both are sound.
-    """
-
-    keep_requested = Signal(float, float)
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._shown = ("", "")
-        self._in_force = (0.0, 0.0)
-        self._handed_on: tuple[float, float] | None = None
-        self._stored = role_label("body")
-        self._fixed = role_label("body")
-        self._trouble = role_label("body")
-        self._days = QLineEdit()
-        self._size = QLineEdit()
-        self._notes = role_label("sub")
-        self._days_row = SettingRow([self._days])
-        self._size_row = SettingRow([self._size])
-        self._build()
-        self._set_texts()
-        for field in (self._days, self._size):
-            field.editingFinished.connect(self._on_field_editing_finished)
-            field.textEdited.connect(self._on_field_text_edited)
-
-    def _set_texts(self) -> None:
-        self._days_row.call(self.tr("Days"))
-        self._days_row.explain(self.tr("Runs that ended longer ago are removed."))
-        self._size_row.call(self.tr("Size"))
-        self._size_row.explain(
-            self.tr("While the history is larger, the run that ended first is removed.")
-        )
-        self._days.setAccessibleName(self.tr("Days of history"))
-        self._size.setAccessibleName(self.tr("Size of the history"))
-        for field in (self._days, self._size):
-            field.setPlaceholderText(self.tr("all"))
-        self._days.setToolTip(self.tr("A number of days; nothing: all are kept"))
-        self._size.setToolTip(self.tr("Such as 20 GiB; nothing: no bound"))
-        self._notes.setText(
-            self.tr(
-                "Pinned runs and living ones stay in any case, and so do checkpoints. It counts "
-                "for this machine's hub, whoever starts it, within seconds."
-            )
-        )
-        self._check()
-
-    def show_keep(self, days: float, n_bytes: int) -> None:
-        """Show the bounds in force, unless others are being typed."""
-        self._in_force = (days, float(n_bytes))
-        shown = (days_text(days), size_text(n_bytes))
-        if shown != self._shown:
-            self._shown = shown
-            self.revert()
-
-    def show_stored(self, state: StorageState) -> None:
-        """Show what is stored now."""
-        self._stored.setText(state.text)
-        self._fixed.setText(state.fixed)
-        self._fixed.setVisible(bool(state.fixed))
-
-    def refuse(self, why: str) -> None:
-        """Say why it could not be kept; empty: it was."""
-        self._handed_on = None
-        self._trouble.setText(why)
-        self._trouble.setVisible(bool(why))
-
-    def revert(self) -> None:
-        """Show the bounds in force again."""
-        self._handed_on = None
-        self._days.setText(self._shown[0])
-        self._size.setText(self._shown[1])
-        self._check()
-
-    def _build(self) -> None:
-        for field in (self._days, self._size):
-            field.setFixedWidth(_FIELD_PX)
-            field.setMaxLength(40)
-        set_tone(self._fixed, "warn")
-        set_tone(self._trouble, "crit")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(14)
-        for label in (self._stored, self._fixed, self._trouble, self._notes):
-            label.setWordWrap(True)
-        column.addWidget(self._stored)
-        column.addWidget(self._fixed)
-        column.addWidget(self._days_row)
-        column.addWidget(self._size_row)
-        column.addWidget(self._trouble)
-        column.addWidget(self._notes)
-        column.addStretch(1)
-        self._fixed.hide()
-        self._trouble.hide()
-
-    def _check(self) -> tuple[FieldValue, FieldValue]:
-        days, size = parse_days_field(self._days.text()), parse_size_field(self._size.text())
-        self._days_row.refuse(days.why_not)
-        self._size_row.refuse(size.why_not)
-        return days, size
-
-    @Slot(str)
-    def _on_field_text_edited(self, text: str) -> None:
-        del text
-        self._handed_on = None
-        self._check()
-
-    @Slot()
-    def _on_field_editing_finished(self) -> None:
-        if (self._days.text(), self._size.text()) == self._shown:
-            return
-        days, size = self._check()
-        if days.value is None or size.value is None:
-            return
-        typed = (days.value, size.value)
-        if typed == self._in_force:
-            self.revert()
-        elif typed != self._handed_on:
-            # The question that this opens takes the focus, which ends the same editing once more.
-            self._handed_on = typed
-            self.keep_requested.emit(*typed)
-
-
-# settings_hosts: Settings: the hosts that are remembered.
-
-
-class HostsPage(QWidget):
-    """A row for each host, in the order in which they were added.
-
-    Signals (main thread):
-        retry_requested: Address of a host that is to be tried at once.
-        rename_requested: Address of one that is to be called otherwise.
-        removal_requested: Address of one that is to be forgotten.
-        connect_requested: Another host is to be added.
-    """
-
-    retry_requested = Signal(str)
-    rename_requested = Signal(str)
-    removal_requested = Signal(str)
-    connect_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._lines: tuple[HostLine, ...] | None = None
-        self._text = role_label("sub")
-        self._connect = QPushButton()
-        self._column = CardColumn()
-        self._build()
-        self._set_texts()
-
-    def _set_texts(self) -> None:
-        self._text.setText(
-            self.tr("No other machine is remembered. What works as ssh NAME works here.")
-        )
-        self._connect.setText(self.tr("Connect to a host\u2026"))
-        self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
-        self._make_rows()
-
-    def show_lines(self, lines: Sequence[HostLine]) -> None:
-        """Show these hosts."""
-        if tuple(lines) == self._lines:
-            return
-        self._lines = tuple(lines)
-        self._make_rows()
-
-    def _make_rows(self) -> None:
-        lines = self._lines or ()
-        self._column.show_cards(map(self._row, lines))
-        self._text.setVisible(not lines)
-
-    def _build(self) -> None:
-        self._text.setWordWrap(True)
-        self._connect.setAutoDefault(False)
-        self._connect.clicked.connect(self.connect_requested)
-        self._column.setSpacing(8)
-        last = QHBoxLayout()
-        last.addWidget(self._connect)
-        last.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(12)
-        column.addWidget(self._text)
-        column.addLayout(self._column)
-        column.addLayout(last)
-        column.addStretch(1)
-
-    def _row(self, line: HostLine) -> QWidget:
-        state = role_label("meta", line.state)
-        state.setWordWrap(True)
-        set_tone(state, line.tone)
-        labels = (ElidedLabel("strong_small", line.name), ElidedLabel("sub", line.address), state)
-        retry = (self.tr("Connect"), self.tr("Try it now"), self.retry_requested)
-        kinds = (
-            *([retry] if line.can_retry else []),
-            (
-                self.tr("Rename\u2026"),
-                self.tr("Call it otherwise here"),
-                self.rename_requested,
-            ),
-            (
-                self.tr("Remove\u2026"),
-                self.tr("Forget it; nothing there is touched"),
-                self.removal_requested,
-            ),
-        )
-        return text_card(
-            labels,
-            [
-                CardButton(title, tip, f"{title} {line.name}", partial(wanted.emit, line.key))
-                for title, tip, wanted in kinds
-            ],
-        )
-
-
-# settings_general: Settings: how the window looks, speaks, counts, and how often it draws.
-
-
-class GeneralPage(QWidget):
-    """Each choice is in force at once.
-
-    Signals (main thread):
-        theme_chosen: "system", "dark" or "light".
-        language_chosen: As the language's name stands in the settings.
-        units_chosen: "binary" or "decimal".
-        pace_chosen: A `Pace`.
-        alerts_requested: The rules of alerts are wanted.
-    """
-
-    theme_chosen = Signal(str)
-    language_chosen = Signal(str)
-    units_chosen = Signal(str)
-    pace_chosen = Signal(str)
-    alerts_requested = Signal()
-
-    def __init__(self, languages: Mapping[str, str], parent: QWidget | None = None) -> None:
-        """With nothing chosen yet.
-
-        Args:
-            languages: What each language is called in itself, by its name in the settings.
-            parent: Its parent.
-        """
-        super().__init__(parent)
-        self._languages = dict(languages)
-        self._theme = SegmentedControl(self._themes(), "")
-        self._language = SegmentedControl({"system": "", **languages}, "")
-        self._units = SegmentedControl(self._unit_titles(), "")
-        self._pace = SegmentedControl({**pace_titles()}, "")
-        self._alerts = QPushButton()
-        self._theme_row = SettingRow([self._theme])
-        self._language_row = SettingRow([self._language])
-        self._language_row.setVisible(bool(languages))
-        self._units_row = SettingRow([self._units])
-        self._pace_row = SettingRow([self._pace])
-        self._alerts_row = SettingRow([self._alerts])
-        self._build()
-        self._set_texts()
-        self._theme.chosen.connect(self.theme_chosen)
-        self._language.chosen.connect(self.language_chosen)
-        self._units.chosen.connect(self.units_chosen)
-        self._pace.chosen.connect(self.pace_chosen)
-        self._alerts.clicked.connect(self.alerts_requested)
-
-    def _set_texts(self) -> None:
-        language = {"system": self.tr("As the system"), **self._languages}
-        for row, choice, titles, title in (
-            (self._theme_row, self._theme, self._themes(), self.tr("Theme")),
-            (self._language_row, self._language, language, self.tr("Language")),
-            (self._units_row, self._units, self._unit_titles(), self.tr("Sizes")),
-            (self._pace_row, self._pace, {**pace_titles()}, self.tr("Charts move")),
-        ):
-            row.call(title)
-            choice.rename(titles, title)
-        self._units_row.explain(
-            self.tr(
-                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the "
-                "window; the command line and what trainings print keep to MiB and GiB."
-            )
-        )
-        self._alerts.setText(self.tr("Alerts\u2026"))
-        self._alerts.setAccessibleName(self._alerts.text())
-        self._alerts.setToolTip(self.tr("What you want to be told, and how (Ctrl+L)"))
-        self._alerts_row.call(self.tr("Alerts and limits"))
-        self._alerts_row.explain(
-            self.tr(
-                "What is worth a notification. What is done at a limit is chosen per run, "
-                "beside the charts, and is the same for the next run until it is changed."
-            )
-        )
-
-    def show_choices(self, *, theme: str, language: str, units: str, pace: Pace) -> None:
-        """Show what is in force."""
-        self._theme.choose(theme)
-        self._language.choose(language)
-        self._units.choose(units)
-        self._pace.choose(pace)
-        self._pace_row.explain(pace_text(pace))
-
-    def _themes(self) -> dict[str, str]:
-        system = self.tr("As the system")
-        return {"system": system, "dark": self.tr("Dark"), "light": self.tr("Light")}
-
-    def _unit_titles(self) -> dict[str, str]:
-        return {"binary": self.tr("MiB, GiB"), "decimal": self.tr("MB, GB")}
-
-    def _build(self) -> None:
-        self._alerts.setAutoDefault(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(20)
-        for row in (
-            *(self._theme_row, self._language_row, self._units_row),
-            *(self._pace_row, self._alerts_row),
-        ):
-            column.addWidget(row)
-        column.addStretch(1)

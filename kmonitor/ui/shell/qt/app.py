@@ -1,4 +1,7 @@
-"""Makes every part of the window and passes each what it needs."""
+"""Composition root of the window: makes every part and passes each what it needs.
+
+The hub's client and the charts are imported after the first paint, which they would hold up.
+"""
 
 import gc
 import getpass
@@ -41,48 +44,10 @@ if TYPE_CHECKING:
     from kmonitor.ui.hosts.qt.hosts_controller import HostsController
     from kmonitor.ui.hosts.qt.hub_starter import HubStarter
 
-
-# garbage: Garbage is collected on the main thread only.
-
-
-_INTERVAL_MS = 1000
-_EVERY_FULL = 30
-
-
-class GarbageTimer(QObject):
-    """Collects from a timer of the main thread while automatic collection is off.
-
-    A collection on another thread that meets a dropped plot ends the process: Qt objects must be
-    deleted where they live.
-    """
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._rounds = 0
-        gc.disable()
-        self._timer = QTimer(self)
-        self._timer.setInterval(_INTERVAL_MS)
-        self._timer.timeout.connect(self._on_timer_timeout)
-        self._timer.start()
-
-    def stop(self) -> None:
-        """Leave collection to Python again."""
-        self._timer.stop()
-        gc.enable()
-
-    @Slot()
-    def _on_timer_timeout(self) -> None:
-        self._rounds += 1
-        young, _, _ = gc.get_count()
-        if self._rounds % _EVERY_FULL == 0:
-            gc.collect(1)
-        elif young > gc.get_threshold()[0]:
-            gc.collect(0)
-
-
-_log = logging.getLogger(__name__)
 INTERRUPTED = 130
 """Exit status after SIGINT."""
+
+_log = logging.getLogger(__name__)
 
 
 class KmonitorApp(QObject):
@@ -96,9 +61,9 @@ class KmonitorApp(QObject):
         workspace: What it knows.
         charts_controller: Its charts, None until they are loaded.
         status: Exit status so far.
-        has_left: Whether it is to end, or has ended; it may be so before it runs.
-        opens_again: Whether another is to be opened then, as after a change of the language.
-        failure: Why there is no picture, where one was wanted.
+        has_left: It is to end, or has ended; it may be so before it runs.
+        opens_again: Another is to be opened then, as after a change of the language.
+        failure: Why there is no screenshot, where one was requested.
         shell_s: Seconds from construction until the window was shown.
         charts_s: Seconds from construction until the charts were there; 0 before.
     """
@@ -162,7 +127,7 @@ class KmonitorApp(QObject):
         self.controller.start()
         if self._language.why_not is not None:
             self.window.status.show_note(" ".join(self._language.why_not))
-        # Who only wants a picture is not to be disturbed.
+        # Nothing is to disturb a screenshot.
         if self._options.screenshot is None and self._options.shown is None:
             self._alerts.start()
             CrashController(self.window, self).offer(self._log.crashes)
@@ -231,7 +196,7 @@ class KmonitorApp(QObject):
             hub_starter.start()
 
     def _send_request(self, message: msgspec.Struct) -> int:
-        # Nothing is asked before a hub has answered, hence never without a bridge.
+        # There are no requests before a hub has answered, hence never without a bridge.
         return self._hosts.send_request(message) if self._hosts is not None else 0
 
     def _place_window(self) -> None:
@@ -294,7 +259,7 @@ class KmonitorApp(QObject):
         self.workspace.link.fail(text, log)
         self.workspace.changed.add("link")
         if self._options.screenshot is not None:
-            # Nobody sees a banner here, and half a picture is none.
+            # Nobody sees a banner here, and half a screenshot is none.
             what = f"A part of the window failed: {text.rstrip('.')}. There is no picture."
             self._end_with_failure(what, f"Details are in {log}.")
 
@@ -307,7 +272,7 @@ class KmonitorApp(QObject):
         self._qt.processEvents()
         if self.failure is not None:
             return
-        # What fails while the window paints is raised in there, and told by `_on_self_failed`.
+        # Errors while the window paints are raised in there, and reported by `_on_self_failed`.
         try:
             save_screenshot(self.window, self._options.screenshot)
         except OSError as exc:
@@ -333,7 +298,7 @@ class KmonitorApp(QObject):
         if self.charts_controller is None or not self.workspace.link.is_live:
             return False
         if self.workspace.run_store.is_waiting and self._options.shown is None:
-            return False  # the run that is wanted is on a host that has not told yet
+            return False  # the run to select is on a host that has not sent its runs yet
         return self.workspace.is_first_start or self.charts_controller.is_loaded
 
     @Slot()
@@ -347,7 +312,7 @@ class KmonitorApp(QObject):
 
     def _save_settings(self) -> None:
         if self._options.size is not None or self._options.theme is not None:
-            # Opened for a picture: what the user chose stays.
+            # Opened for a screenshot: the user's choices stay.
             return
         settings = self.controller.settings(self._settings)
         if settings != self._settings:
@@ -360,3 +325,38 @@ def _user() -> str:
         return getpass.getuser()
     except (KeyError, OSError):
         return "window"
+
+
+_COLLECT_EVERY_MS = 1000
+_ROUNDS_PER_FULL = 30
+
+
+class GarbageTimer(QObject):
+    """Collects from a timer of the main thread while automatic collection is off.
+
+    A collection on another thread that meets a dropped plot ends the process: Qt objects must be
+    deleted where they live.
+    """
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rounds = 0
+        gc.disable()
+        self._timer = QTimer(self)
+        self._timer.setInterval(_COLLECT_EVERY_MS)
+        self._timer.timeout.connect(self._on_timer_timeout)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Leave collection to Python again."""
+        self._timer.stop()
+        gc.enable()
+
+    @Slot()
+    def _on_timer_timeout(self) -> None:
+        self._rounds += 1
+        young, _, _ = gc.get_count()
+        if self._rounds % _ROUNDS_PER_FULL == 0:
+            gc.collect(1)
+        elif young > gc.get_threshold()[0]:
+            gc.collect(0)

@@ -10,6 +10,7 @@ from kmonitor.ui.shell.crash_reports import CrashNotice, CrashReport, crash_noti
 from kmonitor.ui.shell.qt.crash_views import CrashReportWindow
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.widgets.dialogs import SaveDialog
+from kmonitor_agent.wire.local.folders import expand_user
 
 
 class CrashController(QObject):
@@ -71,7 +72,7 @@ class CrashController(QObject):
         if self._report is None or not self._crashes:
             return
         kinds = {"txt": self.tr("Text")}
-        suggested = Path.home() / self._crashes[0].path.stem
+        suggested = expand_user("~") / self._crashes[0].path.stem
         dialog = SaveDialog(self.tr("Save the report"), suggested, kinds, self._report)
         dialog.fileSelected.connect(self._on_dialog_file_selected)
         dialog.open()

@@ -19,7 +19,7 @@ from kmonitor.ui.shell.crash_reports import CrashNotice
 from kmonitor.ui.theme.qt.theme import Theme, role_label
 
 _NARROW_BELOW = 520
-"""Width in which the buttons stand below the words, pixels."""
+"""Below this width, pixels, the buttons are below the text."""
 
 
 class CrashNoticeBar(QFrame):
@@ -100,7 +100,7 @@ class CrashNoticeBar(QFrame):
     @override
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        # Beside the buttons the words would be a column of single ones, and push them together.
+        # Beside the buttons the text would be one word a line, and squeeze them.
         is_narrow = self.width() < _NARROW_BELOW
         direction = (
             QBoxLayout.Direction.TopToBottom if is_narrow else QBoxLayout.Direction.LeftToRight
@@ -128,7 +128,7 @@ class CrashReportWindow(QDialog):
         """Not shown yet.
 
         Args:
-            notice: What stands above the report.
+            notice: Texts above the report.
             text: The report, in English as it was kept.
             parent: The window.
         """

@@ -1,4 +1,4 @@
-"""The friendly page before the first run."""
+"""Page before the first run: how to begin, and the first choices of theme and language."""
 
 from collections.abc import Mapping
 
@@ -10,90 +10,6 @@ from kmonitor.ui.shell.first_start import SNIPPET, FirstStartState
 from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.buttons import FolderButton, SegmentedControl
 from kmonitor.ui.widgets.keyboard import set_tab_order
-
-# First choices.
-
-
-class FirstChoices(QWidget):
-    """One quiet line at the page's foot; the same choices stand in the settings later.
-
-    Signals (main thread):
-        theme_chosen: "system", "dark" or "light".
-        language_chosen: As the language's name stands in the settings.
-        guide_requested: The guide's page for newcomers is wanted.
-        keyboard_requested: The page of keys is.
-    """
-
-    theme_chosen = Signal(str)
-    language_chosen = Signal(str)
-    guide_requested = Signal()
-    keyboard_requested = Signal()
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = SegmentedControl(self._themes(), "")
-        self._language: SegmentedControl | None = None
-        self._languages: dict[str, str] = {}
-        self._guide = QPushButton()
-        self._keyboard = QPushButton()
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(0, 0, 0, 0)
-        self._row.setSpacing(10)
-        self._row.addWidget(self._theme)
-        for button, slot in (
-            (self._guide, self.guide_requested),
-            (self._keyboard, self.keyboard_requested),
-        ):
-            button.setProperty("kind", "filter")
-            button.clicked.connect(slot)
-            self._row.addWidget(button)
-        self._theme.chosen.connect(self.theme_chosen)
-        self._set_texts()
-
-    def _set_texts(self) -> None:
-        self._theme.rename(self._themes(), self.tr("Theme"))
-        if self._language is not None:
-            self._language.rename(self._language_titles(), self.tr("Language"))
-        self._guide.setText(self.tr("Guide"))
-        self._guide.setToolTip(self.tr("The first steps, and more (F1)"))
-        self._keyboard.setText(self.tr("Keyboard"))
-        self._keyboard.setToolTip(self.tr("Every key (?)"))
-        for button in (self._guide, self._keyboard):
-            button.setAccessibleName(button.text())
-
-    def show_theme(self, theme: str) -> None:
-        """Show which theme is in force."""
-        self._theme.choose(theme)
-
-    def show_languages(self, languages: Mapping[str, str], chosen: str) -> None:
-        """Offer these languages besides the system's.
-
-        Args:
-            languages: What each is called in itself, by its name in the settings; may be empty.
-            chosen: Which is in force.
-        """
-        if not languages:
-            return
-        if self._language is None:
-            self._languages = dict(languages)
-            self._language = SegmentedControl(self._language_titles(), self.tr("Language"))
-            self._language.chosen.connect(self.language_chosen)
-            self._row.insertWidget(1, self._language)
-            set_tab_order(
-                (*self._theme.buttons, *self._language.buttons, self._guide, self._keyboard)
-            )
-        self._language.choose(chosen)
-
-    def _themes(self) -> dict[str, str]:
-        return {
-            "system": self.tr("As the system"),
-            "dark": self.tr("Dark"),
-            "light": self.tr("Light"),
-        }
-
-    def _language_titles(self) -> dict[str, str]:
-        return {"system": self.tr("As the system"), **self._languages}
-
 
 _COPIED_MS = 1800
 _TEXT_WIDTH = 480
@@ -216,3 +132,84 @@ class FirstStartPanel(QFrame):
     @Slot()
     def _on_theme_palette_changed(self) -> None:
         self._mark.setPixmap(self._theme.pixmap("logo", "accent", 44, self))
+
+
+class FirstChoices(QWidget):
+    """One quiet line at the page's foot; the settings offer the same choices later.
+
+    Signals (main thread):
+        theme_chosen: "system", "dark" or "light".
+        language_chosen: The language's name in the settings.
+        guide_requested: The guide's page for newcomers is wanted.
+        keyboard_requested: The page of keys is.
+    """
+
+    theme_chosen = Signal(str)
+    language_chosen = Signal(str)
+    guide_requested = Signal()
+    keyboard_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._theme = SegmentedControl(self._themes(), "")
+        self._language: SegmentedControl | None = None
+        self._languages: dict[str, str] = {}
+        self._guide = QPushButton()
+        self._keyboard = QPushButton()
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(10)
+        self._row.addWidget(self._theme)
+        for button, slot in (
+            (self._guide, self.guide_requested),
+            (self._keyboard, self.keyboard_requested),
+        ):
+            button.setProperty("kind", "filter")
+            button.clicked.connect(slot)
+            self._row.addWidget(button)
+        self._theme.chosen.connect(self.theme_chosen)
+        self._set_texts()
+
+    def _set_texts(self) -> None:
+        self._theme.rename(self._themes(), self.tr("Theme"))
+        if self._language is not None:
+            self._language.rename(self._language_titles(), self.tr("Language"))
+        self._guide.setText(self.tr("Guide"))
+        self._guide.setToolTip(self.tr("The first steps, and more (F1)"))
+        self._keyboard.setText(self.tr("Keyboard"))
+        self._keyboard.setToolTip(self.tr("Every key (?)"))
+        for button in (self._guide, self._keyboard):
+            button.setAccessibleName(button.text())
+
+    def show_theme(self, theme: str) -> None:
+        """Show which theme is in force."""
+        self._theme.choose(theme)
+
+    def show_languages(self, languages: Mapping[str, str], chosen: str) -> None:
+        """Offer these languages besides the system's.
+
+        Args:
+            languages: What each is called in itself, by its name in the settings; may be empty.
+            chosen: Which is in force.
+        """
+        if not languages:
+            return
+        if self._language is None:
+            self._languages = dict(languages)
+            self._language = SegmentedControl(self._language_titles(), self.tr("Language"))
+            self._language.chosen.connect(self.language_chosen)
+            self._row.insertWidget(1, self._language)
+            set_tab_order(
+                (*self._theme.buttons, *self._language.buttons, self._guide, self._keyboard)
+            )
+        self._language.choose(chosen)
+
+    def _themes(self) -> dict[str, str]:
+        return {
+            "system": self.tr("As the system"),
+            "dark": self.tr("Dark"),
+            "light": self.tr("Light"),
+        }
+
+    def _language_titles(self) -> dict[str, str]:
+        return {"system": self.tr("As the system"), **self._languages}

@@ -1,4 +1,4 @@
-"""The header: which run, how it goes, and how the charts are looked at."""
+"""Header of the window: title and chips of the selected run, chart switches, and a menu."""
 
 from collections.abc import Sequence
 
@@ -24,11 +24,27 @@ from kmonitor.ui.widgets.buttons import SegmentedControl
 from kmonitor.ui.widgets.keyboard import key_sequence
 from kmonitor.ui.widgets.labels import ElidedLabel
 
-# chip: A chip: a fact of few words in a rounded box.
+_CHIP_GAP = 8
+_NARROW_BELOW = 960
+"""Below this width, pixels, the title gets the room of the brand and the live button's text."""
+
+_LIVE_WIDTH = 82
+_TITLE_GAP = 16
+_TITLE_SHARE = 0.3
+_THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
+_AUDIT = "audit"
+_ALERTS = "alerts"
+_EXPORT = "export"
+_REPORT = "report"
+_EXPORT_ALL = "export_all"
+_LANGUAGE = "language:"
+_SETTINGS = "settings"
+_MAP = "map"
+_MODEL_FILE = "model_file"
 
 
 class Chip(QFrame):
-    """Shows one `ChipState`.
+    """A fact of few words in a rounded box: shows one `ChipState`.
 
     Signals:
         clicked: With the chip's key, where a click opens something.
@@ -68,12 +84,12 @@ class Chip(QFrame):
         self._draw_icon()
 
     def set_brief(self, *, is_brief: bool) -> None:
-        """Say it in fewer words, or in all; the name stays whole."""
+        """Show the brief text or the whole one; the accessible name stays whole."""
         if self._chip_state is not None:
             self._text.setText(self._chip_state.brief if is_brief else self._chip_state.text)
 
     def width_of(self, *, is_brief: bool) -> int:
-        """How wide it is in these words, pixels."""
+        """Width with that text, pixels."""
         if self._chip_state is None:
             return 0
         text = self._chip_state.brief if is_brief else self._chip_state.text
@@ -109,14 +125,8 @@ class Chip(QFrame):
             self._icon.setPixmap(self._theme.pixmap(state.icon, state.tone, 13, self))
 
 
-# chip_row: A row of chips in which the least important give way when there is no room.
-
-
-_GAP = 8
-
-
 class ChipRow(QWidget):
-    """Chips from left to right, each at its own width, as many as fit.
+    """Chips from left to right, each at its own width; the least important give way.
 
     Signals:
         chip_clicked: With the key of a chip that opens something.
@@ -152,13 +162,15 @@ class ChipRow(QWidget):
     def width_within(self, room: int) -> int:
         """Width of the chips that would be shown in this room, pixels."""
         fitting = self._fitting(room).items()
-        widths = (self._chips[key].width_of(is_brief=is_brief) + _GAP for key, is_brief in fitting)
-        return max(0, sum(widths) - _GAP)
+        widths = (
+            self._chips[key].width_of(is_brief=is_brief) + _CHIP_GAP for key, is_brief in fitting
+        )
+        return max(0, sum(widths) - _CHIP_GAP)
 
     @override
     def sizeHint(self) -> QSize:
         heights = [chip.sizeHint().height() for chip in self._chips.values()]
-        widths = [chip.sizeHint().width() + _GAP for chip in self._chips.values()]
+        widths = [chip.sizeHint().width() + _CHIP_GAP for chip in self._chips.values()]
         return QSize(sum(widths), max(heights, default=30))
 
     @override
@@ -182,17 +194,17 @@ class ChipRow(QWidget):
                 chip.setGeometry(
                     left, (self.height() - size.height()) // 2, size.width(), size.height()
                 )
-                left += size.width() + _GAP
+                left += size.width() + _CHIP_GAP
 
     def _fitting(self, room: int) -> dict[str, bool]:
-        """Keys of those that fit, and whether each is said in brief."""
+        """Keys of those that fit, with True for a brief text."""
         fitting: dict[str, bool] = {}
         for state in sorted(self._chip_states, key=_rank):
             for is_brief in (False, True) if state.brief else (False,):
                 width = self._chips[state.key].width_of(is_brief=is_brief)
                 if width <= room:  # else a long one gives way to shorter ones of less weight
                     fitting[state.key] = is_brief
-                    room -= width + _GAP
+                    room -= width + _CHIP_GAP
                     break
         return fitting
 
@@ -201,26 +213,12 @@ def _rank(state: ChipState) -> int:
     return state.rank
 
 
-_THEME_ICONS = {"system": "system", "dark": "moon", "light": "sun"}
-_AUDIT, _ALERTS, _EXPORT, _REPORT = "audit", "alerts", "export", "report"
-_LANGUAGE = "language:"
-_SETTINGS = "settings"
-_MAP = "map"
-_MODEL_FILE = "model_file"
-_EXPORT_ALL = "export_all"
-_TITLE_SHARE = 0.3
-_NARROW_BELOW = 960
-"""Width, pixels, in which what the selected run comes to needs the room of the button's words."""
-_LIVE_WIDTH = 82
-_TITLE_GAP = 16
-
-
 class HeaderPanel(QFrame):
     """Brand, title, chips and the view's switches.
 
     Signals (main thread):
         x_axis_chosen: "epochs" or "seconds".
-        live_toggled: Whether the charts follow the newest data.
+        live_toggled: True: the charts follow the newest data.
         theme_chosen: "system", "dark" or "light".
         language_chosen: "system", or the name of a language.
         help_requested: The guide is wanted.
@@ -233,7 +231,7 @@ class HeaderPanel(QFrame):
         add_chart_requested: The list of charts that can be added is wanted.
         map_requested: The memory map of the selected run is.
         model_file_requested: A model file is to be opened.
-        state_opened: What came before the end of the selected run is.
+        state_opened: The end of the selected run is to be explained.
     """
 
     x_axis_chosen = Signal(str)
@@ -299,7 +297,7 @@ class HeaderPanel(QFrame):
         self._fit()
 
     def show_state(self, state: HeaderState) -> None:
-        """Show this run; an empty picture leaves only brand, theme and help."""
+        """Show this run; an empty state leaves only brand, theme and help."""
         self._title.setText(state.title)
         self._subtitle.setText(state.subtitle)
         self._chips.show_chips(state.chips)
@@ -364,7 +362,7 @@ class HeaderPanel(QFrame):
             self._live_text()
 
     def _live_text(self) -> str:
-        """What the live button says, or would where there is room."""
+        """Set the live button's text where there is room; returns it in any case."""
         text = self.tr("Live") if self._is_live else self.tr("Held")
         self._live.setText("" if self._is_narrow else text)
         return text
@@ -517,7 +515,7 @@ class _TitleAndChips(QWidget):
             column.addWidget(label)
 
     def lay_out(self) -> None:
-        """Share the width out anew."""
+        """Share out the width."""
         width = max(0, self.width() - _TITLE_GAP)
         # A share that does not follow the text, so that chips rest while numbers change.
         share = int(width * _TITLE_SHARE)

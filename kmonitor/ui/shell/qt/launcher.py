@@ -1,4 +1,4 @@
-"""*Open folder...*: asks for a folder and shows its runs in a window of their own."""
+"""Programs started from the window: another window on a folder with runs, and the demo."""
 
 import importlib.util
 import logging
@@ -17,24 +17,14 @@ from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.widgets.dialogs import message_box, translate_labels
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 
-# detached: Starts a program that outlives the window.
-
-
-def start_detached(process: QProcess) -> bool:
-    """Whether it could be started.
-
-    PySide6 tells it alone or with the process id, as the version has it; its types say the latter.
-    """
-    started = cast("bool | tuple[bool, int]", process.startDetached())
-    return started[0] if isinstance(started, tuple) else started
-
-
 _log = logging.getLogger(__name__)
 _JOIN_S = 5.0
 
 
 class FolderOpener(QObject):
-    """Looks into the folder on the thread `kmonitor-folder-look`: a network may take its time.
+    """Lets the user choose a folder, and opens a window on its runs.
+
+    Reads the folder on the thread `kmonitor-folder-look`: a network may take its time.
 
     Signals (from that thread, so connect to methods of QObjects only):
         found: There are runs in this folder.
@@ -117,11 +107,8 @@ class _FolderDialog(QFileDialog):
         self.setWindowTitle(self.tr("Open a folder with runs"))
 
 
-# demo_start: Starts the demo training as a process of its own.
-
-
-_MODULE = "kmonitor.demo.training"
-_SHOWS_UP_MS = 90_000
+_DEMO_MODULE = "kmonitor.demo.training"
+_DEMO_STARTS_MS = 90_000
 
 
 class DemoLauncher(QObject):
@@ -138,7 +125,7 @@ class DemoLauncher(QObject):
         self._folders = folders
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(_SHOWS_UP_MS)
+        self._timer.setInterval(_DEMO_STARTS_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         self._why: Callable[[], str] | None = None
 
@@ -149,7 +136,7 @@ class DemoLauncher(QObject):
 
     @property
     def is_starting(self) -> bool:
-        """Whether the demo was started and has not shown up yet."""
+        """True while the demo was started and no run is there yet."""
         return self._timer.isActive()
 
     @Slot()
@@ -159,7 +146,7 @@ class DemoLauncher(QObject):
         if self._why is None:
             process = QProcess()
             process.setProgram(sys.executable)
-            process.setArguments(["-m", _MODULE])
+            process.setArguments(["-m", _DEMO_MODULE])
             environment = QProcessEnvironment.systemEnvironment()
             if find_folders() != self._folders:
                 environment.insert("KMONITOR_HOME", str(self._folders.state))
@@ -189,7 +176,7 @@ class DemoLauncher(QObject):
 
     def _timeout_text(self) -> str:
         text = self.tr("The demo did not show up. Run in a terminal to see why: {line}")
-        return text.format(line=f"python -m {_MODULE}")
+        return text.format(line=f"python -m {_DEMO_MODULE}")
 
     def _not_installed(self) -> str:
         return self.tr("This installation has no demo training.")
@@ -202,10 +189,23 @@ class DemoLauncher(QObject):
         return text.format(packages=self.tr(" and ").join(_missing_packages()))
 
     def _missing(self) -> Callable[[], str] | None:
-        if importlib.util.find_spec("kmonitor.cli") and importlib.util.find_spec(_MODULE) is None:
+        if (
+            importlib.util.find_spec("kmonitor.cli")
+            and importlib.util.find_spec(_DEMO_MODULE) is None
+        ):
             return self._not_installed
         return self._missing_packages_text if _missing_packages() else None
 
 
 def _missing_packages() -> list[str]:
     return [m for m in ("keras", "tensorflow") if importlib.util.find_spec(m) is None]
+
+
+def start_detached(process: QProcess) -> bool:
+    """Start a program that outlives the window; True if it started.
+
+    PySide6 returns a bool, or a bool and the process id, depending on its version; its types say
+    the latter.
+    """
+    started = cast("bool | tuple[bool, int]", process.startDetached())
+    return started[0] if isinstance(started, tuple) else started

@@ -1,4 +1,4 @@
-"""What would abort the process once Qt is made: a PySide6 that drops references, a platform ""."""
+"""Guards against aborts by Qt: a PySide6 that drops references, and a platform named ""."""
 
 import os
 import sys
@@ -51,7 +51,7 @@ def require_sound_qt() -> None:
 
 
 def lowers_none_count(void_call: Callable[[], object]) -> bool:
-    """Whether calling this lowers the reference count of None.
+    """True if calling this lowers the reference count of None.
 
     Always False from Python 3.12 on, where None is immortal and the fault harmless.
 

@@ -1,4 +1,4 @@
-"""Opens the window, runs until it is closed, and says how that ended."""
+"""Entry point of the window: the QApplication, its run until it is closed, its exit status."""
 
 import os
 import signal
@@ -15,28 +15,6 @@ from kmonitor.ui.shell.qt.app import INTERRUPTED, KmonitorApp
 from kmonitor.ui.shell.qt.qt_guard import require_sound_qt, settle_platform
 from kmonitor.ui.theme.qt.style_sheet import load_fonts, window_font
 from kmonitor_agent.wire.local.folders import Folders
-
-# qt_application: The one QApplication of the process: named, with our typeface, icon and style.
-
-
-def make_qt_application() -> QApplication:
-    """The one QApplication, named and with our typeface."""
-    existing = QApplication.instance()
-    if isinstance(existing, QApplication):
-        qt = existing
-    else:
-        settle_platform(offscreen=False)
-        QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
-            Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
-        )
-        qt = QApplication(["kmonitor"])
-    qt.setApplicationName("kmonitor")
-    qt.setApplicationDisplayName("kmonitor")
-    qt.setDesktopFileName("kmonitor")
-    qt.setStyle("Fusion")
-    qt.setFont(window_font(load_fonts()))
-    qt.setWindowIcon(QIcon(str(resource_path("icons", "kmonitor.svg"))))
-    return qt
 
 
 def run_window(folders: Folders, options: WindowOptions) -> int:
@@ -89,3 +67,23 @@ def _has_display() -> bool:
     if not sys.platform.startswith("linux"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def make_qt_application() -> QApplication:
+    """The one QApplication, with our name, typeface, icon and style."""
+    existing = QApplication.instance()
+    if isinstance(existing, QApplication):
+        qt = existing
+    else:
+        settle_platform(offscreen=False)
+        QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
+            Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
+        )
+        qt = QApplication(["kmonitor"])
+    qt.setApplicationName("kmonitor")
+    qt.setApplicationDisplayName("kmonitor")
+    qt.setDesktopFileName("kmonitor")
+    qt.setStyle("Fusion")
+    qt.setFont(window_font(load_fonts()))
+    qt.setWindowIcon(QIcon(str(resource_path("icons", "kmonitor.svg"))))
+    return qt

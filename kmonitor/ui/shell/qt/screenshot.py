@@ -34,7 +34,7 @@ class ScreenshotTimer(QObject):
 
     @property
     def has_settled(self) -> bool:
-        """Whether there was something to see."""
+        """True if there was something to see."""
         return self._settled_s is not None
 
     def start(self) -> None:
@@ -58,7 +58,7 @@ class ScreenshotTimer(QObject):
 
 
 class NoScreenshot(UserError):
-    """A picture of the window was wanted, and is not there or shows no data."""
+    """A screenshot was requested, and is not there or shows no data."""
 
 
 def save_screenshot(widget: QWidget, path: Path) -> None:

@@ -124,7 +124,7 @@ class MainWindow(QMainWindow):
         self._fit_to_size()
 
     def hold_study(self, page: QWidget) -> None:
-        """Hold the page that can stand in the place of the charts."""
+        """Hold a page that can replace the charts."""
         self._centre.addWidget(page)
 
     def show_study(self, page: QWidget | None) -> None:
@@ -166,7 +166,7 @@ class MainWindow(QMainWindow):
         return add_shortcut(name, self)
 
     def charts_shortcut(self, name: str) -> QShortcut:
-        """A key of the charts and what stands around them; silent while another page is shown."""
+        """A key of the charts and the panels around them; silent on another page."""
         return add_shortcut(name, self._charts_page)
 
     def add_page(self, page: QWidget) -> None:

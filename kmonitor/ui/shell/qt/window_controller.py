@@ -1,4 +1,4 @@
-"""Binds the window's panels to the desk: what the user does goes in, what changed comes out."""
+"""Binds the window's panels to the workspace, and remembers how the user laid them out."""
 
 import time
 from dataclasses import dataclass
@@ -38,52 +38,7 @@ if TYPE_CHECKING:
     from kmonitor.ui.charts.qt.charts_controller import ChartsController
 
 
-# layout_memory: Takes the layout that the user left, and tells it again to be remembered.
-
-
-class LayoutController(QObject):
-    """Of the panels around the charts, and of the columns of tables; main thread only.
-
-    Signals:
-        settings_changed: The user has let go of an edge.
-    """
-
-    settings_changed = Signal()
-
-    def __init__(
-        self, window: MainWindow, tables: dict[str, RowTableView], settings: WindowSettings
-    ) -> None:
-        """Lay everything out as it was left.
-
-        Args:
-            window: The window, its parent.
-            tables: Those whose columns are remembered, by name.
-            settings: What was remembered.
-        """
-        super().__init__(window)
-        self._sizes = window.panel_sizes
-        self._tables = tables
-        self._sizes.choose("left", settings.left_px)
-        self._sizes.choose("right", settings.right_px)
-        self._sizes.choose("below", settings.below_px)
-        self._sizes.changed.emit()
-        self._sizes.settled.connect(self.settings_changed)
-        for name, table in tables.items():
-            table.apply_layout(settings.tables.get(name, TableLayout()))
-
-    def settings(self, base: WindowSettings) -> WindowSettings:
-        """The settings with the layout as it is now."""
-        return msgspec.structs.replace(
-            base,
-            left_px=self._sizes.chosen("left"),
-            right_px=self._sizes.chosen("right"),
-            below_px=self._sizes.chosen("below"),
-            tables=base.tables | {name: t.current_layout() for name, t in self._tables.items()},
-        )
-
-
 XAxisKind = Literal["epochs", "seconds"]
-
 _PANELS_EVERY_S = 0.25
 _FIRST_FRAME_MS = 100
 _TICK_MS = 1000
@@ -91,7 +46,7 @@ _TICK_MS = 1000
 
 @dataclass(frozen=True, slots=True)
 class WindowParts:
-    """What the controller binds; made and owned by the app."""
+    """Parts that the controller binds; made and owned by the app."""
 
     window: MainWindow
     workspace: Workspace
@@ -331,7 +286,7 @@ class WindowController(QObject):
             is_live = self._charts_controller.presenter.is_live
             self._window.header.show_live(is_live=is_live)
             if not is_live:
-                # Who looks closely at a run is not taken away from it by another that begins.
+                # A new run must not take the selection from a user who looks closely at this one.
                 self._workspace.run_store.pin_selection()
 
     @Slot(str)
@@ -375,7 +330,7 @@ class WindowController(QObject):
 
     @Slot()
     def _on_preferences_changed(self) -> None:
-        # Sizes are written otherwise: also where the words were made when the rows came.
+        # Sizes are written otherwise: also in texts that were made when the rows came.
         for part in (self._workspace.log, self._workspace.reclaims):
             part.refresh_texts()
         if self._charts_controller is not None:
@@ -423,3 +378,44 @@ class WindowController(QObject):
     def _on_window_visibility_changed(self) -> None:
         if not self._window.isMinimized():
             self.refresh()
+
+
+class LayoutController(QObject):
+    """Restores and saves the sizes of panels and the columns of tables; main thread only.
+
+    Signals:
+        settings_changed: The user has let go of an edge.
+    """
+
+    settings_changed = Signal()
+
+    def __init__(
+        self, window: MainWindow, tables: dict[str, RowTableView], settings: WindowSettings
+    ) -> None:
+        """Lay everything out as it was left.
+
+        Args:
+            window: The window, its parent.
+            tables: Those whose columns are remembered, by name.
+            settings: What was remembered.
+        """
+        super().__init__(window)
+        self._sizes = window.panel_sizes
+        self._tables = tables
+        self._sizes.choose("left", settings.left_px)
+        self._sizes.choose("right", settings.right_px)
+        self._sizes.choose("below", settings.below_px)
+        self._sizes.changed.emit()
+        self._sizes.settled.connect(self.settings_changed)
+        for name, table in tables.items():
+            table.apply_layout(settings.tables.get(name, TableLayout()))
+
+    def settings(self, base: WindowSettings) -> WindowSettings:
+        """The settings with the layout as it is now."""
+        return msgspec.structs.replace(
+            base,
+            left_px=self._sizes.chosen("left"),
+            right_px=self._sizes.chosen("right"),
+            below_px=self._sizes.chosen("below"),
+            tables=base.tables | {name: t.current_layout() for name, t in self._tables.items()},
+        )

@@ -16,7 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QToolTip, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.memory.what_if import AxisTick
+from kmonitor.ui.memory.batch_curve import AxisTick
 from kmonitor.ui.studies.fold_charts import FoldMemoryBar, FoldMemoryState, FoldMetricState
 from kmonitor.ui.theme.palettes import SIZES, Palette
 from kmonitor.ui.theme.qt.theme import Theme

@@ -1,4 +1,4 @@
-"""A study's folds as a strip: one cell each, with its state; a click or Enter opens its run."""
+"""A study's folds as a grid: one cell each, with its state; a click or Enter opens its run."""
 
 from collections.abc import Sequence
 
@@ -74,7 +74,7 @@ class FoldGrid(QWidget):
         return QRectF(1 + column * (width + _GAP_PX), 1 + line * (height + _GAP_PX), width, height)
 
     def cell_at(self, x: float, y: float) -> FoldCell | None:
-        """What is painted at a place."""
+        """The cell at a point; None: there is none."""
         found = (cell for at, cell in enumerate(self._cells) if self.box(at).contains(x, y))
         return next(found, None)
 

@@ -26,7 +26,7 @@ class StudyController(QObject):
     """Refreshed by the window's controller; main thread only.
 
     Signals:
-        run_requested: Id of a fold's run that is to be looked at.
+        run_requested: Id of a fold's run to show.
         guide_requested: A page of the guide and the heading of what explains studies.
 
     Attributes:
@@ -65,7 +65,7 @@ class StudyController(QObject):
 
     @Slot()
     def refresh_texts(self) -> None:
-        """Write every size anew."""
+        """Write every size in the units in force."""
         self._shown = ("", 0.0)
         self.refresh()
 

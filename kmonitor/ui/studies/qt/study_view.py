@@ -1,4 +1,4 @@
-"""The page of a study, in the place of the charts: strip, metric, memory, attempts."""
+"""Page of a study, in the place of the charts: fold grid, metric, memory, attempts."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -29,140 +29,6 @@ from kmonitor.ui.widgets.panel_sizes import EDGE_PX
 from kmonitor.ui.widgets.row_table import CELL_PAD, CellDelegate, CellStyle, Index, RowTableView
 from kmonitor.ui.widgets.table_models import NOWHERE, ROW_ROLE, CellTableModel
 
-# Study cells.
-
-
-_BAR_PX: Final = 3
-_TIME: Final = ATTEMPT_COLUMNS.index("time")
-
-
-class StudyDelegate(CellDelegate):
-    """Paints cells as every table does, and below a time how much of the longest it is."""
-
-    @override
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        super().paint(painter, option, index)
-        row = index.data(ROW_ROLE)
-        if isinstance(row, AttemptRow) and index.column() == _TIME and row.bar is not None:
-            area = QRectF(option.rect)  # type: ignore[attr-defined]
-            room = area.adjusted(CELL_PAD, 0, -CELL_PAD, 0)
-            _paint_bar(painter, room, row, row.bar, self._theme.palette)
-
-
-def attempt_cell_style(index: Index, colours: Palette) -> CellStyle | None:
-    """What is painted at an index of the attempts."""
-    row = index.data(ROW_ROLE)
-    if not isinstance(row, AttemptRow):
-        return None
-    key, text = ATTEMPT_COLUMNS[index.column()], row.cells[index.column()]
-    if key == "state":
-        return CellStyle(text, colours.tone(row.tone), row.icon)
-    if key == "why":
-        return CellStyle(text, colours.sub)
-    return CellStyle(text, colours.text)
-
-
-def _paint_bar(
-    painter: QPainter, room: QRectF, row: AttemptRow, bar: TimeBar, colours: Palette
-) -> None:
-    painter.save()
-    painter.setPen(Qt.PenStyle.NoPen)
-    top = room.bottom() - _BAR_PX - 2
-    if bar.forecast is not None:
-        # An estimate is lighter than what was measured.
-        ahead = QColor(colours.tone(row.tone))
-        ahead.setAlphaF(0.35)
-        painter.setBrush(ahead)
-        painter.drawRect(QRectF(room.left(), top, room.width() * bar.forecast, _BAR_PX))
-    painter.setBrush(QColor(colours.tone(row.tone)))
-    painter.drawRect(QRectF(room.left(), top, max(1.0, room.width() * bar.done), _BAR_PX))
-    if bar.limit is not None:
-        painter.setPen(QPen(QColor(colours.crit), 1.5))
-        x = room.left() + room.width() * bar.limit
-        painter.drawLine(
-            QRectF(x, top - 3, 0, _BAR_PX + 4).topLeft(),
-            QRectF(x, top + _BAR_PX + 1, 0, 0).topLeft(),
-        )
-    painter.restore()
-
-
-# study_model: A study's attempts as a table model: tries down.
-
-
-_TEXTS = ("attempt", "state", "time", "why")
-
-
-class StudyModel(CellTableModel[AttemptRow]):
-    """Rows come and go where tries begin; those that stay are painted anew where they changed."""
-
-    def show_rows(self, rows: Sequence[AttemptRow]) -> None:
-        """Become this table."""
-        before, n = self._rows, len(rows)
-        if list(rows) == before:
-            return
-        if n > len(before):
-            self.beginInsertRows(NOWHERE, len(before), n - 1)
-            self._rows = list(rows)
-            self.endInsertRows()
-        elif n < len(before):
-            self.beginRemoveRows(NOWHERE, n, len(before) - 1)
-            self._rows = list(rows)
-            self.endRemoveRows()
-        else:
-            self._rows = list(rows)
-        changed = [at for at, row in enumerate(rows) if at < len(before) and row != before[at]]
-        if changed:
-            self._emit_rows_changed(changed[0], changed[-1])
-
-    @override
-    def titles(self) -> list[str]:
-        """Heads of the columns."""
-        return [
-            self.tr("Fold"),
-            self.tr("Try"),
-            self.tr("State"),
-            self.tr("Time"),
-            self.tr("Steps"),
-            self.tr("RAM peak"),
-            self.tr("Growth"),
-            self.tr("VRAM peak"),
-            self.tr("Why"),
-        ]
-
-    @override
-    def n_columns(self) -> int:
-        return len(ATTEMPT_COLUMNS)
-
-    @override
-    def cells_of(self, row: AttemptRow) -> Sequence[str]:
-        return row.cells
-
-    @override
-    def tooltip_of(self, row: AttemptRow, column: int) -> str:
-        return row.tooltip
-
-    @override
-    def is_number(self, column: int) -> bool:
-        return ATTEMPT_COLUMNS[column] not in _TEXTS
-
-    @override
-    def name_of(self, row: AttemptRow) -> str:
-        return f"{self.titles()[0]} {row.cells[0]}"
-
-    @override
-    def explained(self, column: int) -> str | None:
-        return {
-            "fold": self.tr("From 0, as in the script"),
-            "attempt": self.tr("From 1; resumed: it went on where the try before was killed"),
-            "time": self.tr(
-                "How long it ran; of one that runs, an estimate of its whole time beside it"
-            ),
-            "ram": self.tr("The most that its processes held together"),
-            "growth": self.tr("Of what its processes held, from begin to end"),
-            "vram": self.tr("The most that the framework's allocator took of its GPU"),
-        }.get(ATTEMPT_COLUMNS[column])
-
-
 _WIDTHS: Final = {
     "fold": 52,
     "attempt": 84,
@@ -171,13 +37,14 @@ _WIDTHS: Final = {
     "steps": 66,
     "why": 120,
 }
+
 _NUMBER_PX: Final = 82
 _TABLE_PX: Final = 150
 _PAD_PX: Final = 12
 
 
 class StudyPanel(QScrollArea):
-    """Bound by its controller, which brings the pictures; scrolls where there is little room.
+    """Bound by its controller, which brings the states; scrolls where there is little room.
 
     Signals (main thread):
         fold_opened: With the index of the fold whose run the user wants to see.
@@ -185,7 +52,7 @@ class StudyPanel(QScrollArea):
         guide_requested: What a study is, is to be explained.
 
     Attributes:
-        strip, metric_chart, memory_chart, table: Its parts.
+        fold_grid, metric_chart, memory_chart, table_view: Its parts.
     """
 
     fold_opened = Signal(int)
@@ -230,7 +97,7 @@ class StudyPanel(QScrollArea):
         self._guide.setAccessibleName(self._guide.text())
 
     def show_state(self, state: StudyState) -> None:
-        """Show how the study and its folds stand."""
+        """Show the study and its folds."""
         self._lead.setText(state.lead)
         self._forecast.setText(state.forecast or state.empty)
         self._forecast.setVisible(bool(state.forecast or state.empty))
@@ -266,7 +133,7 @@ class StudyPanel(QScrollArea):
         self.fold_grid.fit(self.width() - bar_px - EDGE_PX - 2 * (_PAD_PX + 1))
 
     def focus_first(self) -> None:
-        """Begin with the strip, whose keys are the arrows."""
+        """Begin with the fold grid, whose keys are the arrows."""
         self.fold_grid.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def copy(self) -> str:
@@ -292,7 +159,7 @@ class StudyPanel(QScrollArea):
         charts.addWidget(self._metric_card(), 3)
         charts.addWidget(self._memory_card(), 2)
         column = QVBoxLayout(self._inner)
-        # What stands at the right of the charts is away with its edge.
+        # The panel at the right of the charts is hidden, and its edge with it.
         column.setContentsMargins(0, 0, EDGE_PX, 0)
         column.setSpacing(10)
         column.addWidget(self._head_card())
@@ -388,3 +255,131 @@ def _card() -> tuple[QFrame, QVBoxLayout]:
     inside.setContentsMargins(_PAD_PX, 9, _PAD_PX, 10)
     inside.setSpacing(6)
     return card, inside
+
+
+_TEXT_COLUMNS = ("attempt", "state", "time", "why")
+
+
+class StudyModel(CellTableModel[AttemptRow]):
+    """The attempts as rows, added and removed at the end; others are repainted on a change."""
+
+    def show_rows(self, rows: Sequence[AttemptRow]) -> None:
+        """Become this table."""
+        before, n = self._rows, len(rows)
+        if list(rows) == before:
+            return
+        if n > len(before):
+            self.beginInsertRows(NOWHERE, len(before), n - 1)
+            self._rows = list(rows)
+            self.endInsertRows()
+        elif n < len(before):
+            self.beginRemoveRows(NOWHERE, n, len(before) - 1)
+            self._rows = list(rows)
+            self.endRemoveRows()
+        else:
+            self._rows = list(rows)
+        changed = [at for at, row in enumerate(rows) if at < len(before) and row != before[at]]
+        if changed:
+            self._emit_rows_changed(changed[0], changed[-1])
+
+    @override
+    def titles(self) -> list[str]:
+        """Heads of the columns."""
+        return [
+            self.tr("Fold"),
+            self.tr("Try"),
+            self.tr("State"),
+            self.tr("Time"),
+            self.tr("Steps"),
+            self.tr("RAM peak"),
+            self.tr("Growth"),
+            self.tr("VRAM peak"),
+            self.tr("Why"),
+        ]
+
+    @override
+    def n_columns(self) -> int:
+        return len(ATTEMPT_COLUMNS)
+
+    @override
+    def cells_of(self, row: AttemptRow) -> Sequence[str]:
+        return row.cells
+
+    @override
+    def tooltip_of(self, row: AttemptRow, column: int) -> str:
+        return row.tooltip
+
+    @override
+    def is_number(self, column: int) -> bool:
+        return ATTEMPT_COLUMNS[column] not in _TEXT_COLUMNS
+
+    @override
+    def name_of(self, row: AttemptRow) -> str:
+        return f"{self.titles()[0]} {row.cells[0]}"
+
+    @override
+    def explained(self, column: int) -> str | None:
+        return {
+            "fold": self.tr("From 0, as in the script"),
+            "attempt": self.tr("From 1; resumed: it went on where the try before was killed"),
+            "time": self.tr(
+                "How long it ran; of one that runs, an estimate of its whole time beside it"
+            ),
+            "ram": self.tr("The most that its processes held together"),
+            "growth": self.tr("Of what its processes held, from begin to end"),
+            "vram": self.tr("The most that the framework's allocator took of its GPU"),
+        }.get(ATTEMPT_COLUMNS[column])
+
+
+_BAR_PX: Final = 3
+_TIME_COLUMN: Final = ATTEMPT_COLUMNS.index("time")
+
+
+class StudyDelegate(CellDelegate):
+    """Paints cells as every table does, and below a time how much of the longest it is."""
+
+    @override
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        super().paint(painter, option, index)
+        row = index.data(ROW_ROLE)
+        if isinstance(row, AttemptRow) and index.column() == _TIME_COLUMN and row.bar is not None:
+            area = QRectF(option.rect)  # type: ignore[attr-defined]
+            room = area.adjusted(CELL_PAD, 0, -CELL_PAD, 0)
+            _paint_bar(painter, room, row, row.bar, self._theme.palette)
+
+
+def attempt_cell_style(index: Index, colours: Palette) -> CellStyle | None:
+    """Style of a cell of the attempts."""
+    row = index.data(ROW_ROLE)
+    if not isinstance(row, AttemptRow):
+        return None
+    key, text = ATTEMPT_COLUMNS[index.column()], row.cells[index.column()]
+    if key == "state":
+        return CellStyle(text, colours.tone(row.tone), row.icon)
+    if key == "why":
+        return CellStyle(text, colours.sub)
+    return CellStyle(text, colours.text)
+
+
+def _paint_bar(
+    painter: QPainter, room: QRectF, row: AttemptRow, bar: TimeBar, colours: Palette
+) -> None:
+    painter.save()
+    painter.setPen(Qt.PenStyle.NoPen)
+    top = room.bottom() - _BAR_PX - 2
+    if bar.forecast is not None:
+        # An estimate is lighter than what was measured.
+        ahead = QColor(colours.tone(row.tone))
+        ahead.setAlphaF(0.35)
+        painter.setBrush(ahead)
+        painter.drawRect(QRectF(room.left(), top, room.width() * bar.forecast, _BAR_PX))
+    painter.setBrush(QColor(colours.tone(row.tone)))
+    painter.drawRect(QRectF(room.left(), top, max(1.0, room.width() * bar.done), _BAR_PX))
+    if bar.limit is not None:
+        painter.setPen(QPen(QColor(colours.crit), 1.5))
+        x = room.left() + room.width() * bar.limit
+        painter.drawLine(
+            QRectF(x, top - 3, 0, _BAR_PX + 4).topLeft(),
+            QRectF(x, top + _BAR_PX + 1, 0, 0).topLeft(),
+        )
+    painter.restore()

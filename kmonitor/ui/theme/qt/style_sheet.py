@@ -1,7 +1,7 @@
-"""The window's one style sheet, made of the tokens of both themes.
+"""The style sheet of both themes, and the bundled fonts.
 
-Qt works every widget out anew, at once, for another style sheet: 100 ms for 400 of them. So there
-is one for good, in which the light theme's rules hold for what is in a window marked light.
+Qt restyles every widget at once for another style sheet: 100 ms for 400 of them. So there is one
+for good, in which the light theme's rules hold for what is in a window marked light.
 """
 
 import logging
@@ -15,11 +15,19 @@ from PySide6.QtWidgets import QWidget
 from kmonitor.base.installation import resource_path
 from kmonitor.ui.theme.palettes import DARK, LIGHT, SIZES, Palette, Tone, tint
 
+_log = logging.getLogger(__name__)
 _TOKEN = re.compile(r"@([a-z_]+)")
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 _RULE = re.compile(r"([^{}]+)(\{[^{}]*\})")
-_THEME = "theme"
+_THEME_PROPERTY = "theme"
 _TONES: tuple[Tone, ...] = ("accent", "ok", "warn", "crit", "mute")
+
+
+def both_style_sheets() -> str:
+    """Both themes' rules: dark, and light inside windows that `set_window_theme` marked so."""
+    return "\n".join(
+        [style_sheet(DARK), *_rules_inside(f'*[{_THEME_PROPERTY}="{LIGHT.name}"]', LIGHT)]
+    )
 
 
 def style_sheet(palette: Palette) -> str:
@@ -33,24 +41,7 @@ def style_sheet(palette: Palette) -> str:
     return _TOKEN.sub(lambda match: tokens[match[1]], template)
 
 
-def both_style_sheets() -> str:
-    """Both themes' rules: the dark ones, and the light ones for what `dress` made light."""
-    return "\n".join([style_sheet(DARK), *_inside(f'*[{_THEME}="{LIGHT.name}"]', LIGHT)])
-
-
-def set_window_theme(window: QWidget, palette: Palette) -> None:
-    """Tell the style sheet a window's theme; all that it holds and opens follows.
-
-    Widgets that were shown before look it up when they are polished again.
-
-    Args:
-        window: One without a parent.
-        palette: Of the theme.
-    """
-    window.setProperty(_THEME, palette.name)
-
-
-def _inside(outer: str, palette: Palette) -> Iterator[str]:
+def _rules_inside(outer: str, palette: Palette) -> Iterator[str]:
     for selectors, sets in _RULE.findall(_COMMENT.sub("", style_sheet(palette))):
         inner = (f"{outer} {each.strip()}" for each in selectors.split(","))
         yield f"{', '.join(inner)} {sets}"
@@ -65,11 +56,19 @@ def _tokens(palette: Palette) -> dict[str, str]:
     return tokens
 
 
-# fonts: The bundled typeface, so that the window looks the same everywhere.
+def set_window_theme(window: QWidget, palette: Palette) -> None:
+    """Mark a window with its theme; all that it holds and opens follows.
+
+    Widgets that were shown before look it up when they are polished again.
+
+    Args:
+        window: One without a parent.
+        palette: Of the theme.
+    """
+    window.setProperty(_THEME_PROPERTY, palette.name)
 
 
-_log = logging.getLogger(__name__)
-_FILES = ("Inter-Regular.ttf", "Inter-Medium.ttf", "Inter-SemiBold.ttf")
+_FONT_FILES = ("Inter-Regular.ttf", "Inter-Medium.ttf", "Inter-SemiBold.ttf")
 
 
 def load_fonts() -> str:
@@ -79,7 +78,7 @@ def load_fonts() -> str:
         The family to use; the system's own where ours is missing.
     """
     family = ""
-    for file in _FILES:
+    for file in _FONT_FILES:
         try:
             path = resource_path("fonts", file)
         except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Puts a palette in force, and follows the system when asked to."""
+"""Switching between themes: the user's choice, the system's scheme, and restyling in slices."""
 
 import time
 from typing import Final
@@ -13,7 +13,100 @@ from kmonitor.ui.theme.palettes import DARK, LIGHT, Palette
 from kmonitor.ui.theme.qt.style_sheet import both_style_sheets, set_window_theme
 from kmonitor.ui.theme.qt.theme import Theme
 
-# Restyling.
+
+class ThemeController(QObject):
+    """Owns the choice between dark, light and the system's scheme; main thread only."""
+
+    def __init__(self, app: QApplication, theme: Theme, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._app = app
+        self._theme = theme
+        self._choice: ThemeName = "system"
+        self._applied: Palette | None = None
+        self._style_refresher = StyleRefresher(app, self)
+        self._style_refresher.shown_restyled.connect(self._on_refresher_shown_restyled)
+        style_sheet = both_style_sheets()
+        if app.styleSheet() != style_sheet:
+            app.setStyleSheet(style_sheet)
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_hints_scheme_changed)
+
+    @property
+    def choice(self) -> ThemeName:
+        """What the user chose."""
+        return self._choice
+
+    def choose(self, choice: ThemeName) -> None:
+        """Use this theme from now on."""
+        self._choice = choice
+        self._apply()
+
+    def choose_named(self, name: str) -> None:
+        """The same, by the name that a menu carries; an unknown one means the system's."""
+        match name:
+            case "dark" | "light":
+                self.choose(name)
+            case _:
+                self.choose("system")
+
+    @Slot(Qt.ColorScheme)
+    def _on_hints_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
+        del scheme
+        self._apply()
+
+    def _apply(self) -> None:
+        palette = self._wanted_palette()
+        if palette is self._applied:
+            return
+        self._applied = palette
+        # A menu is made for one opening, with icons in the colours of then.
+        while isinstance(menu := self._app.activePopupWidget(), QMenu):
+            menu.close()
+        self._app.setPalette(_qt_palette(palette))
+        for window in self._app.topLevelWidgets():
+            if window.parent() is None:
+                set_window_theme(window, palette)
+        self._style_refresher.begin()
+
+    @Slot()
+    def _on_refresher_shown_restyled(self) -> None:
+        if self._applied is not None:
+            self._theme.use(self._applied)
+
+    def _wanted_palette(self) -> Palette:
+        match self._choice:
+            case "dark":
+                return DARK
+            case "light":
+                return LIGHT
+            case "system":
+                # Unknown on plain X11 and offscreen, and late on GNOME: dark until it is said.
+                scheme = QGuiApplication.styleHints().colorScheme()
+                return LIGHT if scheme == Qt.ColorScheme.Light else DARK
+
+
+def _qt_palette(palette: Palette) -> QPalette:
+    """For the few things that the style sheet does not reach."""
+    result = QPalette()
+    roles = {
+        QPalette.ColorRole.Window: palette.bg,
+        QPalette.ColorRole.WindowText: palette.text,
+        QPalette.ColorRole.Base: palette.card,
+        QPalette.ColorRole.AlternateBase: palette.raised,
+        QPalette.ColorRole.Text: palette.text,
+        QPalette.ColorRole.Button: palette.raised,
+        QPalette.ColorRole.ButtonText: palette.text,
+        QPalette.ColorRole.Highlight: palette.accent,
+        QPalette.ColorRole.HighlightedText: palette.on_accent,
+        QPalette.ColorRole.Link: palette.accent,
+        QPalette.ColorRole.LinkVisited: palette.accent,
+        QPalette.ColorRole.PlaceholderText: palette.mute,
+        QPalette.ColorRole.ToolTipBase: palette.raised,
+        QPalette.ColorRole.ToolTipText: palette.text,
+        QPalette.ColorRole.Mid: palette.border,
+    }
+    for role, colour in roles.items():
+        result.setColor(role, QColor(colour))
+    return result
 
 
 _SLICE_S: Final = 0.010
@@ -24,10 +117,10 @@ _HIDDEN_SLICE_S: Final = 0.004
 
 
 class StyleRefresher(QObject):
-    """What is shown comes first, and is painted when all of it is done; main thread only.
+    """Restyles widgets: visible ones first, painted when all are done; main thread only.
 
     Signals (main thread):
-        shown_restyled: What is shown has taken it up and is about to be painted. Within `begin`
+        shown_restyled: What is visible is restyled and about to be painted. Within `begin`
             where there is little to do.
     """
 
@@ -45,7 +138,7 @@ class StyleRefresher(QObject):
         self._timer.timeout.connect(self._on_timer_timeout)
 
     def begin(self) -> None:
-        """From now on; what was under way begins anew."""
+        """Restyle all widgets from now on; a pass under way starts over."""
         # Those that were never polished are when they are first shown.
         polished = Qt.WidgetAttribute.WA_WState_Polished
         found = [each for each in self._app.allWidgets() if each.testAttribute(polished)]
@@ -97,98 +190,3 @@ def _restyle(widgets: list[QWidget], slice_s: float) -> None:
         widget = widgets.pop()
         if shiboken6.isValid(widget):
             widget.style().polish(widget)
-
-
-class ThemeController(QObject):
-    """Owns the choice between dark, light and the system's scheme; main thread only."""
-
-    def __init__(self, app: QApplication, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self._app = app
-        self._theme = theme
-        self._choice: ThemeName = "system"
-        self._applied: Palette | None = None
-        self._style_refresher = StyleRefresher(app, self)
-        self._style_refresher.shown_restyled.connect(self._on_restyling_shown_restyled)
-        style_sheet = both_style_sheets()
-        if app.styleSheet() != style_sheet:
-            app.setStyleSheet(style_sheet)
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_hints_scheme_changed)
-
-    @property
-    def choice(self) -> ThemeName:
-        """What the user chose."""
-        return self._choice
-
-    def choose(self, choice: ThemeName) -> None:
-        """Use this theme from now on."""
-        self._choice = choice
-        self._apply()
-
-    def choose_named(self, name: str) -> None:
-        """The same, by the name that a menu carries; an unknown one means the system's."""
-        match name:
-            case "dark" | "light":
-                self.choose(name)
-            case _:
-                self.choose("system")
-
-    @Slot(Qt.ColorScheme)
-    def _on_hints_scheme_changed(self, scheme: Qt.ColorScheme) -> None:
-        del scheme
-        self._apply()
-
-    def _apply(self) -> None:
-        palette = self._wanted_palette()
-        if palette is self._applied:
-            return
-        self._applied = palette
-        # A menu is made for one opening, with icons in the colours of then.
-        while isinstance(menu := self._app.activePopupWidget(), QMenu):
-            menu.close()
-        self._app.setPalette(_qt_palette(palette))
-        for window in self._app.topLevelWidgets():
-            if window.parent() is None:
-                set_window_theme(window, palette)
-        self._style_refresher.begin()
-
-    @Slot()
-    def _on_restyling_shown_restyled(self) -> None:
-        if self._applied is not None:
-            self._theme.use(self._applied)
-
-    def _wanted_palette(self) -> Palette:
-        match self._choice:
-            case "dark":
-                return DARK
-            case "light":
-                return LIGHT
-            case "system":
-                # Unknown on plain X11 and offscreen, and late on GNOME: dark until it is said.
-                scheme = QGuiApplication.styleHints().colorScheme()
-                return LIGHT if scheme == Qt.ColorScheme.Light else DARK
-
-
-def _qt_palette(palette: Palette) -> QPalette:
-    """For the few things that the style sheet does not reach."""
-    result = QPalette()
-    roles = {
-        QPalette.ColorRole.Window: palette.bg,
-        QPalette.ColorRole.WindowText: palette.text,
-        QPalette.ColorRole.Base: palette.card,
-        QPalette.ColorRole.AlternateBase: palette.raised,
-        QPalette.ColorRole.Text: palette.text,
-        QPalette.ColorRole.Button: palette.raised,
-        QPalette.ColorRole.ButtonText: palette.text,
-        QPalette.ColorRole.Highlight: palette.accent,
-        QPalette.ColorRole.HighlightedText: palette.on_accent,
-        QPalette.ColorRole.Link: palette.accent,
-        QPalette.ColorRole.LinkVisited: palette.accent,
-        QPalette.ColorRole.PlaceholderText: palette.mute,
-        QPalette.ColorRole.ToolTipBase: palette.raised,
-        QPalette.ColorRole.ToolTipText: palette.text,
-        QPalette.ColorRole.Mid: palette.border,
-    }
-    for role, colour in roles.items():
-        result.setColor(role, QColor(colour))
-    return result

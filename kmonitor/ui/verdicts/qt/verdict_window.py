@@ -1,4 +1,4 @@
-"""A verdict in full: what it rests on, and what may help, as buttons where it can be done."""
+"""The window of a verdict's evidence, with buttons for what may help, and its controller."""
 
 from typing import TYPE_CHECKING
 
@@ -95,9 +95,6 @@ class VerdictWindow(EvidenceWindow):
     @Slot()
     def _on_guide_clicked(self) -> None:
         self.guide_requested.emit(self._heading)
-
-
-# Verdict controller.
 
 
 class VerdictController(QObject):

@@ -10,8 +10,7 @@ import pytest
 
 from kmonitor.base.errors import UserError
 from kmonitor.cli.common import hub_access
-from kmonitor.cli.common.hub_access import folder_faults_named, open_hub
-from kmonitor.cli.hub.command import print_hub_problems
+from kmonitor.cli.common.hub_access import folder_faults_named, open_hub, print_hub_problems
 from kmonitor.connect.host_errors import HostError
 from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor.connect.local_hub import HubSilent

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.hub.judge.growth import block_width, lower_envelope, noise_of
+from kmonitor.hub.judge.statistics import block_width, lower_envelope, noise_of
 
 NUMBERS = st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=60)
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.hub.judge.growth import p_of_no_rise
+from kmonitor.hub.judge.statistics import p_of_no_rise
 
 NUMBERS = st.lists(st.integers(-1000, 1000).map(float), min_size=4, max_size=40)
 

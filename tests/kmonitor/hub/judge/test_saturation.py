@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kmonitor.hub.judge.growth import bend_over_line
+from kmonitor.hub.judge.statistics import bend_over_line
 
 T = np.linspace(0.0, 1.0, 20)
 

@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 
 from kmonitor.memory.estimate import Plan, estimate
 from kmonitor.memory.simulation.heap import NOTHING, ChunkAllocator, SimulatedHeap
-from kmonitor.memory.simulation.operation_kinds import waiting_bytes
 from kmonitor.memory.simulation.step_simulation import Simulation, expected_highest
-from kmonitor.memory.traced_step import Traced
+from kmonitor.memory.traced_step import Traced, waiting_bytes
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import (
     SizeFormula,

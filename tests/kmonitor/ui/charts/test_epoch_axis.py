@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from kmonitor.ui.charts.series_store import EpochAxis
+from kmonitor.ui.charts.epoch_axis import EpochAxis
 
 
 def x_of(axis: EpochAxis, t_s: float) -> float:

@@ -9,16 +9,12 @@ import pytest
 from kmonitor.memory.calibration import PeakMeasurement
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor.memory.what_if import BatchFit
+from kmonitor.ui.memory.batch_curve import batch_curve, batch_fit_summary, peak_reduction_rows
 from kmonitor.ui.memory.layers import MAP_COLUMNS, PARTS, map_rows, map_tiles, parts_legend
 from kmonitor.ui.memory.map_estimator import MapEstimator, map_page_state
-from kmonitor.ui.memory.subjects import GIB, MapSubject, MeasuredPeak, SizedLayout, batch_choices
+from kmonitor.ui.memory.subjects import MapSubject, MeasuredPeak, SizedLayout
 from kmonitor.ui.memory.totals import map_totals_state
-from kmonitor.ui.memory.what_if import (
-    batch_curve,
-    batch_fit_summary,
-    peak_reduction_rows,
-    what_if_controls_state,
-)
+from kmonitor.ui.memory.what_if import GIB, batch_choices, what_if_controls_state
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_maps import convolutions, file_subject
 
@@ -163,12 +159,13 @@ def test_an_open_length_is_told_instead_of_a_map():
 def test_without_a_model_the_page_says_why():
     none = MapSubject(key="r", title="r", kind="run", why_none="not told", remedy="wait")
 
-    page = map_page_state(desk_of(none))
+    desk = desk_of(none)
+    page = map_page_state(desk)
 
     assert (page.is_filled, page.text, page.remedy, page.has_device) == (
         False, "not told", "wait", True,
     )  # fmt: skip
-    assert what_if_controls_state(desk_of(none)) is None
+    assert what_if_controls_state(desk.subject, desk.what_if) is None
     assert map_page_state(MapEstimator()).text == "No run is selected."
 
 
@@ -339,7 +336,7 @@ def test_advice_is_sorted_by_what_it_saves_and_knows_smaller_inputs():
 
 def test_the_controls_name_the_trainings_own():
     desk = desk_of(file_subject(batch=20))
-    picture = what_if_controls_state(desk)
+    picture = what_if_controls_state(desk.subject, desk.what_if)
     assert picture is not None
 
     assert picture.batches[picture.batch] == "20 (own)"
@@ -348,14 +345,14 @@ def test_the_controls_name_the_trainings_own():
     assert "adam" not in picture.menus["optimizer"]
     assert not picture.can_reset
     desk.choose(precision="bfloat16")
-    changed = what_if_controls_state(desk)
+    changed = what_if_controls_state(desk.subject, desk.what_if)
     assert changed is not None
     assert changed.can_reset
 
 
 def test_one_size_says_why_there_is_no_other():
     subject = replace(bare(convolutions()), why_one_size="told for one size")
-    picture = what_if_controls_state(desk_of(subject))
+    picture = what_if_controls_state(subject, desk_of(subject).what_if)
 
     assert picture is not None
     assert picture.size_why == "told for one size"

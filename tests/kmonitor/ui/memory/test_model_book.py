@@ -191,7 +191,7 @@ def test_a_run_that_leaves_its_length_open_offers_lengths_and_says_what_it_did_n
     assert shown.map_estimate.found.tier == 3
     assert "how long" in shown.map_estimate.calibration
     assert subject.measured_peak.peak_bytes == 9e9
-    controls = what_if_controls_state(shown)
+    controls = what_if_controls_state(shown.subject, shown.what_if)
     assert controls is not None
     assert controls.size_title == "Sequence length"
     assert controls.sizes[controls.size] == "128"

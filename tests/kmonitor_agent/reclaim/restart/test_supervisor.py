@@ -143,5 +143,5 @@ def test_nothing_to_run_is_said_with_what_to_write():
         [sys.executable, "-m", "kmonitor.cli.main", "run"], capture_output=True, check=False
     )
 
-    assert ran.returncode == 1
+    assert ran.returncode == 2
     assert b"kmonitor run -- python train.py" in ran.stderr

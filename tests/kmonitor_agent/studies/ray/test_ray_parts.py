@@ -7,9 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from kmonitor_agent import FoldsRefused, run_folds
-from kmonitor_agent.studies.bounds import StepGaps, TimeBound
+from kmonitor_agent.studies.bounds import LearnedTimes, StepGaps, TimeBound
 from kmonitor_agent.studies.fold_messages import FitPhase
-from kmonitor_agent.studies.launch import LearnedTimes
 from kmonitor_agent.studies.ray.cluster import RayCluster, task_failure
 from kmonitor_agent.studies.ray.files import FileReceiver, file_parts
 from kmonitor_agent.studies.ray.messages import (
@@ -21,10 +20,9 @@ from kmonitor_agent.studies.ray.messages import (
 from kmonitor_agent.studies.ray.runner import RayAttempt, SpoolRelay
 from kmonitor_agent.studies.run_folds import study_path
 from kmonitor_agent.studies.study_folder import StudyPaths
-from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders, make_studies_folder, studies_folder
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import SessionFacts
-from kmonitor_agent.wire.local.supervision import make_studies_folder, studies_folder
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import Notice
 from tests.support import fold_functions as functions

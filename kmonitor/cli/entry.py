@@ -1,0 +1,53 @@
+"""Where the command begins: signals end it quietly from the first moment on, imports included."""
+
+import os
+import signal
+from collections.abc import Sequence
+from types import FrameType
+from typing import Final, NoReturn
+
+_SIGNAL_STATUS: Final = 128
+"""A shell's status of a process that a signal ended is this and the signal's number."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line of this process; its exit status.
+
+    Args:
+        arguments: Without the program's name; None: those of the process.
+
+    SIGINT and SIGTERM during the imports end the process at once: nothing is held yet. Afterwards
+    SIGINT raises `KeyboardInterrupt` and SIGTERM `SystemExit`, so that files and child processes
+    are put away; a command with handlers of its own (the hub, the window) sets them later.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        # Ignored by who started us (nohup, a shell's background job): so it stays.
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _leave)
+    from kmonitor.cli.main import main as run_command  # noqa: PLC0415 - what takes the time
+
+    if signal.getsignal(signal.SIGTERM) is _leave:
+        signal.signal(signal.SIGTERM, _exit)
+    try:
+        if signal.getsignal(signal.SIGINT) is _leave:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+        status = run_command(arguments)
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _leave)
+    except KeyboardInterrupt:
+        return _SIGNAL_STATUS + signal.SIGINT
+    return status
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    os._exit(_SIGNAL_STATUS + number)
+
+
+def _exit(number: int, _frame: FrameType | None) -> NoReturn:
+    # Once: what is put away now is not to be cut off by a second one.
+    signal.signal(number, signal.SIG_IGN)
+    raise SystemExit(_SIGNAL_STATUS + number)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,147 @@
+"""Statistics of evenly spaced series: lower envelope, noise, Mann-Kendall's test, saturation."""
+
+import math
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.base.trend import theil_sen_slope
+
+Floats = NDArray[np.float64]
+
+_SIGMA_OF_MAD: Final = 1.4826
+"""Median absolute deviation to standard deviation, of normal noise."""
+
+
+def lower_envelope(values: Floats, width: int) -> Floats:
+    """Smallest of each block of `width` values: what memory falls back to.
+
+    Blocks end with the last value; the first values that fill no block are left out.
+
+    Args:
+        values: `[n]`.
+        width: At least 1.
+
+    Source: the trend of the heap after each collection, HPjmeter user's guide.
+    """
+    n_blocks = len(values) // width
+    whole_blocks = values[len(values) - n_blocks * width :]
+    return whole_blocks.reshape(n_blocks, width).min(axis=1)
+
+
+def block_width(n: int) -> int:
+    """Values in a block for a series of so many: wider when there are enough."""
+    for below, width in ((12, 1), (24, 2), (60, 3), (120, 4)):
+        if n < below:
+            return width
+    return n // 40
+
+
+def noise_of(values: Floats) -> float:
+    """Standard deviation of what changes from value to value, in the unit of the values.
+
+    A steady trend does not count, a fifth of wild values hardly. 0 for fewer than two values.
+
+    Args:
+        values: `[n]`.
+
+    Source: von Neumann 1941 (differences), with the median absolute deviation for robustness.
+    """
+    steps = np.diff(values)
+    if not len(steps):
+        return 0.0
+    return _SIGMA_OF_MAD * float(np.median(np.abs(steps - np.median(steps)))) / math.sqrt(2.0)
+
+
+_MIN_POINTS: Final = 4
+_SIGNIFICANT: Final = 1.96
+"""An autocorrelation beyond this many standard errors counts. Source: Hamed and Rao 1998."""
+
+
+def p_of_no_rise(values: Floats) -> float:
+    """Probability of so clear a rise in values that go nowhere; 1 for fewer than four.
+
+    Values that follow their neighbours rise by chance more often than independent ones; the
+    variance is widened for that, and never narrowed.
+
+    Args:
+        values: Finite, evenly spaced, `[n]`.
+
+    Source: Mann 1945 (Econometrica 13:245), Kendall 1975, one-sided with continuity correction
+        and ties; Hamed and Rao 1998 (J. Hydrology 204:182) for the variance.
+    """
+    n = len(values)
+    if n < _MIN_POINTS:
+        return 1.0
+    first, second = np.triu_indices(n, 1)
+    rising = float(np.sign(values[second] - values[first]).sum())
+    variance = _variance(values) * _widening(values)
+    if rising <= 0.0 or variance <= 0.0:
+        return 1.0
+    return 0.5 * math.erfc((rising - 1.0) / math.sqrt(2.0 * variance))
+
+
+def _variance(values: Floats) -> float:
+    n = len(values)
+    ties = np.unique(values, return_counts=True)[1].astype(np.float64)
+    tied = float((ties * (ties - 1) * (2 * ties + 5)).sum())
+    return (n * (n - 1) * (2 * n + 5) - tied) / 18.0
+
+
+def _widening(values: Floats) -> float:
+    n = len(values)
+    x = np.arange(n, dtype=np.float64)
+    rest = values - (theil_sen_slope(x, values) or 0.0) * x
+    ranks = _ranks(rest)
+    ranks -= ranks.mean()
+    power = float(ranks @ ranks)
+    if power == 0.0:
+        return 1.0
+    lags = np.arange(1, n - 2)
+    correlations = np.correlate(ranks, ranks, "full")[n : n + len(lags)] / power
+    correlations[np.abs(correlations) <= _SIGNIFICANT / math.sqrt(n)] = 0.0
+    weights = (n - lags) * (n - lags - 1.0) * (n - lags - 2.0)
+    return max(1.0, 1.0 + 2.0 * float(weights @ correlations) / (n * (n - 1) * (n - 2)))
+
+
+def _ranks(values: Floats) -> Floats:
+    """From 1, equal values share their mean rank."""
+    _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)
+    return (np.cumsum(counts) - (counts - 1) / 2.0)[inverse]
+
+
+_TAUS: Final = np.geomspace(0.05, 2.0, 16)
+"""Time constants tried, as parts of the series' length; beyond twice it a bend is not seen."""
+
+_LINE_PARAMETERS: Final = 3
+_BEND_PARAMETERS: Final = 4
+_TINY: Final = 1e-12
+
+
+def bend_over_line(values: Floats) -> float:
+    """Advantage of `a + b (1 - exp(-t / tau))`, b > 0, over a line, as where a cache fills.
+
+    Args:
+        values: Evenly spaced, finite, `[n]`, n >= 4.
+
+    Returns:
+        Difference of Akaike's criterion, in favour of the bend when positive; above 2 the bend
+        is the better account. `-inf` if no rising bend fits.
+
+    Source: Akaike 1974 (IEEE Trans. Autom. Control 19:716), for normal noise of unknown size.
+    """
+    n = len(values)
+    t = np.arange(n) / (n - 1.0)
+    y = values - values.mean()
+    shapes = np.vstack((t, 1.0 - np.exp(-t / _TAUS[:, None])))
+    shapes -= shapes.mean(axis=1, keepdims=True)
+    factors = shapes @ y / (shapes**2).sum(axis=1)
+    rests = ((y - factors[:, None] * shapes) ** 2).sum(axis=1)
+    bends = rests[1:][factors[1:] > 0.0]
+    if not len(bends):
+        return -math.inf
+    # A residual far below what the numbers resolve is no better than another.
+    least = _TINY * float(y @ y) + np.finfo(np.float64).tiny
+    line, bend = max(float(rests[0]), least), max(float(bends.min()), least)
+    return n * math.log(line / bend) - 2.0 * (_BEND_PARAMETERS - _LINE_PARAMETERS)

@@ -1,0 +1,125 @@
+"""Threads of the hub that read the database: their main, and the requests that they have open."""
+
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.hub.faults import EXTERNAL_FAULTS, fault_text
+from kmonitor.hub.log import LOG
+from kmonitor.hub.store.connection import StoreConnection
+from kmonitor_agent.wire.messages.unions import ReplyPending, SeriesRequest, VerdictsRequest
+
+_READ_AGAIN_S: Final = 1.0
+
+
+def run_reader_thread(
+    what: str,
+    open_reader: Callable[[], StoreConnection],
+    is_stopping: threading.Event,
+    turn: Callable[[StoreConnection], None],
+) -> None:
+    """The main of a thread that reads the database: one turn after the other until it is to stop.
+
+    What a turn raises ends neither the thread nor its work: the next has another connection.
+
+    Args:
+        what: What it reads, for the log.
+        open_reader: Gives a connection for the thread.
+        is_stopping: Set when it is to stop.
+        turn: One turn.
+    """
+    last_text = ""
+    while not is_stopping.is_set():
+        try:
+            with closing(open_reader()) as connection:
+                while not is_stopping.is_set():
+                    turn(connection)
+        except Exception as exc:  # noqa: BLE001 - a thread's main
+            text = f"{what}: {fault_text(exc)}"
+            if text != last_text:
+                is_fault = not isinstance(exc, EXTERNAL_FAULTS)
+                LOG.warning("%s; tried again", text, exc_info=is_fault)
+            last_text = text
+            is_stopping.wait(_READ_AGAIN_S)
+
+
+@dataclass(eq=False, slots=True)
+class PendingRequest:
+    """A request that is not answered yet.
+
+    Attributes:
+        identity: Who asked.
+        request: The question.
+        n_events: Events of its run when it was asked; 0: not known.
+        n_read: How many of them were read; written by the thread that answers.
+        is_late: It was open already at the last `late_replies`.
+    """
+
+    identity: bytes
+    request: SeriesRequest | VerdictsRequest
+    n_events: int
+    n_read: int = 0
+    is_late: bool = False
+
+
+class PendingRequests:
+    """Requests to one thread, each taken once; who waits gets `ReplyPending`.
+
+    Owned by the hub's main thread.
+
+    Attributes:
+        beat: Counts what the thread that answers gets done; written by that thread.
+    """
+
+    def __init__(self, most: int) -> None:
+        """Args: `most`: So many at a time."""
+        self.beat = 0
+        self._most = most
+        self._open: list[PendingRequest] = []
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def take(
+        self,
+        identity: bytes,
+        request: SeriesRequest | VerdictsRequest,
+        n_events: int,
+        start: Callable[[PendingRequest], None],
+    ) -> bool:
+        """Take a request; False when too many are open.
+
+        Args:
+            identity: Who asks.
+            request: The request; who waits repeats it, which changes nothing.
+            n_events: Events of its run; 0: not known.
+            start: Hands it to the thread.
+        """
+        if any(each.identity == identity and each.request == request for each in self._open):
+            return True
+        if len(self._open) >= self._most:
+            return False
+        pending = PendingRequest(identity, request, n_events)
+        self._open.append(pending)
+        start(pending)
+        return True
+
+    def end(self, request: PendingRequest) -> None:
+        """It was answered."""
+        self._open.remove(request)
+
+    def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
+        """(routing id, message) for each that was open at the last call too."""
+        replies = [(each.identity, self._pending(each)) for each in self._open if each.is_late]
+        for each in self._open:
+            each.is_late = True
+        return replies
+
+    def _pending(self, request: PendingRequest) -> ReplyPending:
+        of = request.n_events
+        n_read = min(request.n_read, of)
+        return ReplyPending(
+            request_id=request.request.request_id, done=n_read, of=of, beat=self.beat
+        )

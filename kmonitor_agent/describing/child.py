@@ -1,0 +1,71 @@
+# pyright: basic
+"""One request to a child process that runs the user's code, and its reply.
+
+The request comes as JSON on standard input, the reply goes as JSON to standard output. Exceptions
+of the user's code become the `error` of the reply, its prints go to standard error.
+"""
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from typing import TypeVar
+
+import msgspec
+
+from kmonitor_agent.describing.model_source import NoModel
+from kmonitor_agent.frameworks.layout_reader import WrongShape
+
+Request = TypeVar("Request")
+
+_ERROR_TEXT_LIMIT: int = 400
+_CAUSE: str = "Exception encountered: "
+_DUMP = re.compile(r"(Full object config: |config=|Received: config=)[{\[].*")
+"""Where Keras prints a whole configuration in an error. Source: Keras 3.15's own words."""
+
+
+def answer_request(
+    kind: type[Request],
+    reply: Callable[[Request], msgspec.Struct],
+    error_reply: Callable[[str], msgspec.Struct],
+) -> None:
+    """Read a request of this kind and write its reply.
+
+    Args:
+        kind: The type of the request.
+        reply: Makes the reply; may raise anything.
+        error_reply: Makes the reply of a text on what went wrong.
+    """
+    replies = os.dup(1)
+    os.dup2(2, 1)
+    request = msgspec.json.decode(sys.stdin.buffer.read(), type=kind)
+    try:
+        made = reply(request)
+    except (NoModel, WrongShape) as exc:
+        made = error_reply(exc.why)
+    except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
+        made = error_reply(user_code_error_text(exc))
+    except SystemExit:
+        made = error_reply("the code ended its process before there was a model")
+    with os.fdopen(replies, "wb") as file:
+        file.write(msgspec.json.encode(made))
+
+
+def user_code_error_text(exc: BaseException) -> str:
+    """What was raised, in a line, with the place in the user's own code if it was there.
+
+    Keras' wrapping words and the configurations that it prints are left out.
+    """
+    text = str(exc).rpartition(_CAUSE)[2]
+    lines = [_DUMP.sub("", each).strip() for each in text.splitlines()]
+    message = " ".join(each for each in lines if each)
+    summary = f"{_in_users_code(exc)}{type(exc).__name__}: {message}"
+    return summary if len(summary) <= _ERROR_TEXT_LIMIT else f"{summary[:_ERROR_TEXT_LIMIT]}\u2026"
+
+
+def _in_users_code(exc: BaseException) -> str:
+    frames = traceback.extract_tb(exc.__traceback__)
+    own = [each for each in frames if "site-packages" not in each.filename]
+    own = [each for each in own if "kmonitor_agent" not in each.filename]
+    return f"{own[-1].filename}:{own[-1].lineno}: " if own else ""
