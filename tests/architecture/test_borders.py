@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.support.running_tests import LONG
 from tests.support.source_tree import SourceFile, product_files, source_files, top
 from tests.support.waiting import DEADLINE_S
 
@@ -142,6 +143,7 @@ for module in sys.argv[1:]:
 """
 
 
+@LONG
 @pytest.mark.slow
 def test_all_but_what_is_painted_can_be_imported_without_qt():
     modules = [

@@ -225,7 +225,7 @@ def test_a_routing_id_gives_nobody_the_place_of_another(listening_hub: Listening
             assert second.hear(0.0) is None, "its connection was not taken"
     with RawPeer.of(thief, b"same-id") as second:
         second.say(Batch(run=run, session=session, first=4, events=[body]))
-        assert _type(second) == "again", "the session behind the id was the other key's"
+        assert _type(second) == "hello_again", "the session behind the id was the other key's"
         second.say(_hello(run, session))
         told = _told(second)
 

@@ -165,16 +165,16 @@ def test_a_full_disk_is_told(export: ExportController, shown: DeskWindow, qtbot:
 
 
 @pytest.mark.parametrize(
-    ("request_id", "title", "ending"),
+    ("method", "title", "ending"),
     [
         ("choose_export_file", "Export", "csv"),
         ("choose_report_file", "Report of", "html"),
     ],
 )
 def test_where_to_is_asked_with_a_name_of_the_run(
-    export: ExportController, shown: DeskWindow, ask: str, title: str, ending: str
+    export: ExportController, shown: DeskWindow, method: str, title: str, ending: str
 ) -> None:
-    getattr(export, ask)()
+    getattr(export, method)()
 
     (dialog,) = shown.window.findChildren(QFileDialog)
     assert dialog.windowTitle().startswith(title)

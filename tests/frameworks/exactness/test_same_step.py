@@ -21,8 +21,9 @@ from kmonitor_agent.frameworks.tensorflow.step_comparison import (
 )
 from kmonitor_agent.reclaim.outcome import Mode
 from tests.support.reloading import KERAS, Reclaim
+from tests.support.running_tests import LONG
 
-pytestmark = [*KERAS, pytest.mark.slow]
+pytestmark = [*KERAS, pytest.mark.slow, LONG]
 
 X = np.linspace(-1.0, 1.0, 48 * 4, dtype="float32").reshape(48, 4)
 Y = X.sum(axis=1, keepdims=True)

@@ -40,7 +40,7 @@ def test_a_compiled_model_tells_how_it_will_be_fitted():
     assert facts.batch_size is None
 
 
-@pytest.mark.parametrize("request_id", [read_fit_facts, lambda _: models_in_use()])
+@pytest.mark.parametrize("ask", [read_fit_facts, lambda _: models_in_use()])
 def test_what_is_asked_within_fit_keeps_nothing_of_its_variables(ask: Callable[[Any], object]):
     model = dense_model()
     held = _Held()
