@@ -240,7 +240,7 @@ def _fail_allocations(action: str, first: int, count: int) -> None:
         return call
 
     setattr(performer, action, act)
-    reclaim.trace_for, reclaim.is_same = spared(reclaim.trace_for), spared(reclaim.is_same)
+    reclaim.retrace, reclaim.is_same_step = spared(reclaim.retrace), spared(reclaim.is_same_step)
 
 
 HOW: Final[dict[str, Any]] = {"batch_size": 4, "epochs": 2, "verbose": 0}
