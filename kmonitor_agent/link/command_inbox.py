@@ -1,4 +1,4 @@
-"""Decides which commands reach the session: each once, for this session, at most 16 at a time."""
+"""Decides which commands reach the session: each once, at most 16 at a time."""
 
 import re
 from collections.abc import Callable

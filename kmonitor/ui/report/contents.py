@@ -333,11 +333,9 @@ def _verdicts(loader: ReportLoader, run: RunSummary) -> list[EvidenceState]:
 
 
 def _facts(client: HubClient, run: str) -> _Facts:
-    models, sessions, sources = (
-        list[ModelFacts](),
-        list[SessionStarted](),
-        dict[str, FieldSource](),
-    )
+    models: list[ModelFacts] = []
+    sessions: list[SessionStarted] = []
+    sources: dict[str, FieldSource] = {}
     fit: FitStarted | None = None
     for row in client.all_rows(run, ("session", "fit_start", "model", "sources")):
         match decode_row(row):
