@@ -174,14 +174,8 @@ def _guarded(argv: list[str]) -> int:
         if not _is_help_or_version(argv):
             _require_valid_home()
         result = build_app(called)(argv)
-    except UnusedCliTokensError as exc:
-        _complain_of_argument(argv, exc.unused_tokens or [])
-        return USAGE
-    except UnknownOptionError as exc:
-        _complain_of_option(argv, exc)
-        return USAGE
     except CycloptsError as exc:
-        _complain_of_usage(called, str(exc))
+        _complain_of_command_line(argv, exc)
         return USAGE
     except UserError as exc:
         print_stderr(f"kmonitor: {exc.what}")
@@ -189,8 +183,7 @@ def _guarded(argv: list[str]) -> int:
             print_stderr(exc.remedy)
         return USAGE if isinstance(exc, UsageError) else FAILED
     except UnicodeEncodeError:
-        # Bytes that are no text: fine in a path, but no name that a hub could have.
-        if all(word.encode(errors="ignore").decode() == word for word in argv):
+        if _is_text(argv):
             raise
         _complain_of_usage(called, "The command line holds bytes that are no text.")
         return USAGE
@@ -214,6 +207,21 @@ def _is_help_or_version(argv: list[str]) -> bool:
 def _require_valid_home() -> None:
     if why := invalid_home_text(os.environ):
         raise UserError(why)
+
+
+def _is_text(argv: list[str]) -> bool:
+    """False if there are bytes that are no text: fine in a path, but in no name of a hub's."""
+    return all(word.encode(errors="ignore").decode() == word for word in argv)
+
+
+def _complain_of_command_line(argv: list[str], exc: CycloptsError) -> None:
+    match exc:
+        case UnusedCliTokensError():
+            _complain_of_argument(argv, exc.unused_tokens or [])
+        case UnknownOptionError():
+            _complain_of_option(argv, exc)
+        case _:
+            _complain_of_usage(argv[0] if argv else "", str(exc))
 
 
 def _complain_of_argument(argv: list[str], unused: Sequence[str]) -> None:

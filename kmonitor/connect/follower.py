@@ -531,7 +531,7 @@ class PullCursors:
                     self._runs_due_s = now_s
                 self._hint = message
                 return True
-            case HubReply(request_id=ask) if ask == self._hub_request and ask:
+            case HubReply() if message.request_id == self._hub_request and message.request_id:
                 self._hub_request = 0
                 self._hub_reply = message
                 return True

@@ -157,7 +157,6 @@ class HubLoop:
         """Build what follows living, spooled, old and other hubs' runs."""
         is_shared = self._event_log.database.is_shared
         self._team = TeamRuns(self._event_log, self._clock) if is_shared else None
-        self._folder_reader = self._build_folder_reader(self._options.folder)
         folders, faults, clock = self._folders, self._faults, self._clock
         connections = self._agent_service.agent_connections
         self._liveness = Liveness(self._event_log, connections, processes, clock)
@@ -167,6 +166,7 @@ class HubLoop:
         )
         keep, may_go = self._options.keep or Keep(), self._liveness.is_abandoned
         self._retention = Retention(self._event_log, keep, clock, may_go, check)
+        self._folder_reader = self._build_folder_reader(self._options.folder)
 
     def _join(self, endpoints: HubEndpoints) -> None:
         self._event_log.listeners.append(StallMonitor(self._event_log).on_event)

@@ -290,7 +290,7 @@ class RunDelivery:
             or welcome.session != self._delivery_context.started.session
         ):
             return
-        if not MINOR_VERSIONS[0] <= welcome.minor_versions <= MINOR_VERSIONS[1]:
+        if not MINOR_VERSIONS[0] <= welcome.minor_version <= MINOR_VERSIONS[1]:
             self._reject(now_s, "hub_version", "The hub speaks another version; update it.")
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:

@@ -206,7 +206,7 @@ def test_late_and_repeated_answers_do_no_harm(folders: Folders):
             run="run1",
             hub="hub1",
             session="session1",
-            minor_versions=1,
+            minor_version=1,
             acked=0,
             ping_ms=100,
             max_batch=1,

@@ -149,7 +149,7 @@ class Story:
                 hello.run,
                 "hub1",
                 hello.session,
-                minor_versions=99,
+                minor_version=99,
                 acked=0,
                 ping_ms=100,
                 max_batch=8,

@@ -91,7 +91,7 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
     assert body is not None
     welcome = unpack_to_agent((MAGIC, body))
     assert isinstance(welcome, Welcome)
-    assert welcome.minor_versions == newest
+    assert welcome.minor_version == newest
 
 
 def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: HubClient):

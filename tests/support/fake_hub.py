@@ -142,7 +142,7 @@ class FakeHub:
                 run=hello.run,
                 hub=self.id,
                 session=hello.session,
-                minor_versions=1,
+                minor_version=1,
                 acked=self.acked,
                 ping_ms=self.ping_ms,
                 max_batch=1024,

@@ -74,17 +74,17 @@ class AgentService:
 
     def end_sessions(self, keys: set[str]) -> None:
         """Forget who came with these keys."""
-        for session in self.agent_connections.all():
-            if sender_key(session.identity) in keys:
-                self.agent_connections.drop(session)
+        for connection in self.agent_connections.all():
+            if sender_key(connection.identity) in keys:
+                self.agent_connections.drop(connection)
 
     def acknowledge(self) -> None:
         """After a commit: confirm what is stored, and fetch what was turned away before it."""
-        for session in self.agent_connections.all():
-            record = self._event_log.registry.get(session.run)
+        for connection in self.agent_connections.all():
+            record = self._event_log.registry.get(connection.run)
             if record is not None:
-                with self._faults.guarded("acknowledge", of=session.run):
-                    self._acknowledge(session, record)
+                with self._faults.guarded("acknowledge", of=connection.run):
+                    self._acknowledge(connection, record)
 
     def _acknowledge(self, connection: AgentConnection, record: RunRecord) -> None:
         if connection.run in self._behind:
@@ -98,9 +98,9 @@ class AgentService:
         """Send queued commands whose turn it is, and end those whose time is up."""
         now_s = self._clock.monotonic_s()
         for entry, left_s in self._event_log.command_queue.due(now_s):
-            session = self.agent_connections.of_run(entry.run)
-            if session is not None and session.session == entry.session:
-                self._send_command(session, entry, left_s)
+            connection = self.agent_connections.of_run(entry.run)
+            if connection is not None and connection.session == entry.session:
+                self._send_command(connection, entry, left_s)
         for entry, state, why in self._event_log.command_queue.overdue(now_s):
             self._event_log.advance_command(entry, state, why)
 
@@ -137,10 +137,10 @@ class AgentService:
                 hello.session, hello.host, hello.pid, hello.pid_namespace, hello.started_wall_s
             )
             self._event_log.append_gap(record, hello.first - 1, origin)
-        session = self.agent_connections.of_run(hello.run)
+        connection = self.agent_connections.of_run(hello.run)
         # What is taken but not yet committed is not confirmed by a welcome either.
-        if session is not None:
-            self._event_log.then(lambda: self._send_welcome(session, minor))
+        if connection is not None:
+            self._event_log.then(lambda: self._send_welcome(connection, minor))
 
     def _is_refused(self, identity: bytes, run: str) -> bool:
         """Whether a key from the network may not send this run; it gets an error then."""
@@ -148,11 +148,11 @@ class AgentService:
         if not key:
             return False  # all that is here is this user's
         record = self._event_log.registry.get(run)
-        session = self.agent_connections.of_run(run)
+        connection = self.agent_connections.of_run(run)
         if record is not None:
             is_foreign = record.owner != key
         else:
-            is_foreign = session is not None and sender_key(session.identity) != key
+            is_foreign = connection is not None and sender_key(connection.identity) != key
         if is_foreign:
             self._faults.record("ingest: foreign run", f"{run}, by key {key}")
             text = "this run was begun with another key, and only that one may go on with it"
@@ -185,7 +185,7 @@ class AgentService:
             text = "a newer process of this run is connected"
             error = ErrorMessage(code="superseded", text=text, fatal=True, run=hello.run)
             lives = now_s - current.last_heard_s < _ALIVE_S
-            if lives and hello.started_wall_s < current.start_wall_s:
+            if lives and hello.started_wall_s < current.started_wall_s:
                 self._send(identity, error)
                 return False
             self._send(current.identity, error)
@@ -221,7 +221,7 @@ class AgentService:
             run=connection.run,
             hub=self._event_log.database.hub,
             session=connection.session,
-            minor_versions=minor,
+            minor_version=minor,
             acked=connection.acked,
             ping_ms=PING_MS,
             max_batch=MAX_BATCH_EVENTS,
@@ -229,8 +229,8 @@ class AgentService:
         self._send(connection.identity, welcome)
 
     def _batch(self, identity: bytes, batch: Batch) -> None:
-        session = self.agent_connections.on_socket(identity, batch.run)
-        if session is None or session.session != batch.session:
+        connection = self.agent_connections.on_socket(identity, batch.run)
+        if connection is None or connection.session != batch.session:
             record = self._event_log.registry.get(batch.run)
             self._send(identity, HelloAgain(run=batch.run, acked=self._confirmed(record)))
             return
@@ -251,7 +251,7 @@ class AgentService:
                 lambda: self._send(identity, Ack(run=batch.run, acked=record.accepted))
             )
             return
-        record.is_shipped = session.ships
+        record.is_shipped = connection.ships
         self._accept_events(identity, record, batch, n_known)
 
     def _accept_events(
@@ -279,14 +279,14 @@ class AgentService:
                 self._faults.record("ingest: conflict", what, of=record.run)
 
     def _ping(self, identity: bytes, ping: Ping) -> None:
-        session = self.agent_connections.on_socket(identity, ping.run)
-        if session is None and ping.run:
+        connection = self.agent_connections.on_socket(identity, ping.run)
+        if connection is None and ping.run:
             self._send(identity, HelloAgain(run=ping.run, acked=0))
             return
         pong = Pong(
             n=ping.n,
             run=ping.run,
-            last=0 if session is None else session.acked,
+            last=0 if connection is None else connection.acked,
             monotonic_s=self._clock.monotonic_s(),
             wall=self._clock.wall_s(),
         )
@@ -296,6 +296,6 @@ class AgentService:
         return 0 if record is None else self._event_log.confirmed(record)
 
     def _on_bye(self, identity: bytes, bye: Bye) -> None:
-        session = self.agent_connections.on_socket(identity, bye.run)
-        if session is not None:
-            self.agent_connections.drop(session)
+        connection = self.agent_connections.on_socket(identity, bye.run)
+        if connection is not None:
+            self.agent_connections.drop(connection)

@@ -1,4 +1,4 @@
-"""Connected agents: a session for each run of each socket; a run's newest session wins."""
+"""Agents' connections: one for each run of each socket; that of a run's newest session wins."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ class AgentConnection:
         identity: ZeroMQ routing id; proves nothing.
         run: Run id.
         session: Process start id.
-        start_wall_s: When that session started.
+        started_wall_s: When that session started.
         last_heard_s: When anything last came from it, monotonic.
         acked: Largest sequence number confirmed to it.
         ships: It is no process of the run; it ships what one left in a folder.
@@ -28,14 +28,14 @@ class AgentConnection:
     identity: bytes
     run: str
     session: str
-    start_wall_s: float
+    started_wall_s: float
     last_heard_s: float
     acked: int = 0
     ships: bool = False
 
 
 class AgentConnections:
-    """Sessions by socket and by run, bounded and expired. Owned by the hub's main thread."""
+    """Connections by socket and by run, bounded and expired. Owned by the hub's main thread."""
 
     def __init__(self) -> None:
         self._by_socket: dict[bytes, dict[str, AgentConnection]] = {}
@@ -46,7 +46,7 @@ class AgentConnections:
         return len(self._by_run)
 
     def add(self, connection: AgentConnection) -> AgentConnection | None:
-        """Take a session; returns the one of the same run that it replaces, if any."""
+        """Take a connection; returns the one of the same run that it replaces, if any."""
         old = self._by_run.get(connection.run)
         if old is not None:
             self.drop(old)
@@ -70,15 +70,15 @@ class AgentConnections:
 
     def note_socket_message(self, identity: bytes, now_s: float) -> None:
         """Note that something came from a socket: all its runs' process lives."""
-        for session in self._by_socket.get(identity, {}).values():
-            self.note_message(session, now_s)
+        for connection in self._by_socket.get(identity, {}).values():
+            self.note_message(connection, now_s)
 
     def on_socket(self, identity: bytes, run: str) -> AgentConnection | None:
-        """The session of a run on a socket; None if it said no hello there."""
+        """The connection of a run on a socket; None if it said no hello there."""
         return self._by_socket.get(identity, {}).get(run)
 
     def of_run(self, run: str) -> AgentConnection | None:
-        """The session of a run."""
+        """The connection of a run."""
         return self._by_run.get(run)
 
     def last_heard_s(self, run: str) -> float | None:
@@ -86,11 +86,11 @@ class AgentConnections:
         return self._last_heard_s.get(run)
 
     def all(self) -> list[AgentConnection]:
-        """Every session."""
+        """Every connection."""
         return list(self._by_run.values())
 
     def drop(self, connection: AgentConnection) -> None:
-        """Forget a session."""
+        """Forget a connection."""
         runs = self._by_socket.get(connection.identity, {})
         if runs.get(connection.run) is connection:
             del runs[connection.run]
@@ -106,8 +106,8 @@ class AgentConnections:
             now_s: Monotonic time.
             live: Runs of which it still matters when they were heard last.
         """
-        for session in self.all():
-            if now_s - session.last_heard_s > _EXPIRES_S:
-                self.drop(session)
+        for connection in self.all():
+            if now_s - connection.last_heard_s > _EXPIRES_S:
+                self.drop(connection)
         for run in self._last_heard_s.keys() - self._by_run.keys() - live:
             del self._last_heard_s[run]

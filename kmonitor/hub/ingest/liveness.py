@@ -51,7 +51,7 @@ class ProcessWatch:
         self._state = state
 
     def can_see(self, host: str, session: str, pid_namespace: int) -> bool:
-        """Whether a pid in that session's events names the same process here."""
+        """True if a pid of that session, as seen on that host, means the same process here."""
         return self._is_this_host(host, session) and pid_namespace in {0, self._namespace}
 
     def is_far(self, facts: SessionFacts) -> bool:
@@ -237,9 +237,9 @@ class Liveness:
 
     def is_gone(self, record: RunRecord) -> bool:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
-        session = self._agent_connections.of_run(record.run)
-        if session is not None and session.session != record.session:
-            return False  # the next process said hello, and has yet to send its pid
+        connection = self._agent_connections.of_run(record.run)
+        if connection is not None and connection.session != record.session:
+            return False  # the next process said hello, and has yet to tell its pid
         is_local = self._processes.can_see(record.host, record.session, record.pid_namespace)
         # Between two processes of a run, its supervisor is what lives.
         pid = record.supervisor or record.pid
@@ -306,9 +306,9 @@ class Liveness:
 
     def _is_drained(self, record: RunRecord, now_s: float) -> bool:
         # A session outlives its process, and keeps the spool from being taken from the disk.
-        session = self._agent_connections.of_run(record.run)
-        if session is not None:
-            self._agent_connections.drop(session)
+        connection = self._agent_connections.of_run(record.run)
+        if connection is not None:
+            self._agent_connections.drop(connection)
         if self.is_settled(record):
             return True
         accepted, since_s = self._awaited.get(record.run, (-1, now_s))

@@ -165,8 +165,8 @@ class SpoolIngest:
             return -1  # gone, or not to be read now
 
     def _begin(self, run: str, now_s: float) -> None:
-        session = self._agent_connections.of_run(run)
-        if session is not None and now_s - session.last_heard_s <= _QUIET_S:
+        connection = self._agent_connections.of_run(run)
+        if connection is not None and now_s - connection.last_heard_s <= _QUIET_S:
             return  # its agent sends what the spool holds
         if self._event_log.registry.was_deleted(run):
             return
@@ -178,8 +178,8 @@ class SpoolIngest:
             if spool is None:
                 self._living.add(run)  # its process lives; asked again with the next scan
                 return
-            if session is not None:
-                self._agent_connections.drop(session)
+            if connection is not None:
+                self._agent_connections.drop(connection)
             self._living.discard(run)
             self._looked_s[run] = now_s
             self._held_bytes[run] = self._bytes_of(run)

@@ -64,7 +64,7 @@ class Welcome(Message, frozen=True, tag="welcome"):
         run: Run id.
         hub: The hub's id, kept in its database.
         session: The session that is welcomed.
-        minor_versions: Minor version spoken from now on.
+        minor_version: Minor version spoken from now on.
         acked: Last sequence number that the hub has stored, 0 when none.
         ping_ms: How often to ping, milliseconds.
         max_batch: Most events in one batch.
@@ -73,7 +73,7 @@ class Welcome(Message, frozen=True, tag="welcome"):
     run: Id
     hub: Id
     session: Id
-    minor_versions: MinorVersion
+    minor_version: MinorVersion
     acked: Count
     ping_ms: Annotated[int, msgspec.Meta(ge=10, le=60_000)]
     max_batch: Annotated[int, msgspec.Meta(ge=1, le=MAX_BATCH_EVENTS)]

@@ -53,7 +53,7 @@ class Hub:
                     run=message.run,
                     hub="h",
                     session=FACTS.session,
-                    minor_versions=1,
+                    minor_version=1,
                     acked=self.acked,
                     ping_ms=500,
                     max_batch=1024,

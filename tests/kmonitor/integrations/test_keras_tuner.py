@@ -58,7 +58,7 @@ def test_a_search_finds_what_keras_tuner_finds_in_one_process(
         for each in (apart, alone)
     ]
     assert scores[0] == scores[1]
-    assert len({each.fold for each in apart.log}) == len(found(apart))
+    assert len({each.fold for each in apart.attempts}) == len(found(apart))
 
 
 @pytest.mark.full

@@ -114,7 +114,7 @@ class _Run:
             run=self.run,
             hub="hub1",
             session="session1",
-            minor_versions=1,
+            minor_version=1,
             acked=acked,
             ping_ms=500,
             max_batch=1024,
@@ -178,7 +178,7 @@ class _Case:
             "run": "run1",
             "hub": "hub1",
             "session": "session1",
-            "minor_versions": 1,
+            "minor_version": 1,
             "ping_ms": 500,
             "max_batch": 1024,
         }
@@ -263,16 +263,16 @@ def test_a_hub_ahead_of_the_run_is_refused_and_the_spool_stays(case: _Case):
     assert case.codes() == ["hub_ahead"]
 
 
-@pytest.mark.parametrize("minor_versions", [0, 99])
-def test_a_hub_of_another_version_is_not_used(case: _Case, minor_versions: int):
-    case.welcome(minor_versions=minor_versions)
+@pytest.mark.parametrize("minor_version", [0, 99])
+def test_a_hub_of_another_version_is_not_used(case: _Case, minor_version: int):
+    case.welcome(minor_version=minor_version)
 
     assert case.delivery.phase is DeliveryPhase.REFUSED
     assert case.codes() == ["hub_version"]
 
 
 def test_another_hub_is_greeted_at_once_by_a_run_that_was_refused(case: _Case):
-    case.welcome(minor_versions=99)
+    case.welcome(minor_version=99)
     case.sighting = SocketIdentity(1, 2, 1)
     case.clock.move(3.0)
     case.connection.step()
