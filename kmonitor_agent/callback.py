@@ -22,7 +22,7 @@ from kmonitor_agent.frameworks.callback_base import (
     overrides_step_end,
     with_keras_callback,
 )
-from kmonitor_agent.frameworks.script_values import safe_bool
+from kmonitor_agent.frameworks.script_values import safe_bool, safe_getattr
 from kmonitor_agent.guard import is_from_signal_handler
 from kmonitor_agent.link.hub_choice import parse_hub
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS, HandlerException
@@ -319,7 +319,7 @@ class MonitorCallback:
             if fit is not None and fit.listings > 1:
                 fit.listings -= 1  # the last of its listings ends it
             elif fit is not None:
-                stopped = safe_bool(getattr(fit.model(), "stop_training", False))
+                stopped = safe_bool(safe_getattr(fit.model(), "stop_training"))
                 self._run_recorder.end_fit(fit, stopped=stopped)
                 _runs().fit_ended(self._run_recorder)
         self._choose_tick()

@@ -3,7 +3,8 @@
 
 `read_layout` needs a model whose layers have their variables, which `check_is_built` checks. It
 follows a functional model's graph without running it; of other models it lists the layers and
-says why there are no calls. The model stays as it is.
+says why there are no calls. The model stays as it is, and code of the script's own runs only where
+other shapes than the model's are asked for, in a process that was started for that.
 """
 
 import sys
@@ -13,15 +14,24 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_building import lazy_imports_blocked
-from kmonitor_agent.frameworks.model_facts import (
-    dtype_name,
-    optimizer_name,
-    read_fit_facts,
-    variables_of,
+from kmonitor_agent.frameworks.model_facts import dtype_name, optimizer_name, read_fit_facts
+from kmonitor_agent.frameworks.model_parts import (
+    leaves_of,
+    name_of,
+    optimizer_variables,
+    runs_only_known_code,
+    settings_of,
+    weights_of,
+    wrapped_optimizer,
+)
+from kmonitor_agent.frameworks.script_values import (
+    class_attribute,
+    instance_dict,
+    safe_getattr,
+    safe_text,
 )
 from kmonitor_agent.wire.messages.model_layout import (
     CallLayout,
-    ConfigValue,
     LayerLayout,
     ModelLayout,
     OptimizerLayout,
@@ -34,9 +44,6 @@ _NOT_IN_THE_MODEL: Final = ("keras.", "keras_hub.", "tf_keras.")
 _UNCOMPUTABLE: Final = (
     AttributeError, TypeError, ValueError, RuntimeError, NotImplementedError, KeyError
 )  # fmt: skip
-
-_WRAPPED: Final = ("forward_layer", "layer", "cell")
-_REGULARIZES: Final = "_regularizer"
 
 
 class WrongShape(Exception):
@@ -65,12 +72,12 @@ def read_layout(
     Raises:
         WrongShape: It does not take inputs of those shapes.
     """
-    reader = _Reader()
+    reader = _Reader(runs_scripts_code=shapes is not None)
     reader.add_variables(model)
     why = reader.walk_model(model, shapes)
     facts = read_fit_facts(model)
     return ModelLayout(
-        name=str(model.name),
+        name=name_of(model),
         kind=type(model).__name__,
         variables=tuple(reader.variables),
         layers=tuple(reader.layers),
@@ -81,7 +88,7 @@ def read_layout(
         optimizer=_optimizer(model),
         precision=facts.dtype_policy or "float32",
         loss=facts.loss,
-        has_metrics=bool(getattr(model, "_compile_metrics", None)),
+        has_metrics=instance_dict(model).get("_compile_metrics") is not None,
         backend=_backend(),
         jit_compile=facts.jit_compile,
         why_no_calls=why,
@@ -94,13 +101,14 @@ def fit_layout(model: KerasModel) -> ModelLayout | None:
     kind: Any = getattr(keras, "Model", None)
     if not isinstance(kind, type) or str(getattr(keras, "__version__", "")) < "3":
         return None
-    return read_layout(model) if isinstance(model, kind) else None
+    return read_layout(model) if issubclass(type(model), kind) else None
 
 
 class _Reader:
     """Collects a model's parts; each variable, layer and tensor gets an index in that order."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, runs_scripts_code: bool) -> None:
+        self._runs_scripts_code = runs_scripts_code
         self.variables: list[VariableLayout] = []
         self.layers: list[LayerLayout] = []
         self.tensors: list[TensorLayout] = []
@@ -112,11 +120,10 @@ class _Reader:
         self._alive: list[dict[int, Any]] = []  # identities must not be given again
 
     def add_variables(self, model: KerasModel) -> None:
-        trained = {id(each) for each in model.trainable_variables}
-        for each in model.variables:
+        for each, is_trained in weights_of(model):
             if not _is_of_seeds(each):
                 self._variable_indices[id(each)] = len(self.variables)
-                self.variables.append(_variable(each, is_trainable=id(each) in trained))
+                self.variables.append(_variable(each, is_trainable=is_trained))
 
     def walk_model(
         self, model: KerasModel, shapes: Sequence[tuple[int | None, ...]] | None
@@ -155,20 +162,19 @@ class _Reader:
 
         `tensor_indices` has the index of each symbolic tensor that was made, by identity.
         """
-        new_tensors: dict[int, Any] = dict(zip(map(id, graph.inputs), inputs, strict=True))
+        new_tensors: dict[int, Any] = dict(zip(map(id, _inputs_of(graph)), inputs, strict=True))
         for node in _nodes(graph):
-            args, kwargs = node.arguments.fill_in(new_tensors)
             operation = node.operation
             inner = _graph_of(operation)
             read = [new_tensors[id(each)] for each in node.arguments.keras_tensors]
-            path = f"{above}{operation.name}"
-            if inner is not None and len(read) == len(inner.inputs):
+            path = f"{above}{name_of(operation)}"
+            if inner is not None and len(read) == len(_inputs_of(inner)):
                 outs = self._walk(inner, read, tensor_indices, f"{path}/")
                 # The same values under other names: a nested model has no tensors of its own.
                 fresh = [_symbolic(self.tensors[index]) for index in outs]
                 indices = outs
             else:
-                fresh = _computed(operation, args, kwargs, node)
+                fresh = self._outputs(node, new_tensors)
                 indices = [self._tensor(each) for each in fresh]
                 self.calls.append(
                     CallLayout(
@@ -181,7 +187,14 @@ class _Reader:
                 new_tensors[id(old)] = new
                 tensor_indices[id(new)] = index
         self._alive.append(new_tensors)
-        return [tensor_indices[id(new_tensors[id(each)])] for each in graph.outputs]
+        outputs = instance_dict(graph)["_outputs"]
+        return [tensor_indices[id(new_tensors[id(each)])] for each in outputs]
+
+    def _outputs(self, node: Any, new_tensors: dict[int, Any]) -> list[Any]:
+        if not (self._runs_scripts_code or runs_only_known_code(node.operation)):
+            return _recorded(node)
+        args, kwargs = node.arguments.fill_in(new_tensors)
+        return _computed(node.operation, args, kwargs, node)
 
     def _tensor(self, tensor: Any) -> int:
         self.tensors.append(TensorLayout(tuple(tensor.shape), str(tensor.dtype)))
@@ -195,31 +208,37 @@ class _Reader:
 
     def _list_layers(self, model: KerasModel) -> None:
         """Also layers that no call was seen of, so that no variable is without an owner."""
-        for path, layer in _leaves(model, "", set()):
-            self._layer(layer, path)
+        for path, layer in leaves_of(model):
+            if type(layer).__name__ != "InputLayer":
+                self._layer(layer, path)
 
 
 def _graph_of(layer: Any) -> Any | None:
     """The functional graph of a model that has one and computes by it."""
     import keras
 
-    is_list = isinstance(layer, keras.Sequential)
-    inner: Any = getattr(layer, "_functional", None) if is_list else layer
-    is_functional = hasattr(inner, "_nodes_by_depth") and hasattr(inner, "inputs")
-    if not is_functional or not inner.inputs:
+    is_list = issubclass(type(layer), keras.Sequential)
+    inner = instance_dict(layer).get("_functional") if is_list else layer
+    if not {"_nodes_by_depth", "_inputs"} <= instance_dict(inner).keys():
         return None
-    return inner if str(type(inner).call.__module__).startswith("keras.") else None
+    return inner if _inputs_of(inner) and _is_of_keras(inner, "call") else None
+
+
+def _inputs_of(graph: Any) -> list[Any]:
+    return list(instance_dict(graph)["_inputs"])
+
+
+def _is_of_keras(part: Any, method: str) -> bool:
+    function = class_attribute(type(part), method)
+    return safe_text(safe_getattr(function, "__module__")).startswith("keras.")
 
 
 def _trains_as_keras(model: KerasModel) -> bool:
-    return all(
-        str(getattr(type(model), name).__module__).startswith("keras.")
-        for name in ("train_step", "compute_loss")
-    )
+    return all(_is_of_keras(model, name) for name in ("train_step", "compute_loss"))
 
 
 def _nodes(graph: Any) -> Iterator[Any]:
-    by_depth = graph._nodes_by_depth  # noqa: SLF001 - the graph's order, as Keras computes it
+    by_depth = instance_dict(graph)["_nodes_by_depth"]  # the graph's order, as Keras computes it
     for depth in sorted(by_depth, reverse=True):
         for node in by_depth[depth]:
             if node.operation is not None and not node.is_input:
@@ -227,14 +246,15 @@ def _nodes(graph: Any) -> Iterator[Any]:
 
 
 def _symbolic_inputs(graph: Any, shapes: Sequence[tuple[int | None, ...]] | None) -> list[Any]:
+    inputs = _inputs_of(graph)
     if shapes is None:
-        return list(graph.inputs)
-    if len(shapes) != len(graph.inputs):
-        raise WrongShape(f"the model has {len(graph.inputs)} inputs, not {len(shapes)}")
+        return inputs
+    if len(shapes) != len(inputs):
+        raise WrongShape(f"the model has {len(inputs)} inputs, not {len(shapes)}")
     import keras
 
     tensors = []
-    for shape, tensor in zip(shapes, graph.inputs, strict=True):
+    for shape, tensor in zip(shapes, inputs, strict=True):
         if len(shape) != len(tensor.shape):
             raise WrongShape(f"the input {tensor.name} has the shape {tuple(tensor.shape)}")
         tensors.append(keras.KerasTensor(shape, dtype=tensor.dtype))
@@ -247,6 +267,13 @@ def _symbolic(tensor: TensorLayout) -> Any:
     return keras.KerasTensor(tensor.shape, dtype=tensor.dtype)
 
 
+def _recorded(node: Any) -> list[Any]:
+    """The symbolic outputs of one call as they were when the model was made."""
+    import keras
+
+    return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
+
+
 def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
     """The symbolic outputs of one call; as recorded where the inputs are, or without inputs."""
     import keras
@@ -254,8 +281,7 @@ def _computed(operation: Any, args: Any, kwargs: Any, node: Any) -> list[Any]:
     inputs = [each for each in keras.tree.flatten((args, kwargs)) if hasattr(each, "shape")]
     is_recorded = _are_alike(inputs, node.arguments.keras_tensors) and _have_shapes(node.outputs)
     if is_recorded and not _opens(inputs, node.outputs):
-        # As it was when the model was made: there is nothing to compute.
-        return [keras.KerasTensor(each.shape, dtype=each.dtype) for each in node.outputs]
+        return _recorded(node)
     _check_inputs(operation, args)
     try:
         outputs = keras.tree.flatten(operation.compute_output_spec(*args, **kwargs))
@@ -328,53 +354,16 @@ def _check_inputs(operation: Any, args: Any) -> None:
 
 
 def _layer(layer: Any, path: str, variables: dict[int, int]) -> LayerLayout:
-    own = [id(each) for each in getattr(layer, "variables", ())]
+    own = [id(each) for each, _ in weights_of(layer)]
     kind = type(layer)
     return LayerLayout(
         path=path,
         kind=kind.__name__,
-        variables=tuple(dict.fromkeys(variables[each] for each in own if each in variables)),
-        settings=_settings(layer),
-        is_trainable=bool(getattr(layer, "trainable", True)),
-        is_own=not str(kind.__module__).startswith(_NOT_IN_THE_MODEL),
+        variables=tuple(variables[each] for each in own if each in variables),
+        settings=settings_of(layer),
+        is_trainable=instance_dict(layer).get("_trainable", True) is not False,
+        is_own=not kind.__module__.startswith(_NOT_IN_THE_MODEL),
     )
-
-
-def _settings(layer: Any) -> dict[str, ConfigValue]:
-    """Plain settings, and whether there are regularizers.
-
-    Those of a wrapped layer go in between, under their own names.
-    """
-    try:
-        config = layer.get_config()
-    except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
-        return {}
-    settings = {str(name): value for name, value in config.items() if _is_plain(value)}
-    settings |= {name: True for name in config if name.endswith(_REGULARIZES) and config[name]}
-    activation = getattr(layer, "activation", None)
-    if activation is not None:
-        settings["activation"] = str(getattr(activation, "__name__", type(activation).__name__))
-    for name in _WRAPPED:
-        inner = getattr(layer, name, None)
-        if inner is not None and hasattr(inner, "get_config"):
-            return {**settings, **_settings(inner), "wraps": type(inner).__name__}
-    return settings
-
-
-def _is_plain(value: Any) -> bool:
-    return value is None or isinstance(value, bool | int | float | str)
-
-
-def _leaves(model: Any, above: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
-    for layer in getattr(model, "layers", ()):
-        if id(layer) in seen:
-            continue
-        seen.add(id(layer))
-        path = f"{above}{layer.name}"
-        if getattr(layer, "layers", None):
-            yield from _leaves(layer, f"{path}/", seen)
-        elif type(layer).__name__ != "InputLayer":
-            yield path, layer
 
 
 def _variable(variable: Any, *, is_trainable: bool = True) -> VariableLayout:
@@ -391,17 +380,17 @@ def _is_of_seeds(variable: Any) -> bool:
 
 
 def _optimizer(model: KerasModel) -> OptimizerLayout | None:
-    optimizer = getattr(model, "optimizer", None)
+    optimizer = instance_dict(model).get("optimizer")
     if optimizer is None:
         return None
-    inner = getattr(optimizer, "inner_optimizer", None)
+    inner = wrapped_optimizer(optimizer)
     base_optimizer = inner if inner is not None else optimizer
     slots = None
-    if getattr(base_optimizer, "built", False):
-        slots = tuple(_variable(each) for each in variables_of(optimizer))
+    if instance_dict(base_optimizer).get("built"):
+        slots = tuple(_variable(each) for each in optimizer_variables(optimizer))
     return OptimizerLayout(
         kind=optimizer_name(base_optimizer),
-        settings=_settings(base_optimizer),
+        settings=settings_of(base_optimizer),
         slots=slots,
         loss_scaling=inner is not None,
     )

@@ -1,35 +1,49 @@
 # pyright: basic
 """Facts about a Keras model: how it is compiled and fitted, its layers, weights and slots.
 
-Read from public attributes, and batch size and sequence length from the frame of its `fit`. What
-cannot be read is left out: attributes may be the script's own and raise anything.
+Batch size and sequence length are read from the frame of its `fit`. Nothing of the script's runs:
+what only its code could tell is left out.
 """
 
 import contextlib
-import itertools
 import math
 import sys
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
-from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
-from kmonitor_agent.frameworks.script_values import safe_bool, safe_count, safe_getattr, safe_text
+from kmonitor_agent.frameworks.global_state import preserve_name_counters
+from kmonitor_agent.frameworks.model_parts import (
+    leaves_of,
+    name_of,
+    optimizer_variables,
+    weights_of,
+    wrapped_optimizer,
+)
+from kmonitor_agent.frameworks.script_values import (
+    class_attribute,
+    instance_dict,
+    is_instance,
+    is_known_class,
+    items_of,
+    safe_bool,
+    safe_count,
+    safe_get,
+    safe_getattr,
+    safe_text,
+)
 from kmonitor_agent.wire.messages.events import LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
 
 _UNREADABLE: Final = Exception
-"""Raised by a property that cannot be read: by Keras' own, when nothing is there, a TypeError or
-RuntimeError; by those of a script's own layer, model or optimizer anything."""
+"""Raised by what cannot be read: by Keras' properties, when nothing is there, many kinds."""
 
-_KERAS: Final = ("keras", "tf_keras")
 _FIT_FRAMES: Final = 40
 """How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
 
 _LONGEST_PIPELINE: Final = 50
-_LONGEST_LIST: Final = 100_000
-"""Layers or weights of one model."""
 
 _ITEM_BYTES: Final = {
     "bool": 1,
@@ -47,23 +61,29 @@ _ITEM_BYTES: Final = {
 
 def read_fit_facts(model: KerasModel) -> FitFacts:
     """How a model is compiled, and its data's sizes if its `fit` is among our callers."""
-    optimizer = safe_getattr(model, "optimizer")
-    jit_compile = safe_getattr(model, "jit_compile")
+    values = instance_dict(model)
+    optimizer = values.get("optimizer")
+    jit_compile = values.get("_jit_compile", values.get("jit_compile"))
+    run_eagerly = values.get("_run_eagerly", values.get("run_eagerly"))
     batch_size, sequence_length = _of_data(model)
     return FitFacts(
-        model=safe_text(safe_getattr(model, "name", "")),
+        model=name_of(model),
         batch_size=safe_count(batch_size),
-        steps_per_execution=_steps_per_execution(model),
+        steps_per_execution=_steps_per_execution(values),
         optimizer=optimizer_name(optimizer),
         learning_rate=read_learning_rate(model).value,
         jit_compile=jit_compile if type(jit_compile) is bool else None,
-        run_eagerly=safe_bool(safe_getattr(model, "run_eagerly")),
+        run_eagerly=safe_bool(run_eagerly),
         dtype_policy=_policy_name(model),
-        loss=_loss_text(safe_getattr(model, "loss")),
-        is_built=safe_bool(safe_getattr(model, "built", otherwise=True))
-        and safe_bool(safe_getattr(optimizer, "built", otherwise=True)),
+        loss=_loss_text(values.get("loss")),
+        is_built=_is_built(model) and _is_built(optimizer),
         sequence_length=safe_count(sequence_length),
     )
+
+
+def _is_built(part: object) -> bool:
+    values = instance_dict(part)
+    return values.get("built", values.get("_built", True)) is not False
 
 
 def optimizer_name(optimizer: Any) -> str:
@@ -71,43 +91,40 @@ def optimizer_name(optimizer: Any) -> str:
     if optimizer is None:
         return ""
     name = type(optimizer).__name__
-    inner = safe_getattr(optimizer, "inner_optimizer")
+    inner = wrapped_optimizer(optimizer)
     return f"{name}({type(inner).__name__})" if inner is not None else name
 
 
-def _steps_per_execution(model: KerasModel) -> int:
+def _steps_per_execution(values: Mapping[str, Any]) -> int:
     # tf_keras keeps a variable, of a strategy's own kind under one.
     for name in ("steps_per_execution", "_steps_per_execution"):
-        steps = safe_getattr(model, name)
+        steps = values.get(name)
         try:
-            if steps is not None:
+            if steps is not None and is_known_class(type(steps)):
                 return safe_count(int(steps.numpy() if hasattr(steps, "numpy") else steps)) or 1
         except _UNREADABLE:
             continue
     return 1
 
 
-def _policy_name(model: KerasModel) -> str:
-    return safe_text(safe_getattr(safe_getattr(model, "dtype_policy"), "name", ""))
+def _policy_name(layer: object) -> str:
+    policy = instance_dict(layer).get("_dtype_policy", instance_dict(layer).get("dtype_policy"))
+    return safe_text(safe_getattr(policy, "name", instance_dict(policy).get("_name", "")))
 
 
 def _loss_text(loss: Any) -> str:
-    try:
-        return safe_text(_loss_name(loss))
-    except _UNREADABLE:
-        return type(loss).__name__
-
-
-def _loss_name(loss: Any) -> str:
     if loss is None:
         return ""
-    if isinstance(loss, str):
-        return loss
-    if isinstance(loss, dict):
-        return ", ".join(f"{safe_text(key)}: {_loss_text(value)}" for key, value in loss.items())
-    if isinstance(loss, list | tuple):
-        return ", ".join(_loss_text(value) for value in loss)
-    return str(getattr(loss, "name", None) or getattr(loss, "__name__", type(loss).__name__))
+    if is_instance(loss, str):
+        return safe_text(loss)
+    if is_instance(loss, dict):
+        pairs = dict[Any, Any].items(loss)
+        return ", ".join(f"{safe_text(key)}: {_loss_text(value)}" for key, value in pairs)
+    if is_instance(loss, list, tuple):
+        return ", ".join(map(_loss_text, items_of(loss)))
+    if type(loss) is FunctionType:
+        return loss.__name__
+    return safe_text(safe_getattr(loss, "name")) or type(loss).__name__
 
 
 def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
@@ -127,26 +144,36 @@ def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
 
 def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
     try:
-        data = fit_locals.get("epoch_iterator") or fit_locals.get("data_handler")
-        adapter = getattr(data, "data_adapter", None) or getattr(data, "_adapter", None)
-        batch_size = adapter.batch_size if adapter is not None else fit_locals.get("batch_size")
+        data = fit_locals.get("epoch_iterator", fit_locals.get("data_handler"))
+        adapter = safe_getattr(data, "data_adapter", safe_getattr(data, "_adapter"))
+        if adapter is None:
+            return safe_count(fit_locals.get("batch_size"))
+        if _reads_scripts_loader(adapter):
+            return None
+        batch_size = safe_getattr(adapter, "batch_size")
         batch_size = batch_size() if callable(batch_size) else batch_size
         if batch_size is None:
-            batch_size = _batch_size_of(getattr(adapter, "_dataset", None))
+            batch_size = _batch_size_of(safe_getattr(adapter, "_dataset"))
         return int(batch_size) if batch_size is not None else None
     except _UNREADABLE:
         return None
 
 
+def _reads_scripts_loader(adapter: Any) -> bool:
+    """True if Keras' adapter would ask a loader of the script's own class for its batch size."""
+    loader = instance_dict(adapter).get("_dataloader")
+    return not is_known_class(type(loader))
+
+
 def _batch_size_of(dataset: Any) -> int | None:
     """Batch size of a `tf.data` pipeline whose last batch may be smaller."""
     for _ in range(_LONGEST_PIPELINE):
-        size = getattr(dataset, "_batch_size", None)
+        size = safe_getattr(dataset, "_batch_size")
         if size is not None:
             return int(size.numpy() if hasattr(size, "numpy") else size)
         if dataset is None or type(dataset).__name__ == "_UnbatchDataset":
             return None
-        dataset = getattr(dataset, "_input_dataset", None)
+        dataset = safe_getattr(dataset, "_input_dataset")
     return None
 
 
@@ -169,14 +196,14 @@ def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
     Returns:
         None where the model leaves nothing open, lengths differ, or the data do not say.
     """
-    inputs = _flat(getattr(model, "inputs", None))
+    inputs = _inputs(model)
     data = _first(fit_locals.get("x"))
-    tensors = _by_name(inputs, data) if isinstance(data, dict) else _flat(data)
+    tensors = _by_name(inputs, data) if is_instance(data, dict) else _flat(data)
     if not inputs or len(tensors) != len(inputs):
         return None
     lengths: set[int | None] = set()
     for wanted, have in zip(inputs, tensors, strict=True):
-        shapes = [tuple(getattr(each, "shape", None) or ()) for each in (wanted, have)]
+        shapes = [tuple(safe_getattr(each, "shape") or ()) for each in (wanted, have)]
         if len(shapes[0]) != len(shapes[1]):
             return None
         pairs = zip(shapes[0][1:], shapes[1][1:], strict=True)
@@ -185,46 +212,79 @@ def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
     return int(only) if only else None
 
 
+def _inputs(model: Any) -> list[Any]:
+    """A model's symbolic inputs, where it has them."""
+    values = instance_dict(model)
+    functional = values.get("_functional")  # of a Sequential
+    known = model if functional is None else functional
+    inputs = instance_dict(known).get("_inputs")
+    # tf_keras nests them, for one that is not of the script's own class.
+    return _flat(safe_getattr(known, "inputs") if inputs is None else inputs)
+
+
 def _first(data: Any) -> Any:
     """Inputs of the model, of data that may have targets and weights too."""
-    element = getattr(data, "element_spec", data)
-    return element[0] if element is not data and isinstance(element, tuple) else element
+    element = safe_getattr(data, "element_spec", data)
+    return element[0] if element is not data and type(element) is tuple else element
 
 
 def _flat(data: Any) -> list[Any]:
     if data is None:
         return []
-    return list(data) if isinstance(data, list | tuple) else [data]
+    return items_of(data) if is_instance(data, list, tuple) else [data]
 
 
-def _by_name(inputs: Sequence[Any], data: dict[str, Any]) -> list[Any]:
-    return [data[name] for each in inputs if (name := getattr(each, "name", "")) in data]
+def _by_name(inputs: Sequence[Any], data: Any) -> list[Any]:
+    values = dict[Any, Any].copy(data)
+    return [values[name] for each in inputs if (name := safe_getattr(each, "name", "")) in values]
+
+
+_OWN_RATE: Final = "it is code of the script's own, which kmonitor does not run"
 
 
 def read_learning_rate(model: KerasModel) -> Reading:
-    """The optimizer's learning rate now, schedules evaluated, or why it cannot be read."""
-    optimizer = safe_getattr(model, "optimizer")
+    """The optimizer's learning rate now, Keras' own schedules evaluated, or why there is none."""
+    optimizer = instance_dict(model).get("optimizer")
     if optimizer is None:
         return Reading.missing("1", "the model has no optimizer")
+    while (inner := wrapped_optimizer(optimizer)) is not None:
+        optimizer = inner
+    values = instance_dict(optimizer)
+    # Of tf_keras' optimizers from before TensorFlow 2.11 it is among others.
+    rate = values.get("_learning_rate", safe_get(values.get("_hyper"), "learning_rate"))
+    if not is_known_class(type(rate)) or (_is_called(rate) and not _is_schedule(rate)):
+        return Reading.missing("1", _OWN_RATE)
     try:
-        with schedule_effects_undone(optimizer):
-            rate = optimizer.learning_rate
-            value = float(rate.numpy() if hasattr(rate, "numpy") else rate)
+        with preserve_name_counters():  # a schedule counts names
+            return learning_rate_reading(_number(_current_rate(optimizer, rate)))
     except _UNREADABLE as exc:
         return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
-    return learning_rate_reading(value)
 
 
-@contextlib.contextmanager
-def schedule_effects_undone(optimizer: Any) -> Generator[None]:
-    """For reading the learning rate: calling a schedule counts names, and one may draw."""
-    rate = getattr(optimizer, "_learning_rate", None)
-    is_scripts = callable(rate) and type(rate).__module__.partition(".")[0] not in _KERAS
-    with (
-        preserve_name_counters(),
-        preserve_random_state() if is_scripts else contextlib.nullcontext(),
-    ):
-        yield
+def _is_called(rate: object) -> bool:
+    return class_attribute(type(rate), "__call__") is not None
+
+
+def _is_schedule(rate: object) -> bool:
+    return any(base.__name__ == "LearningRateSchedule" for base in type(rate).__mro__)
+
+
+def _current_rate(optimizer: Any, rate: Any) -> Any:
+    if is_known_class(type(optimizer)):
+        return optimizer.learning_rate
+    if not _is_called(rate):
+        return rate
+    values = instance_dict(optimizer)
+    # tf_keras keeps what the schedule gave last.
+    last = values.get("_current_learning_rate")
+    return rate(values["_iterations"]) if last is None else last
+
+
+def _number(rate: Any) -> float:
+    try:
+        return float(rate.numpy() if hasattr(rate, "numpy") else rate)
+    except (TypeError, RuntimeError):  # of PyTorch, on a GPU
+        return float(rate.item())
 
 
 def learning_rate_reading(value: float) -> Reading:
@@ -237,13 +297,11 @@ def learning_rate_reading(value: float) -> Reading:
 def read_description(model: KerasModel) -> ModelDescription:
     """Layers, weights and optimizer slots; each shared weight is counted once."""
     seen: set[int] = set()
-    layers = _readable(
-        _layer_facts(path, layer, seen) for path, layer in _flat_layers(model, "", set())
-    )
-    rest = [w for w in _list(model, "weights") if id(w) not in seen]
+    layers = tuple(_layer_facts(path, layer, seen) for path, layer in leaves_of(model))
+    rest = [weight for weight, _ in weights_of(model) if id(weight) not in seen]
     slots = _readable(_slots(model))
     return ModelDescription(
-        name=safe_text(safe_getattr(model, "name", "")),
+        name=name_of(model),
         kind=type(model).__name__,
         layers=layers,
         parameters=sum(facts.parameters for facts in layers) + _elements(rest),
@@ -261,54 +319,51 @@ def _readable(facts: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(readable)
 
 
-def _flat_layers(model: KerasModel, prefix: str, above: set[int]) -> Iterator[tuple[str, Any]]:
-    for layer in _list(model, "layers"):
-        path = prefix + safe_text(safe_getattr(layer, "name", type(layer).__name__))
-        if _list(layer, "layers") and id(layer) not in above:
-            yield from _flat_layers(layer, f"{path}/", above | {id(layer)})
-        else:
-            yield path, layer
-
-
 def _layer_facts(path: str, layer: Any, seen: set[int]) -> LayerFacts:
-    weights = [w for w in _list(layer, "weights") if id(w) not in seen]
-    seen.update(id(w) for w in weights)
-    trained = {id(w) for w in _list(layer, "trainable_weights")}
+    weights = [
+        (each, is_trained) for each, is_trained in weights_of(layer) if id(each) not in seen
+    ]
+    seen.update(id(each) for each, _ in weights)
     return LayerFacts(
         name=path[:4096],
         kind=type(layer).__name__[:200],
         output_shape=_output_shape(layer)[:4096],
         dtype=_dtype_text(layer)[:200],
-        parameters=_elements(weights),
-        trainable_parameters=_elements(w for w in weights if id(w) in trained),
-        parameter_bytes=_bytes(weights),
+        parameters=_elements(each for each, _ in weights),
+        trainable_parameters=_elements(each for each, is_trained in weights if is_trained),
+        parameter_bytes=_bytes(each for each, _ in weights),
     )
 
 
-def _dtype_text(layer: Any) -> str:
-    dtype = safe_getattr(layer, "compute_dtype")
+def _dtype_text(layer: object) -> str:
+    values = instance_dict(layer)
+    policy = values.get("_dtype_policy", values.get("dtype_policy"))
+    dtype = safe_getattr(policy, "compute_dtype", instance_dict(policy).get("_compute_dtype"))
     return "" if dtype is None else safe_text(dtype)
 
 
 def _output_shape(layer: Any) -> str:
-    try:
-        output = layer.output
-        if isinstance(output, list | tuple):
-            return ", ".join(str(tuple(part.shape)) for part in output if hasattr(part, "shape"))
-        return str(tuple(output.shape)) if hasattr(output, "shape") else ""
-    except _UNREADABLE:
+    nodes = items_of(instance_dict(layer).get("_inbound_nodes"))
+    nodes = nodes or items_of(instance_dict(layer).get("_inbound_nodes_value"))
+    if not nodes:
         return ""
+    output = safe_getattr(nodes[0], "output_tensors", safe_getattr(nodes[0], "outputs"))
+    parts = items_of(output) or [output]
+    shapes = [safe_getattr(part, "shape") for part in parts]
+    with contextlib.suppress(_UNREADABLE):
+        return ", ".join(str(tuple(shape)) for shape in shapes if shape is not None)
+    return ""
 
 
 def _slots(model: KerasModel) -> Iterator[SlotFacts]:
-    optimizer = getattr(model, "optimizer", None)
+    optimizer = instance_dict(model).get("optimizer")
     if optimizer is None:
         return
-    weights = {_path(weight).replace("/", "_") for weight in _list(model, "weights")}
+    weights = {_path(weight).replace("/", "_") for weight, _ in weights_of(model)}
     kinds: dict[str, list[Any]] = {}
-    named: Any = getattr(optimizer, "get_slot_names", None)
+    named: Any = safe_getattr(optimizer, "get_slot_names")
     names = frozenset(named()) if named is not None else frozenset()
-    for variable in variables_of(optimizer):
+    for variable in optimizer_variables(optimizer):
         kinds.setdefault(_slot_kind(variable, weights, names), []).append(variable)
     for kind, variables in kinds.items():
         yield SlotFacts(name=kind[:200], n=len(variables), n_bytes=_bytes(variables))
@@ -318,8 +373,8 @@ def _path(weight: Any) -> str:
     # Asked of its class: an attribute that a variable of a strategy lacks is looked for in its
     # value, which all workers sum up together (batch normalization's means), or none. Up to
     # Keras 3.6 it is a plain attribute.
-    has_path = hasattr(type(weight), "path") or "path" in getattr(weight, "__dict__", ())
-    return str(weight.path if has_path else weight.name)
+    has_path = hasattr(type(weight), "path") or "path" in instance_dict(weight)
+    return safe_text(safe_getattr(weight, "path" if has_path else "name", ""))
 
 
 def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
@@ -334,17 +389,6 @@ def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
     if slots:
         return path_fields[-1]
     return path_fields[1] if len(path_fields) > 2 else path_fields[-1]  # noqa: PLR2004 - optimizer/slot/weight
-
-
-def _list(owner: Any, name: str) -> list[Any]:
-    try:
-        values: Any = getattr(owner, name, ())
-        if isinstance(values, str | bytes | bytearray):
-            return []
-        # What a script put there may be data, or go on for ever.
-        return list(itertools.islice(values, _LONGEST_LIST))
-    except _UNREADABLE:
-        return []
 
 
 def variables_of(optimizer: Any) -> list[Any]:

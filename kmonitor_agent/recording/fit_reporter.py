@@ -12,7 +12,8 @@ from kmonitor_agent.frameworks.base import (
     ModelDescription,
 )
 from kmonitor_agent.frameworks.layout_reader import fit_layout
-from kmonitor_agent.frameworks.script_values import numeric_logs
+from kmonitor_agent.frameworks.model_parts import weights_of
+from kmonitor_agent.frameworks.script_values import instance_dict, numeric_logs
 from kmonitor_agent.guard import FaultLog, exception_message
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.process_memory import read_resident_set
@@ -346,8 +347,9 @@ class ModelReporter:
             fit.peak.steps_before += fit.clock.steps
 
     def _report_layout(self, fit: Fit, model: KerasModel) -> None:
-        optimizer = getattr(model, "optimizer", None)  # one that was never compiled has none
-        seen = (_key(model), _key(optimizer), len(model.trainable_variables))
+        optimizer = instance_dict(model).get("optimizer")  # one that was never compiled has none
+        n_trained = sum(is_trained for _, is_trained in weights_of(model))
+        seen = (_key(model), _key(optimizer), n_trained)
         if seen == self._seen:
             return
         self._seen = seen

@@ -1,12 +1,12 @@
 """Sampler: readings each second on the agent's thread, their sources, and limits on memory."""
 
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from numbers import Real
-from typing import Final
+from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
-from kmonitor_agent.frameworks.script_values import numeric_logs, safe_float
+from kmonitor_agent.frameworks.script_values import is_instance, numeric_logs, safe_float
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory, read_resident_set
@@ -193,10 +193,8 @@ class Sampler:
 
 def _number_at_hand(value: object) -> float | None:
     """A number that Keras has made one; none that would have to be fetched from a device."""
-    try:
-        return safe_float(value) if isinstance(value, Real) else None
-    except Exception:  # noqa: BLE001 - a script's own object, which decides what it is
-        return None
+    scalar: Any = getattr(sys.modules.get("numpy"), "generic", float)
+    return safe_float(value) if is_instance(value, float, int, scalar) else None
 
 
 def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:

@@ -85,6 +85,7 @@ class Endless(dict[Any, Any]):
 
 
 NUMBERS: dict[str, tuple[Any, float]] = {
+    "odd float": (OddFloat(1.0), 1.0),
     "zero": (0, 0.0),
     "true": (True, 1.0),
     "minus": (-2.5, -2.5),
@@ -131,7 +132,6 @@ NO_NUMBERS: dict[str, Any] = {
     "raises": Raises(),
     "has no class": HasNoClass(),
     "odd text": OddText("1"),
-    "odd float": OddFloat(1.0),
 }
 """What cannot be told as a number."""
 

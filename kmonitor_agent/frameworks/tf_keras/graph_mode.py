@@ -45,6 +45,7 @@ from kmonitor_agent.frameworks.model_facts import (
     read_fit_facts,
 )
 from kmonitor_agent.frameworks.model_rebuilder import check_same_variables, variable_shapes
+from kmonitor_agent.frameworks.script_values import instance_dict, safe_get
 from kmonitor_agent.frameworks.tensorflow.graphs import STATEFUL_RANDOM, called_functions
 from kmonitor_agent.frameworks.tensorflow.internals import find_internals
 from kmonitor_agent.frameworks.tensorflow.memory import TensorFlowAllocator
@@ -106,8 +107,8 @@ class V1GraphFramework:
 
     def learning_rate(self, model: KerasModel) -> Reading:
         """The optimizer's learning rate now; absent where reading it would add operations."""
-        optimizer = getattr(model, "optimizer", None)
-        rate = getattr(optimizer, "_hyper", {}).get("learning_rate")
+        hyper = instance_dict(instance_dict(model).get("optimizer")).get("_hyper")
+        rate = safe_get(hyper, "learning_rate")
         if isinstance(rate, float):
             return learning_rate_reading(rate)
         if not isinstance(rate, sys.modules["tensorflow"].Variable):

@@ -5,7 +5,6 @@ The state of a model includes tensors that only PyTorch knows. Compiled graphs a
 have modules of their own.
 """
 
-import dataclasses
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
@@ -31,11 +30,9 @@ from kmonitor_agent.frameworks.keras3.step_functions import (
 )
 from kmonitor_agent.frameworks.model_facts import (
     dtype_name,
-    learning_rate_reading,
     read_description,
     read_fit_facts,
     read_learning_rate,
-    schedule_effects_undone,
 )
 from kmonitor_agent.frameworks.torch.graphs import (
     TorchGraphs,
@@ -68,13 +65,11 @@ class TorchFramework:
 
     def fit_facts(self, model: KerasModel) -> FitFacts:
         """How this model is compiled."""
-        facts = read_fit_facts(model)
-        return dataclasses.replace(facts, learning_rate=self.learning_rate(model).value)
+        return read_fit_facts(model)
 
     def learning_rate(self, model: KerasModel) -> Reading:
         """The optimizer's learning rate now."""
-        rate = read_learning_rate(model)
-        return _scheduled_rate(model) or rate if rate.value is None else rate
+        return read_learning_rate(model)
 
     def describe(self, model: KerasModel) -> ModelDescription:
         """Layers, weights and optimizer slots."""
@@ -116,16 +111,6 @@ def _keras_device() -> str:
     except (ImportError, AttributeError):
         cuda = getattr(sys.modules["torch"], "cuda", None)
         return "cuda" if cuda is not None and cuda.is_available() else "cpu"
-
-
-def _scheduled_rate(model: KerasModel) -> Reading | None:
-    # A schedule's value on a GPU has no `numpy()`.
-    try:
-        with schedule_effects_undone(model.optimizer):
-            value = float(model.optimizer.learning_rate.item())
-    except (AttributeError, TypeError, ValueError, RuntimeError):
-        return None
-    return learning_rate_reading(value)
 
 
 class Keras3TorchReclaim:

@@ -210,10 +210,13 @@ def test_a_variable_is_not_asked_for_what_its_class_lacks():
             pytest.fail(f"{name} was looked for in the value")
 
     class Optimizer:
-        variables = (OfWorkers(),)
+        def __init__(self) -> None:
+            self._variables = [OfWorkers()]
 
     class Model:
-        name, layers, weights, optimizer = "of workers", (), (OfWorkers(),), Optimizer()
+        def __init__(self) -> None:
+            self._trainable_weights = [OfWorkers()]
+            self.optimizer = Optimizer()
 
     found = read_description(Model())
 

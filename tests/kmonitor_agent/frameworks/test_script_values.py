@@ -67,14 +67,11 @@ def test_logs_give_each_number_that_has_a_name(items: list[tuple[str, Any]], nam
     }
 
 
-def test_what_a_mapping_gives_before_it_raises_counts():
+def test_logs_of_a_class_of_the_scripts_are_read_without_its_methods():
     logs = StopsHalfway(loss=1.0, other=2.0)
 
-    assert numeric_logs(logs, name_of=str, most=9) == {"loss": 1.0}
-
-
-def test_a_mapping_without_end_is_left():
-    assert numeric_logs(Endless(), name_of=str, most=9) == {"loss": 1.0}
+    assert numeric_logs(logs, name_of=str, most=9) == {"loss": 1.0, "other": 2.0}
+    assert numeric_logs(Endless(loss=1.0), name_of=str, most=9) == {"loss": 1.0}
 
 
 def test_what_is_no_mapping_gives_nothing():

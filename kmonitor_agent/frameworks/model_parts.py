@@ -1,0 +1,197 @@
+# pyright: basic
+"""Layers, weights and settings of a Keras model, from what its objects hold; no code is run.
+
+Methods and properties of layers and optimizers may be the script's own, and Keras' own ask those
+of the layers within. So each object's attributes are read where Keras 3 and tf_keras keep them.
+"""
+
+import sys
+from collections.abc import Iterator
+from types import FunctionType
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.script_values import (
+    class_attribute,
+    instance_dict,
+    is_known_class,
+    is_known_function,
+    items_of,
+    safe_getattr,
+    safe_text,
+)
+from kmonitor_agent.wire.messages.model_layout import ConfigValue
+
+_KERAS: Final = ("keras", "tf_keras")
+_TRAINED: Final = ("_trainable_variables", "_trainable_weights")
+_FIXED: Final = ("_non_trainable_variables", "_non_trainable_weights")
+_LAYERS: Final = ("_layers", "_self_tracked_trackables")
+_WRAPPED: Final = ("forward_layer", "layer", "cell")
+_REGULARIZES: Final = "_regularizer"
+
+
+def keras_class(name: str) -> tuple[type, ...]:
+    """The class of that name of each Keras that was imported."""
+    found = (getattr(sys.modules.get(package), name, None) for package in _KERAS)
+    return tuple(each for each in found if isinstance(each, type))
+
+
+def is_layer(value: object) -> bool:
+    """True for a layer or model of any Keras that was imported."""
+    layers = [getattr(sys.modules.get(each), "layers", None) for each in _KERAS]
+    kinds = [getattr(each, "Layer", None) for each in layers]
+    return issubclass(type(value), tuple(each for each in kinds if isinstance(each, type)))
+
+
+def name_of(part: object) -> str:
+    """Name of a model, layer or optimizer."""
+    kept = safe_getattr(part, "_name", type(part).__name__)
+    return safe_text(safe_getattr(part, "name", kept))
+
+
+def layers_of(model: object) -> list[Any]:
+    """The layers of a model or layer, in Keras' order; those within them are theirs."""
+    values = instance_dict(model)
+    if "_operations" in values:  # a functional model of Keras 3
+        return [each for each in items_of(values["_operations"]) if is_layer(each)]
+    inner = [each for name in _LAYERS for each in items_of(values.get(name))]
+    layers = list({id(each): each for part in inner for each in _within(part)}.values())
+    is_list = issubclass(type(model), keras_class("Sequential"))
+    return layers[1:] if is_list and layers and _is_input(layers[0]) else layers
+
+
+def leaves_of(model: object) -> Iterator[tuple[str, Any]]:
+    """Layers that hold no others as a model does, with their paths; a shared one has several."""
+    return _leaves(model, "", {id(model)})
+
+
+def _leaves(model: object, prefix: str, above: set[int]) -> Iterator[tuple[str, Any]]:
+    for layer in _inner_layers(model):
+        path = f"{prefix}{name_of(layer)}"
+        if id(layer) not in above and _inner_layers(layer):
+            yield from _leaves(layer, f"{path}/", above | {id(layer)})
+        else:
+            yield path, layer
+
+
+def _inner_layers(layer: object) -> list[Any]:
+    if issubclass(type(layer), keras_class("Model")):
+        return layers_of(layer)
+    # A layer of the script's own may keep its parts under this name.
+    return [each for each in items_of(instance_dict(layer).get("layers")) if is_layer(each)]
+
+
+def _within(part: object) -> Iterator[Any]:
+    """A layer, or those that a list or dict of tf_keras' tracks."""
+    if is_layer(part):
+        yield part
+    elif is_known_class(type(part)):
+        yield from items_of(safe_getattr(part, "layers"))
+
+
+def _is_input(layer: object) -> bool:
+    return type(layer).__name__ == "InputLayer"
+
+
+def weights_of(part: object) -> list[tuple[Any, bool]]:
+    """Weights of a model or layer and of all within, each once, and whether they are trained."""
+    found: dict[int, tuple[Any, bool]] = {}
+    _collect(part, found, set())
+    return list(found.values())
+
+
+def _collect(part: object, found: dict[int, tuple[Any, bool]], seen: set[int]) -> None:
+    if id(part) in seen:
+        return
+    seen.add(id(part))
+    values = instance_dict(part)
+    is_trainable = values.get("_trainable", True) is not False
+    for names, is_trained in ((_TRAINED, is_trainable), (_FIXED, False)):
+        for each in (each for name in names for each in items_of(values.get(name))):
+            found.setdefault(id(each), (each, is_trained and _is_trainable(each)))
+    for name in _LAYERS:
+        for each in items_of(values.get(name)):
+            for layer in _within(each):
+                _collect(layer, found, seen)
+
+
+def _is_trainable(variable: object) -> bool:
+    return safe_getattr(variable, "trainable", otherwise=True) is not False
+
+
+def optimizer_variables(optimizer: object) -> list[Any]:
+    """What an optimizer keeps: its step, its slots, and those of one that it wraps."""
+    values = instance_dict(optimizer)
+    own = items_of(values.get("_variables")) or items_of(values.get("_weights"))
+    inner = wrapped_optimizer(optimizer)
+    return own if inner is None else [*own, *optimizer_variables(inner)]
+
+
+def wrapped_optimizer(optimizer: object) -> Any:
+    """The optimizer whose loss another one scales; None of others."""
+    values = instance_dict(optimizer)
+    inner = values.get("inner_optimizer")
+    return values.get("_optimizer") if inner is None else inner
+
+
+def settings_of(part: object) -> dict[str, ConfigValue]:
+    """Plain settings of a layer or optimizer, and whether it has regularizers.
+
+    Named as the parameters of Keras' own classes among its bases. Those of a wrapped layer go in
+    between, under their own names.
+    """
+    values = instance_dict(part)
+    settings: dict[str, ConfigValue] = {}
+    for name in _parameters(type(part)):
+        held = next((each for each in (name, f"_{name}") if each in values), None)
+        value = None if held is None else values[held]
+        if held is not None and _is_plain(value):
+            settings[name] = value
+        elif value is not None and name.endswith(_REGULARIZES):
+            settings[name] = True
+    activation = values.get("activation")
+    if activation is not None:
+        settings["activation"] = _function_name(activation)
+    for name in _WRAPPED:
+        inner = values.get(name)
+        if is_layer(inner):
+            return {**settings, **settings_of(inner), "wraps": type(inner).__name__}
+    return settings
+
+
+def _parameters(kind: type) -> Iterator[str]:
+    """Names of what Keras' own classes among the bases are made with."""
+    for base in reversed(type.__dict__["__mro__"].__get__(kind)):
+        make = vars(base).get("__init__") if is_known_class(base) else None
+        make = getattr(make, "__wrapped__", make)
+        if type(make) is FunctionType:
+            code = make.__code__
+            yield from code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+
+
+def _is_plain(value: Any) -> bool:
+    return value is None or type(value) in {bool, int, float, str}
+
+
+def _function_name(function: Any) -> str:
+    return function.__name__ if type(function) is FunctionType else type(function).__name__
+
+
+def runs_only_known_code(part: object) -> bool:
+    """True if all that calling a layer could run is Keras' own, its functions included."""
+    return _is_known(part, set())
+
+
+def _is_known(part: object, seen: set[int]) -> bool:
+    if id(part) in seen:
+        return True
+    seen.add(id(part))
+    if not is_known_class(type(part)):
+        return False
+    for value in instance_dict(part).values():
+        for each in (value, *items_of(value)):
+            is_called = class_attribute(type(each), "__call__") is not None
+            if (is_called and not is_known_function(each)) or (
+                is_layer(each) and not _is_known(each, seen)
+            ):
+                return False
+    return True
