@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import (
     TYPE_CHECKING,
     Any,
+    ClassVar,
     Concatenate,
     Final,
     Never,
@@ -17,10 +18,11 @@ from typing import (
     get_args,
 )
 
+from kmonitor_agent.dependencies import check_dependencies
 from kmonitor_agent.frameworks.callback_base import (
+    add_keras_callback,
     not_converted,
     overrides_step_end,
-    with_keras_callback,
 )
 from kmonitor_agent.frameworks.script_values import safe_bool, safe_getattr
 from kmonitor_agent.guard import is_from_signal_handler
@@ -61,6 +63,7 @@ _Hook = Callable[Concatenate["MonitorCallback", _Given], None]
 _OF_THE_PROCESS: Final = frozenset(
     {"_run_recorder", "_fits", "_models", "_tick", _STEP_HOOK, _LOGS_HOOK, "async_safe"}
 )
+_MADE_AT_START: Final = frozenset({"_run_recorder", "_settings", "_fits", "_models", "_tick"})
 
 
 def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
@@ -95,7 +98,11 @@ def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _
     return guarded
 
 
-class MonitorCallback:
+class _Base:
+    """Takes the place of `object` among the bases, to which Keras' Callback is added later."""
+
+
+class MonitorCallback(_Base):
     """Watches every `fit` it is passed to, and acts on it on request.
 
     An instance is also an instance of Keras' own `Callback`: of `keras` if that is imported or
@@ -109,7 +116,7 @@ class MonitorCallback:
     """
 
     params: dict[str, Any] | None
-    _plain: "type[MonitorCallback]"
+    OWN_ATTRIBUTES: ClassVar = frozenset({*_OF_THE_PROCESS, "_settings", "_supports_tf_logs"})
 
     def __new__(cls, *_: Any, **__: Any) -> Self:
         """An instance of this class and of Keras' Callback; imports Keras if nobody has yet.
@@ -117,7 +124,19 @@ class MonitorCallback:
         Raises:
             ImportError: Neither keras nor tf_keras is installed.
         """
-        return object.__new__(with_keras_callback(cls))
+        return object.__new__(add_keras_callback(cls))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Begin as without arguments where a subclass forgot `super().__init__()`.
+
+            As Keras' own Callback does, which needs nothing of it either.
+            """
+            if name not in _MADE_AT_START or "_settings" in self.__dict__:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            MonitorCallback.__init__(self)
+            return getattr(self, name)
 
     def __init__(  # noqa: PLR0913 - the user's arguments
         self,
@@ -175,7 +194,8 @@ class MonitorCallback:
         state = {
             name: self.__dict__[name] for name in self.__dict__ if name not in _OF_THE_PROCESS
         }
-        return _bare, (self._plain,), state
+        kind = type(self)
+        return _bare, (vars(kind).get("_plain", kind),), state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Take what `__reduce__` kept."""
@@ -438,6 +458,7 @@ def _check_of(action: str, of: str) -> None:
 def _runs() -> "ProcessRuns":
     # Not before a callback is made: `from kmonitor_agent import Limit` stays light, and the
     # recorder brings ZeroMQ and psutil along.
+    check_dependencies()
     from kmonitor_agent.recording.runs import RUNS  # noqa: PLC0415
 
     return RUNS

@@ -3,6 +3,7 @@
 The Keras in use is found without importing one too early, and no TensorFlow is imported.
 """
 
+import contextlib
 import os
 import sys
 from collections.abc import Mapping
@@ -35,6 +36,29 @@ def with_keras_callback(cls: type[T]) -> type[T]:
         subclass.__qualname__ = cls.__qualname__
         _combined_classes[cls, base] = subclass
     return _combined_classes[cls, base]
+
+
+def add_keras_callback(cls: type[T]) -> type[T]:
+    """A class of ours, or one that the script derived from it, with Keras' Callback as a base.
+
+    The class itself gets the base, so that it is what it seems to be to pickle and to
+    `__init_subclass__`. Where the script's order of bases does not allow that, a class of the same
+    name is derived, the same one each time.
+
+    Raises:
+        ImportError: Neither keras nor tf_keras is installed.
+    """
+    base = _callback_class(os.environ)
+    own: Any = next(each for each in reversed(cls.__mro__) if _is_ours(each))
+    if not issubclass(own, base):
+        with contextlib.suppress(TypeError):
+            own.__bases__ = (*own.__bases__, base)
+    return with_keras_callback(cls)
+
+
+def _is_ours(kind: type) -> bool:
+    # The one below it is only there since a class whose one base is `object` keeps that for ever.
+    return kind.__module__.startswith("kmonitor_agent.") and kind.__bases__ != (object,)
 
 
 def overrides_step_end(cls: type) -> bool:

@@ -14,6 +14,9 @@ from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
 from typing import Any, Final, cast
 
 _PACKAGES: Final = sys.stdlib_module_names | {
+    "IPython",
+    "ipykernel",
+    "traitlets",
     "google",
     "h5py",
     "jax",

@@ -27,6 +27,7 @@ from kmonitor_agent.link.run_stream import RunStream
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.transport import Transport
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
+from kmonitor_agent.wire.local.file_size_signal import block_file_size_signal
 from kmonitor_agent.wire.local.host_identity import own_keys
 from kmonitor_agent.wire.local.hub_address import DirectAddress
 
@@ -188,6 +189,7 @@ class AgentLoop:
 
     def run(self) -> None:
         """The thread's main; returns when no run is left."""
+        block_file_size_signal()
         while not self._is_closed:
             try:  # noqa: SIM105 - a context manager takes memory
                 self._serve()
@@ -210,6 +212,8 @@ class AgentLoop:
         """Serve each run and each connection once."""
         now_s = self._clock.monotonic_s()
         streams = self._agent.streams()
+        if self._connections and self._transport.is_lost():
+            self._disconnect(streams)
         held: set[str] = set()
         for stream in streams:
             if stream.turn(now_s, is_free=stream.stream_context.run not in held):
@@ -245,10 +249,18 @@ class AgentLoop:
         address = stream.stream_context.socket
         if address is None or stream in self._connection_by_stream or stream.is_ending:
             return
+        if self._transport.is_lost():
+            return
         if address not in self._connections:
             self._connections[address] = HubConnection(self._context(stream), self._timing)
         self._connections[address].add(stream.delivery)
         self._connection_by_stream[stream] = self._connections[address]
+
+    def _disconnect(self, streams: list[RunStream]) -> None:
+        """Leave the hubs without a word: the sockets to them are not ours any more."""
+        self._connections, self._connection_by_stream = {}, {}
+        for stream in streams:
+            stream.report_shortage(self._transport.shortage)
 
     def _context(self, stream: RunStream) -> ConnectionContext:
         address, folders = stream.stream_context.socket, stream.stream_context.folders

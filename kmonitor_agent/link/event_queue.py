@@ -7,6 +7,7 @@ import select
 from collections import deque
 from typing import Final
 
+from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
 from kmonitor_agent.wire.messages.events import Event
 
 EVENTS_LIMIT: Final = 262_144
@@ -26,43 +27,49 @@ class AgentWakeup:
     """
 
     def __init__(self) -> None:
-        self._read = self._write = -1
         # With no descriptor left the thread polls at the drain interval instead of sleeping.
+        self._descriptors: list[OwnDescriptor] = []
         with contextlib.suppress(OSError):
-            self._read, self._write = _pair()
+            self._descriptors += map(OwnDescriptor, _pair())
 
     def fileno(self) -> int:
-        """What to poll; -1 if the process had no descriptor left."""
-        return self._read
+        """What to poll; -1 if there is no descriptor: none was left, or the script closed it."""
+        return self._number(0)
+
+    def _number(self, end: int) -> int:
+        # Both or none: who waits has to be one whom `set` can wake.
+        is_there = bool(self._descriptors) and all(each.is_ours() for each in self._descriptors)
+        return self._descriptors[end].number if is_there else -1
 
     def set(self) -> None:
         """Make it readable; about 10 us, since it lets the other thread run."""
         with contextlib.suppress(OSError):  # full means readable already
-            os.write(self._write, _ONE)
+            os.write(self._number(-1), _ONE)
 
     def wait(self, seconds: float) -> bool:
         """Sleep until it is readable, or so long; whether it is."""
         if hasattr(select, "poll"):  # select() ends at descriptor 1023, trainings do not
             poll = select.poll()
-            if self._read >= 0:
-                poll.register(self._read, select.POLLIN)
+            if (number := self.fileno()) >= 0:
+                poll.register(number, select.POLLIN)
             return bool(poll.poll(math.ceil(seconds * 1000)))
-        return bool(select.select([self._read] if self._read >= 0 else [], [], [], seconds)[0])
+        number = self.fileno()
+        return bool(select.select([number] if number >= 0 else [], [], [], seconds)[0])
 
     def clear(self) -> None:
         """Make it unreadable."""
         with contextlib.suppress(OSError):  # empty means clear already
-            os.read(self._read, 4096)
+            os.read(self.fileno(), 4096)
 
     def __del__(self) -> None:
-        for descriptor in {self._read, self._write} - {-1}:
-            os.close(descriptor)
+        for descriptor in self._descriptors:
+            descriptor.close()
 
 
-def _pair() -> tuple[int, int]:
+def _pair() -> tuple[int, ...]:
+    """One to read and one to write, or one that does both."""
     if hasattr(os, "eventfd"):
-        both = os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
-        return both, both
+        return (os.eventfd(0, os.EFD_NONBLOCK | os.EFD_CLOEXEC),)
     read, write = os.pipe()
     os.set_blocking(read, False)
     os.set_blocking(write, False)

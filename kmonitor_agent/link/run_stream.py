@@ -2,7 +2,6 @@
 
 import contextlib
 import enum
-import logging
 import sys
 import threading
 from collections.abc import Callable
@@ -15,9 +14,10 @@ from kmonitor_agent.link.command_inbox import CommandInbox, OnCommand
 from kmonitor_agent.link.delivery import DeliveryContext, DeliveryPhase, RunDelivery
 from kmonitor_agent.link.event_queue import EventQueue
 from kmonitor_agent.link.outbox import Outbox
+from kmonitor_agent.link.standard_error import write_line
 from kmonitor_agent.link.timing import Task, TaskSchedule, Timing
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders, missing_home_text
 from kmonitor_agent.wire.local.hub_address import DirectAddress
 from kmonitor_agent.wire.local.interpreter_record import (
     InterpreterRecord,
@@ -119,8 +119,8 @@ class RunStream:
             faults,
         )
         self.delivery = RunDelivery(delivery_context, clock, timing)
-        self._unrecorded_warning = UnrecordedWarning(
-            context.folders.spool, private=context.started.private
+        self._notices = TrainingNotices(
+            folders.spool, private=context.started.private, faults=faults
         )
         self._phase = _Phase.OPENING
         self._ended_why = "finished"
@@ -260,6 +260,8 @@ class RunStream:
         self._upkeep.add(self._timing.tidy_s, self.outbox.tidy)
         self._remember_commands()
         self._leave_launcher()
+        if self.outbox.folder is not None and (what := missing_home_text()):
+            self._notices.homeless(what)
         return True
 
     def _remember_commands(self) -> None:
@@ -308,7 +310,7 @@ class RunStream:
     def _warn_unrecorded(self) -> None:
         if self.outbox.degraded and not self.delivery.hub_seen:
             refused = None if self.stream_context.started.private else self.outbox.refused
-            self._unrecorded_warning.log(self.outbox.degraded if refused is None else str(refused))
+            self._notices.unrecorded(self.outbox.degraded if refused is None else str(refused))
 
     def _report_dropped(self) -> None:
         dropped = self.event_queue.dropped
@@ -340,30 +342,39 @@ def _facts(context: StreamContext) -> SessionFacts:
     )
 
 
-LOGGER: Final = "kmonitor"
-"""Name of the logger; a script silences it as it does any other."""
-
-
-class UnrecordedWarning:
-    """The one line in the script's own log that a run is recorded nowhere; agent's thread.
+class TrainingNotices:
+    """Lines of ours in the script's own output, each once for the run; agent's thread.
 
     Args:
-        folder: Folder that takes nothing.
+        folder: Where the run is recorded.
         private: Leave the folder's name out.
+        faults: Counts lines that standard error did not take.
     """
 
-    def __init__(self, folder: Path, *, private: bool) -> None:
+    def __init__(self, folder: Path, *, private: bool, faults: FaultLog) -> None:
         self._folder_text = "its folder" if private else str(folder)
-        self._is_logged = False
+        self._is_private = private
+        self._faults = faults
+        self._written: set[str] = set()
 
-    def log(self, why: str) -> None:
-        """Log it, once for the run; `why` is the disk's error."""
-        if self._is_logged:
-            return
-        self._is_logged = True
-        logging.getLogger(LOGGER).warning(
-            "kmonitor: this run is recorded nowhere: %s takes nothing (%s) and no hub answers."
-            " The training is not affected. See: kmonitor doctor",
-            self._folder_text,
-            why,
+    def unrecorded(self, why: str) -> None:
+        """The run is recorded nowhere; `why` is the disk's error."""
+        self._write(
+            "unrecorded",
+            f"this run is recorded nowhere: {self._folder_text} takes nothing ({why}) and no hub"
+            " answers. The training is not affected. See: kmonitor doctor",
         )
+
+    def homeless(self, what: str) -> None:
+        """Files lie in a temporary folder, since this user has no home."""
+        self._write("homeless", NO_HOME if self._is_private else what)
+
+    def _write(self, kind: str, text: str) -> None:
+        if kind in self._written:
+            return
+        self._written.add(kind)
+        with self._faults.guarded("link.notice"):
+            write_line(text)
+
+
+NO_HOME: Final = "this user has no home folder; set KMONITOR_HOME to a folder that lasts."

@@ -5,6 +5,7 @@ after it was seen that all of it can be had (`free_resources`). Where it cannot,
 disk and it is tried again later.
 """
 
+import ctypes
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -16,6 +17,7 @@ from kmonitor_agent.wire.local.free_resources import (
     missing_resources,
 )
 from kmonitor_agent.wire.local.hub_address import DirectAddress
+from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor, kernel_descriptors
 
 if TYPE_CHECKING:
     import zmq
@@ -46,6 +48,8 @@ class Transport:
         self._context: zmq.Context[zmq.Socket[bytes]] | None = None
         self._sockets: dict[Path | DirectAddress, HubSocket] = {}
         self._poller: zmq.Poller | None = None
+        self._descriptors: list[OwnDescriptor] = []
+        self._is_abandoned = False
 
     def has(self, address: Path | DirectAddress) -> bool:
         """Whether the socket for a hub was made."""
@@ -53,7 +57,7 @@ class Transport:
 
     def prepare(self, address: Path | DirectAddress) -> None:
         """Make the socket for a hub, unless something is short; see `shortage`."""
-        if address in self._sockets:
+        if address in self._sockets or self._is_abandoned:
             return
         self.shortage = missing_resources(NEEDS)
         if self.shortage:
@@ -67,12 +71,15 @@ class Transport:
         self.shortage = missing_resources(NEEDS)
         if self.shortage:
             return
+        before = kernel_descriptors()
         if self._context is None:
             self._context = zmq.Context()
             _open.append(self._context)
             self._poller = zmq.Poller()
         socket = HubSocket(self._context, address)
         self._sockets[address] = socket
+        made = kernel_descriptors()
+        self._descriptors += [made[number] for number in made.keys() - before.keys()]
         if self._poller is not None:
             self._poller.register(socket.raw, zmq.POLLIN)
 
@@ -81,6 +88,19 @@ class Transport:
         if self.is_short_of_memory():
             return None
         return self._sockets.get(address)
+
+    def is_lost(self) -> bool:
+        """Whether the script closed descriptors of libzmq's; it is then left alone for good.
+
+        libzmq aborts the process where one of its own calls fails for that, also while it ends.
+        """
+        if not self._is_abandoned and not all(each.is_ours() for each in self._descriptors):
+            self._is_abandoned = True
+            self.shortage = "the script closed descriptors that ZeroMQ had open"
+            for kept in (self._context, *(each.raw for each in self._sockets.values())):
+                ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # never ended, not even at exit
+            self._sockets, self._context, self._poller = {}, None, None
+        return self._is_abandoned
 
     def is_short_of_memory(self) -> bool:
         """Whether libzmq is better left alone now."""
@@ -98,6 +118,8 @@ class Transport:
 
     def close(self, *, linger_s: float = 0.0) -> None:
         """Close all, and give what is queued so many seconds."""
+        if self.is_lost():
+            return
         sockets, self._sockets = self._sockets, {}
         context, self._context = self._context, None
         self._poller = None

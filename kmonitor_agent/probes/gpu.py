@@ -4,6 +4,7 @@ Each absence has its reason. All of it runs on the agent's thread: a call of the
 millisecond.
 """
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any, Final
 from kmonitor_agent.wire.messages.readings import MOST_MORE_DEVICES, DeviceSample, Reading
 
 NO_DRIVER: Final = "no NVIDIA driver on this host"
+_ODD: Final = "the module pynvml is not that of nvidia-ml-py, or is damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,11 +107,11 @@ class Gpu:
             self._absent = self._open()
             self._opened = True
         if self._absent:
-            return _all_missing(self._absent)
+            return all_missing(self._absent)
         try:
             memory = self._nvml.nvmlDeviceGetMemoryInfo(self._device)
-        except self._nvml.NVMLError as exc:
-            return _all_missing(f"the NVIDIA driver answered: {exc}")
+        except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
+            return all_missing(f"the NVIDIA driver answered: {exc}")
         return DeviceReadings(
             total=Reading(float(memory.total), "bytes", "driver: NVML, device total"),
             used=Reading(float(memory.used), "bytes", "driver: NVML, all processes"),
@@ -124,7 +126,7 @@ class Gpu:
             return ""
         try:
             raw_name = self._nvml.nvmlDeviceGetName(self._device)
-        except self._nvml.NVMLError:
+        except Exception:  # noqa: BLE001 - a driver, or a library that is none
             return ""
         return raw_name.decode(errors="replace") if isinstance(raw_name, bytes) else str(raw_name)
 
@@ -139,7 +141,7 @@ class Gpu:
                 if device is None:
                     break
                 used = self._nvml.nvmlDeviceGetComputeRunningProcesses(device)
-            except (self._nvml.NVMLError, ValueError):
+            except Exception:  # noqa: BLE001 - a driver, or a library that is none
                 break
             if any(each.pid == os.getpid() for each in used):
                 others.append((number, device))
@@ -153,12 +155,12 @@ class Gpu:
             return "nvidia-ml-py is not installed"
         try:
             pynvml.nvmlInit()
-        except pynvml.NVMLError:
-            return NO_DRIVER
+        except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
+            return NO_DRIVER if _is_drivers(exc) else f"{_ODD}: {exc!r}"
         self._nvml = pynvml
         try:
             self._device = self._visible(0)
-        except (pynvml.NVMLError, ValueError) as exc:
+        except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
             return f"the NVIDIA driver shows no device to this process: {exc}"
         if self._device is None:
             return "no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"
@@ -186,14 +188,14 @@ class Gpu:
                 "bytes",
                 "driver: NVML, all processes",
             )
-        except self._nvml.NVMLError as exc:
+        except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
             used = Reading.missing("bytes", f"the NVIDIA driver answered: {exc}")
         return OtherDevice(number, used, _read_load(self._nvml, device))
 
     def _process_bytes(self) -> Reading:
         try:
             processes = self._nvml.nvmlDeviceGetComputeRunningProcesses(self._device)
-        except self._nvml.NVMLError as exc:
+        except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
             return Reading.missing("bytes", f"the driver reports no per-process memory: {exc}")
         own_bytes = [each.usedGpuMemory for each in processes if each.pid == os.getpid()]
         if not own_bytes or own_bytes[0] is None:
@@ -205,7 +207,12 @@ class Gpu:
         return Reading(float(own_bytes[0]), "bytes", "driver: NVML, this process")
 
 
-def _all_missing(why: str) -> DeviceReadings:
+def _is_drivers(exc: Exception) -> bool:
+    return any(base.__name__ == "NVMLError" for base in type(exc).__mro__)
+
+
+def all_missing(why: str) -> DeviceReadings:
+    """Nothing of a device was read, for this reason."""
     missing = Reading.missing("bytes", why)
     return DeviceReadings(missing, missing, missing, no_load(why))
 
@@ -260,11 +267,9 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
 
 def _card_of(nvml: Any, device: Any) -> tuple[Any, bool]:
     """The card that a device is part of, and whether it is only a part."""
-    try:
+    with contextlib.suppress(Exception):  # a driver or a library of before MIG
         if nvml.nvmlDeviceIsMigDeviceHandle(device):
             return nvml.nvmlDeviceGetDeviceHandleFromMigDeviceHandle(device), True
-    except (nvml.NVMLError, AttributeError):
-        pass  # a driver or a library of before MIG
     return device, False
 
 
@@ -274,7 +279,7 @@ def _query(nvml: Any, read: Callable[[], float], template: Reading, *, why: str 
         return Reading.missing(template.unit, f"the driver tells {why}")
     try:
         return Reading(float(read()), template.unit, template.source)
-    except (nvml.NVMLError, AttributeError) as exc:
+    except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
         return Reading.missing(
             template.unit, f"the driver does not tell it for this device: {exc}"
         )

@@ -19,6 +19,9 @@ _STATUS: Final = Path("/proc/self/status")
 _TASKS: Final = Path("/proc/self/task")
 _NOT_YET: Final = "not read yet"
 
+_FAILURES: Final = (psutil.Error, OSError, ValueError, IndexError, KeyError, RuntimeError)
+"""Raised where `/proc` is another file system, or is mounted over."""
+
 _REST: Final = 1000.0
 """Pause after the expensive readings, as a multiple of their time: a thousandth of a core."""
 
@@ -53,7 +56,7 @@ class ProcessMemory:
     """Reads memory; owned by the agent's thread, but for `resident_bytes`."""
 
     def __init__(self) -> None:
-        self._process = psutil.Process()
+        self._known_process: psutil.Process | None = None
         self._unique = Reading.missing("bytes", _NOT_YET)
         self._children: dict[int, psutil.Process] = {}
         self._why_no_children = _NOT_YET
@@ -77,7 +80,7 @@ class ProcessMemory:
     def read(self) -> MemoryReadings:
         """Read what costs microseconds; the rest as it was last read slowly."""
         process = read_resident_set()
-        host = psutil.virtual_memory()
+        host_total, host_available = _host_memory()
         children = self._read_children()
         total = Reading(
             (process.value or 0.0) + (children.value or 0.0),
@@ -86,26 +89,31 @@ class ProcessMemory:
         )
         return MemoryReadings(
             process=process,
-            peak=_peak_bytes(self._process),
+            peak=_peak_bytes(),
             total=total if process.value is not None else process,
-            bound=_bound(float(host.total), self._cgroup),
-            host_available=Reading(float(host.available), "bytes", "host: available memory"),
+            bound=_bound(host_total, self._cgroup),
+            host_available=host_available,
             unique=self._unique,
             children=children,
             cgroup=self._cgroup,
         )
 
+    def _process(self) -> psutil.Process:
+        if self._known_process is None:
+            self._known_process = psutil.Process()
+        return self._known_process
+
     def _read_unique(self) -> Reading:
         try:
-            unique = float(self._process.memory_full_info().uss)
-        except (psutil.Error, OSError) as exc:
+            unique = float(self._process().memory_full_info().uss)
+        except _FAILURES as exc:
             return Reading.missing("bytes", f"the unique set cannot be read: {exc}")
         return Reading(unique, "bytes", "process: unique set (psutil)")
 
     def _list_children(self) -> None:
         try:
-            children = self._process.children(recursive=True)
-        except (psutil.Error, OSError) as exc:
+            children = self._process().children(recursive=True)
+        except _FAILURES as exc:
             self._why_no_children = f"the children cannot be listed: {exc}"
             return
         self._why_no_children = ""
@@ -116,12 +124,12 @@ class ProcessMemory:
             return Reading.missing("bytes", self._why_no_children)
         resident = 0
         for pid in _direct_children() - self._children.keys():
-            with contextlib.suppress(psutil.Error):
+            with contextlib.suppress(*_FAILURES):
                 self._children[pid] = psutil.Process(pid)
         for pid, child in tuple(self._children.items()):
             try:
                 resident += child.memory_info().rss
-            except psutil.Error:
+            except _FAILURES:
                 del self._children[pid]  # it ended meanwhile
         return Reading(float(resident), "bytes", "children: resident sets (psutil)")
 
@@ -145,13 +153,30 @@ def read_resident_set() -> Reading:
     try:
         pages = int(_STATM.read_bytes().split()[1])
     except (OSError, ValueError, IndexError):
-        return Reading(
-            float(psutil.Process().memory_info().rss), "bytes", "process: psutil resident set"
-        )
+        return _read_by_psutil()
     return Reading(float(pages * os.sysconf("SC_PAGE_SIZE")), "bytes", f"process: {_STATM}")
 
 
-def _peak_bytes(process: psutil.Process) -> Reading:
+def _read_by_psutil() -> Reading:
+    try:
+        resident = float(psutil.Process().memory_info().rss)
+    except _FAILURES as exc:
+        return Reading.missing("bytes", f"the resident set cannot be read: {exc}")
+    return Reading(resident, "bytes", "process: psutil resident set")
+
+
+def _host_memory() -> tuple[Reading, Reading]:
+    """All of the host's memory, and what it could still give."""
+    try:
+        host = psutil.virtual_memory()
+    except _FAILURES as exc:
+        missing = Reading.missing("bytes", f"the host's memory cannot be read: {exc}")
+        return missing, missing
+    available = Reading(float(host.available), "bytes", "host: available memory")
+    return Reading(float(host.total), "bytes", "host: total memory"), available
+
+
+def _peak_bytes() -> Reading:
     # Not getrusage: its maximum is inherited from the parent across fork and exec.
     try:
         for line in _STATUS.read_bytes().splitlines():
@@ -160,12 +185,12 @@ def _peak_bytes(process: psutil.Process) -> Reading:
     except (OSError, ValueError, IndexError):
         pass
     if sys.platform == "win32":
-        peak = float(process.memory_info().peak_wset)
+        peak = float(psutil.Process().memory_info().peak_wset)
         return Reading(peak, "bytes", "process: peak working set")
     return Reading.missing("bytes", f"the peak is not known on {sys.platform}")
 
 
-def _bound(host_total: float, cgroup: Reading) -> Reading:
-    if cgroup.value is not None and cgroup.value < host_total:
+def _bound(host_total: Reading, cgroup: Reading) -> Reading:
+    if cgroup.value is not None and cgroup.value < (host_total.value or math.inf):
         return cgroup
-    return Reading(host_total, "bytes", "host: total memory")
+    return host_total

@@ -7,8 +7,15 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePath
+from types import FunctionType
 from typing import Any, Final, get_args
 
+from kmonitor_agent.frameworks.script_values import (
+    items_of,
+    safe_get,
+    safe_getattr,
+    safe_text,
+)
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.settings import elide_name, plain_name, sendable_text
 from kmonitor_agent.wire.local.batch_job import find_batch_job
@@ -41,10 +48,9 @@ def script_path(environ: Mapping[str, str] | None = None) -> str:
     if notebook:
         return notebook
     main: Any = sys.modules.get("__main__")
-    spec = getattr(main, "__spec__", None)
-    if spec is not None:
-        return f"python -m {str(spec.name).removesuffix('.__main__')}"
-    return str(getattr(main, "__file__", None) or "")
+    if name := safe_text(safe_getattr(safe_getattr(main, "__spec__"), "name", "")):
+        return f"python -m {name.removesuffix('.__main__')}"
+    return safe_text(safe_getattr(main, "__file__") or "")
 
 
 def default_run_name(environ: Mapping[str, str] | None = None) -> str:
@@ -137,8 +143,8 @@ def _arguments() -> list[str]:
     """The command line, as much of it as surely fits into an event."""
     arguments: list[str] = []
     left = _MOST_ARGUMENT_BYTES
-    for argument in sys.argv[:_MOST_ARGUMENTS]:
-        text = sendable_text(str(argument))[:MAX_TEXT]
+    for argument in items_of(getattr(sys, "argv", None))[:_MOST_ARGUMENTS]:
+        text = sendable_text(safe_text(argument))[:MAX_TEXT]
         left -= len(text.encode())
         if left < 0:
             break
@@ -148,16 +154,18 @@ def _arguments() -> list[str]:
 
 def _notebook(environ: Mapping[str, str]) -> str:
     shell = _ipython()
-    if shell is None or not hasattr(shell, "kernel"):
+    if safe_getattr(shell, "kernel") is None:
         return ""
     # Jupyter servers put the notebook's path in the variable, VS Code in the user's namespace.
-    named = environ.get("JPY_SESSION_NAME") or shell.user_ns.get("__vsc_ipynb_file__")
-    return str(named) if named else "notebook"
+    in_code = safe_get(safe_getattr(shell, "user_ns"), "__vsc_ipynb_file__")
+    return safe_text(environ.get("JPY_SESSION_NAME") or in_code or "") or "notebook"
 
 
 def _ipython() -> Any:
-    module: Any = sys.modules.get("IPython")
-    return None if module is None else module.get_ipython()
+    """The running shell; a module of the script's that has its name is left alone."""
+    ask: Any = safe_getattr(sys.modules.get("IPython"), "get_ipython")
+    is_theirs = type(ask) is FunctionType and str(ask.__module__).startswith("IPython.")
+    return ask() if is_theirs else None
 
 
 def _host(session_id: str, privacy: Privacy, state: Path) -> str:

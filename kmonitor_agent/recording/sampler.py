@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, TypeVar
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
 from kmonitor_agent.frameworks.script_values import is_instance, numeric_logs, safe_float
-from kmonitor_agent.probes.gpu import DeviceReadings, Gpu
+from kmonitor_agent.guard import describe_exception
+from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, all_missing
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory, read_resident_set
 from kmonitor_agent.recording.fit import Fit
@@ -17,6 +19,8 @@ from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import Event, FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS, Reading, device_column
+
+_T = TypeVar("_T")
 
 SLOW_INTERVAL_S: Final = 10.0
 """Least time between readings that cost milliseconds (unique set, children), seconds."""
@@ -101,14 +105,10 @@ class Sampler:
             every: Takes how often, seconds, and what.
             interval_s: Between two samples.
         """
-        every(max(SLOW_INTERVAL_S, interval_s), self.read_slowly)
+        every(max(SLOW_INTERVAL_S, interval_s), self._memory.read_slowly)
+        every(max(SLOW_INTERVAL_S, interval_s), self._gpu.find_other_devices)
         every(interval_s, self.sample)
         every(RUSH_INTERVAL_S, self.sample_if_grown)
-
-    def read_slowly(self) -> None:
-        """Read what costs milliseconds; at most every 10 s."""
-        self._memory.read_slowly()
-        self._gpu.find_other_devices()
 
     def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
@@ -123,7 +123,7 @@ class Sampler:
         """Read all, report changed sources, emit a sample, judge RAM and VRAM."""
         watched = self._current_target()
         t_s = self._now_s()
-        device = self._gpu.read()
+        device = _attempt(self._gpu.read, all_missing)
         readings = dict(self._read(watched, device))
         step_time = _step_source(watched.fit)
         beside = {**_of_others(device), "step_time_s": step_time, **self.heap_counts.newest}
@@ -169,11 +169,18 @@ class Sampler:
     ) -> Iterator[tuple[str, Reading]]:
         yield from _memory_fields(self._memory.read())
         framework = target.framework
-        allocator = _no_allocator() if framework is None else framework.allocator()
+        no_allocator = partial(AllocatorReadings.missing, "")
+        if framework is None:
+            allocator = no_allocator(_NO_MODEL)
+        else:
+            allocator = _attempt(framework.allocator, no_allocator)
         yield from _device_fields(device, allocator)
         yield "graph_operations", _graph_reading(target.graph)
-        missing = Reading.missing("functions", _NO_MODEL)
-        yield "functions", missing if framework is None else framework.function_count()
+        missing = partial(Reading.missing, "functions")
+        if framework is None:
+            yield "functions", missing(_NO_MODEL)
+        else:
+            yield "functions", _attempt(framework.function_count, missing)
 
     def _report_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
         changed: list[FieldSource] = []
@@ -189,6 +196,14 @@ class Sampler:
                 changed.append(source)
         if changed:
             self._emit(FieldSources(t_s=t_s, sources=changed))
+
+
+def _attempt(read: Callable[[], _T], missing: Callable[[str], _T]) -> _T:
+    """What a probe reads; one that fails costs nothing but itself."""
+    try:
+        return read()
+    except Exception as exc:  # noqa: BLE001 - drivers and frameworks raise what they like
+        return missing(f"its probe failed: {describe_exception(exc)}")
 
 
 def _number_at_hand(value: object) -> float | None:
@@ -261,8 +276,3 @@ def _graph_reading(graph: GraphCount | None) -> Reading:
     if graph.operations is None:
         return Reading.missing("operations", graph.absent)
     return Reading(float(graph.operations), "operations", graph.source)
-
-
-def _no_allocator() -> AllocatorReadings:
-    missing = Reading.missing("bytes", _NO_MODEL)
-    return AllocatorReadings("", missing, missing, missing)

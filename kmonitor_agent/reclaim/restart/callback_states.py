@@ -13,7 +13,7 @@ from kmonitor_agent.reclaim.restart.fit_state import (
 )
 
 _KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
-_STATELESS: Final = frozenset({"MonitorCallback", "SupervisedFitCallback", "ProgbarLogger"})
+_OF_KERAS: Final = frozenset({"keras", "tf_keras"})
 _LARGEST_BYTES: Final = 64 * 2**20
 """Largest array kept of a user's callback, which may hold whole data sets that the script makes
 again; best weights of Keras' own callbacks are kept whatever their size."""
@@ -32,7 +32,7 @@ def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...],
         attributes: dict[str, Any] = {}
         own = cast("dict[str, Any]", vars(callback))
         for name, value in own.items():
-            if name in _KERAS_OWN:
+            if name in _KERAS_OWN or name in getattr(callback, "OWN_ATTRIBUTES", ()):
                 continue
             why = _why_left_out(callback, value)
             if why:
@@ -60,7 +60,17 @@ def write_callbacks(states: Sequence[CallbackState], callbacks: Sequence[Any]) -
 
 
 def _with_state(callbacks: Sequence[Any]) -> list[Any]:
-    return [each for each in callbacks if type(each).__name__ not in _STATELESS]
+    return [each for each in callbacks if not _is_stateless(cast("type[Any]", type(each)))]
+
+
+def _is_stateless(kind: type[Any]) -> bool:
+    """True for our own, which a fit may have at one time and not at another, and the progress bar.
+
+    What the script derives from ours has its own state.
+    """
+    package = kind.__module__.partition(".")[0]
+    is_bar = package in _OF_KERAS and kind.__name__ == "ProgbarLogger"
+    return is_bar or package == "kmonitor_agent"
 
 
 def _is_plain(value: object) -> bool:
@@ -72,7 +82,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _why_left_out(callback: object, value: Any) -> str:
-    if type(callback).__module__.partition(".")[0] in {"keras", "tf_keras"} or callable(value):
+    if type(callback).__module__.partition(".")[0] in _OF_KERAS or callable(value):
         return ""
     if is_array(value) and value.nbytes > _LARGEST_BYTES:
         return "larger than 64 MiB"

@@ -4,6 +4,7 @@ import os
 import sys
 from pathlib import Path
 
+from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
 from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_plain
 
 LOCK_NAME = "lock"
@@ -19,7 +20,7 @@ class FolderLock:
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self._descriptor = OwnDescriptor(descriptor)
 
     @classmethod
     def acquire(cls, folder: Path, name: str = LOCK_NAME) -> "FolderLock | None":
@@ -45,9 +46,11 @@ class FolderLock:
 
     def release(self) -> None:
         """Let others have it; again is harmless."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            os.close(descriptor)
+        self._descriptor.close()
+
+    def is_held(self) -> bool:
+        """False once it was released, or the script closed its descriptor."""
+        return self._descriptor.is_ours()
 
     def forget_in_child(self) -> None:
         """Close a forked child's copy; the parent's lock stays."""

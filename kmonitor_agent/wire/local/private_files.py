@@ -28,6 +28,7 @@ from typing import IO, Any, Final
 
 from typing_extensions import override
 
+from kmonitor_agent.wire.local.file_size_signal import file_size_signal_blocked
 from kmonitor_agent.wire.text import bytes_text
 
 _MOST_LINKS: Final = 40
@@ -364,7 +365,8 @@ def write_private(path: Path, data: bytes) -> None:
     try:
         descriptor = open_new(fresh)
         try:
-            write_all(descriptor, data)
+            with file_size_signal_blocked():
+                write_all(descriptor, data)
         finally:
             os.close(descriptor)
         fresh.replace(path)

@@ -236,6 +236,10 @@ class RunSpool:
         self.folder.rmdir()
         return True
 
+    def is_locked(self) -> bool:
+        """False once the lock was released, or lost to a script that closes descriptors."""
+        return self._lock.is_held()
+
     def close(self) -> None:
         """Release the lock; again is harmless."""
         self._lock.release()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
 from kmonitor_agent.wire.local.private_files import (
     make_own_folder,
     make_private_folder,
@@ -73,7 +74,7 @@ class SpoolWriter:
         self._spool: RunSpool | None = None
         self._wrote_up_to = 0
         self.was_removed = False
-        self._descriptor = -1
+        self._descriptor: OwnDescriptor | None = None
         self._segment: Path | None = None
         self._segment_bytes = 0
         self._segment_since_s = 0.0
@@ -114,7 +115,7 @@ class SpoolWriter:
         self._spool = spool
         if self._is_removed():
             self._drop_descriptor()
-        spool.active = self._segment if self._descriptor >= 0 else None
+        spool.active = None if self._descriptor is None else self._segment
         return spool
 
     def rest(self) -> None:
@@ -129,6 +130,7 @@ class SpoolWriter:
         Raises:
             OSError: The disk refuses, or the spool is not open.
         """
+        self._drop_what_is_lost()
         if self._is_removed():
             self._abandon()
         spool = self._spool
@@ -136,7 +138,7 @@ class SpoolWriter:
             raise FileNotFoundError(errno.ENOENT, "the spool is not open")
         if self._is_full():
             self._close_segment()
-        if self._descriptor < 0:
+        if self._descriptor is None:
             self._begin_segment(spool, records[0].seq)
         self._append(b"".join(encode_record(*record) for record in records))
         spool.wrote(records[-1].seq)
@@ -171,7 +173,17 @@ class SpoolWriter:
 
     def _is_removed(self) -> bool:
         """True if somebody deleted the segment: what is written to it now reaches nobody."""
-        return self._descriptor >= 0 and os.fstat(self._descriptor).st_nlink == 0
+        return self._descriptor is not None and os.fstat(self._descriptor.number).st_nlink == 0
+
+    def _drop_what_is_lost(self) -> None:
+        """Forget descriptors that the script closed, and take the lock again."""
+        if self._descriptor is not None and not self._descriptor.is_ours():
+            self._drop_descriptor()
+        if self._spool is not None and not self._spool.is_locked():
+            self._drop_descriptor()
+            self._spool.close()
+            self._spool = None
+            self.open(last_seq=self._wrote_up_to)
 
     def _abandon(self) -> None:
         self._drop_descriptor()
@@ -181,21 +193,21 @@ class SpoolWriter:
         self.was_removed = True
 
     def _is_full(self) -> bool:
-        if self._descriptor < 0:
+        if self._descriptor is None:
             return False
         age_s = self._clock.monotonic_s() - self._segment_since_s
         return self._segment_bytes >= SEGMENT_BYTES or age_s >= SEGMENT_S
 
     def _close_segment(self) -> None:
         try:
-            os.fsync(self._descriptor)
+            os.fsync(self._number())
         finally:
             self._drop_descriptor()
 
     def _begin_segment(self, spool: RunSpool, first_seq: int) -> None:
         path = spool.folder / segment_name(first_seq)
         # One of this name can only be without events: what has the number is yet to be written.
-        self._descriptor = open_new(path, os.O_APPEND)
+        self._descriptor = OwnDescriptor(open_new(path, os.O_APPEND))
         spool.active = self._segment = path
         self._segment_bytes = 0
         self._segment_since_s = self._clock.monotonic_s()
@@ -203,7 +215,7 @@ class SpoolWriter:
 
     def _append(self, data: bytes) -> None:
         try:
-            write_all(self._descriptor, data)
+            write_all(self._number(), data)
         except OSError:
             self._cut_back()
             raise
@@ -213,18 +225,21 @@ class SpoolWriter:
     def _cut_back(self) -> None:
         # If even this fails the rest of the segment is a torn tail: leave it and begin another.
         try:
-            os.ftruncate(self._descriptor, self._segment_bytes)
+            os.ftruncate(self._number(), self._segment_bytes)
         except OSError:
             self._drop_descriptor()
         if self._segment_bytes == 0:
             self._drop_descriptor()
 
+    def _number(self) -> int:
+        return -1 if self._descriptor is None else self._descriptor.number
+
     def _drop_descriptor(self) -> None:
-        descriptor, self._descriptor = self._descriptor, -1
+        descriptor, self._descriptor = self._descriptor, None
         if self._spool is not None:
             self._spool.active = None
-        if descriptor >= 0:
-            os.close(descriptor)
+        if descriptor is not None:
+            descriptor.close()
 
 
 RESERVE_NAME: Final = "reserve"

@@ -9,6 +9,7 @@ import pytest
 
 from kmonitor_agent.link import event_queue as module
 from kmonitor_agent.link.event_queue import AgentWakeup, EventQueue
+from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import epoch, sample
 from tests.support.waiting import DEADLINE_S
@@ -104,8 +105,8 @@ def test_a_process_with_many_open_files_can_be_woken():
         pytest.skip("at most a thousand files here")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, 2000), hard))
     wake = AgentWakeup()
-    low = wake._read
-    wake._read = wake._write = os.dup2(low, 1900)
+    low = wake.fileno()
+    wake._descriptors = [OwnDescriptor(os.dup2(low, 1900))]
     os.close(low)
     wake.set()
 
