@@ -9,6 +9,8 @@ from typing import Final, NoReturn
 _SIGNAL_STATUS: Final = 128
 """A shell's status of a process that a signal ended is this and the signal's number."""
 
+_ENDINGS: Final = (signal.SIGTERM, *((signal.SIGHUP,) if hasattr(signal, "SIGHUP") else ()))
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line of this process; its exit status.
@@ -16,18 +18,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: Without the program's name; None: those of the process.
 
-    SIGINT and SIGTERM during the imports end the process at once: nothing is held yet. Afterwards
-    SIGINT raises `KeyboardInterrupt` and SIGTERM `SystemExit`, so that files and child processes
-    are put away; a command with handlers of its own (the hub, the window) sets them later.
+    SIGINT, SIGTERM and SIGHUP during the imports end the process at once: nothing is held yet.
+    Afterwards SIGINT raises `KeyboardInterrupt`, the others `SystemExit`, so that files and child
+    processes are put away; a command with handlers of its own (the hub, the window) sets them
+    later.
     """
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, *_ENDINGS):
         # Ignored by who started us (nohup, a shell's background job): so it stays.
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
     from kmonitor.cli.main import main as run_command  # noqa: PLC0415 - what takes the time
 
-    if signal.getsignal(signal.SIGTERM) is _leave:
-        signal.signal(signal.SIGTERM, _exit)
+    for number in _ENDINGS:
+        if signal.getsignal(number) is _leave:
+            signal.signal(number, _exit)
     try:
         if signal.getsignal(signal.SIGINT) is _leave:
             signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -16,6 +16,7 @@ import msgspec
 
 from kmonitor_agent.describing.model_source import NoModel
 from kmonitor_agent.frameworks.layout_reader import WrongShape
+from kmonitor_agent.wire.local.parent_process import end_with_parent
 
 Request = TypeVar("Request")
 
@@ -37,6 +38,7 @@ def answer_request(
         reply: Makes the reply; may raise anything.
         error_reply: Makes the reply of a text on what went wrong.
     """
+    end_with_parent(os.getppid())
     replies = os.dup(1)
     os.dup2(2, 1)
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=kind)

@@ -3,7 +3,6 @@
 While the function runs, a thread sends its progress (`StepProgressReporter`).
 """
 
-import ctypes
 import faulthandler
 import functools
 import importlib
@@ -35,13 +34,13 @@ from kmonitor_agent.studies.function_source import FoldsRefused, load
 from kmonitor_agent.studies.process_tree import peak_resident_bytes
 from kmonitor_agent.studies.rereading import loading
 from kmonitor_agent.studies.values import NotPlainData, pack_value, seal_value, unpack_value
+from kmonitor_agent.wire.local.parent_process import end_with_parent
 from kmonitor_agent.wire.local.private_files import make_folder, open_private
 from kmonitor_agent.wire.local.supervision import RESTART_STATUS, find_supervision
 
 SHOW_STACKS: Final = signal.SIGUSR1 if hasattr(signal, "SIGUSR1") else None
 """Sent before a fold is ended for a hang: its threads' stacks go into its output."""
 
-_PR_SET_PDEATHSIG: Final = 1
 _NO_MEMORY: Final = ("ResourceExhaustedError", "OutOfMemoryError", "MemoryError")
 _NO_MEMORY_PATTERNS: Final = ("RESOURCE_EXHAUSTED", "out of memory", "OOM when allocating")
 
@@ -54,7 +53,7 @@ def main(descriptor: int) -> None:
     """
     connection = StudyConnection(descriptor)
     job = connection.job()
-    _die_with(job.parent)
+    end_with_parent(job.parent)  # elsewhere than on Linux the watchdog sees to it
     if hasattr(signal, "pthread_sigmask"):
         # A task of Ray's blocks it, and hands that down.
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
@@ -70,14 +69,6 @@ def main(descriptor: int) -> None:
     connection.send(FoldReady())
     if connection.wait():
         _call(function, job, connection)
-
-
-def _die_with(parent: int) -> None:
-    """Be killed when the study's process dies, however it does."""
-    with suppress(OSError, AttributeError, TypeError):  # not Linux: the watchdog sees to it
-        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 def _found(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | None:

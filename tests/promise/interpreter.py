@@ -45,14 +45,14 @@ sys.modules["__main__"].__class__ = Main
     ),
     Case(
         "modules that are no modules",
-        before="""
+        define="""
 class Odd:
     def __getattr__(self, name): count(name); raise RuntimeError(name)
 for name in ("torch", "jax", "tf_keras", "ray", "google.colab", "odd"):
     sys.modules[name] = Odd()
 sys.modules[5] = Odd()
+COUNTS.clear()
 """,
-        define="COUNTS.clear()",
         after="COUNTS.clear()",
     ),
     Case(
@@ -78,9 +78,17 @@ sys.modules["pynvml"] = module
         "an empty pynvml",
         before='import types; sys.modules["pynvml"] = types.ModuleType("pynvml")',
     ),
+    Case(
+        "a pynvml that is none of NVIDIA's",
+        before="""
+class Odd:
+    def __getattr__(self, name): raise LookupError(name)
+sys.modules["pynvml"] = Odd()
+""",
+    ),
     Case("no argv", before="sys.argv = []"),
-    Case("argv deleted", before="del sys.argv"),
-    Case("argv that is no text", before="sys.argv = [None, 5, b'x']"),
+    Case("argv deleted", define="del sys.argv"),
+    Case("argv that is no text", define="sys.argv = [None, 5, b'x']"),
     Case("no standard streams", before="sys.stdout = sys.stderr = sys.stdin = None"),
     Case(
         "a standard error that raises",
@@ -103,8 +111,7 @@ sys.excepthook = threading.excepthook = sys.unraisablehook = hook
     ),
     Case(
         "warnings are errors",
-        before="import warnings; warnings.simplefilter('error')",
-        define="warnings.simplefilter('error')",
+        define="import warnings; warnings.simplefilter('error', UserWarning)",
     ),
     Case("warnings are errors by flag", flags=("-W", "error::UserWarning")),
     Case(

@@ -248,13 +248,13 @@ def make_callbacks():
     ),
     _callback("SwapEMAWeights", "keras.callbacks.SwapEMAWeights(swap_on_epoch=True)"),
     Case(
-        "a callback of the user's that is called Tail",
+        "callbacks of the user's that are called as ours",
         monitor=_RELOAD,
         define="""
-class Tail(keras.callbacks.Callback):
+class SupervisedFitCallback(keras.callbacks.Callback):
     def on_epoch_end(self, epoch, logs=None): count("tail")
-class StopTail(Tail): pass
-def make_callbacks(): return [Tail(), StopTail()]
+class StopCallback(SupervisedFitCallback): pass
+def make_callbacks(): return [SupervisedFitCallback(), StopCallback()]
 """,
     ),
     Case(

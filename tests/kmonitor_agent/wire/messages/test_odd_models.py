@@ -62,7 +62,7 @@ def test_an_odd_layer_leaves_the_others(attribute: str):
         layers = [keras.layers.Dense(1, name=f"layer_{n}") for n in range(3)]
         vars(layers[1])[attribute] = value
 
-        described = read_description(types.SimpleNamespace(name="mine", _layers=layers))
+        described = read_description(types.SimpleNamespace(name="mine", layers=layers))
 
         names = [each.name for each in described.layers]
         assert names[::2] == ["layer_0", "layer_2"], name
