@@ -100,7 +100,8 @@ class _Fitting:
         progress_bars = [
             each for each in callbacks if isinstance(each, keras.callbacks.ProgbarLogger)
         ]
-        inside = [each for each in callbacks if each not in progress_bars]
+        known = set(map(id, progress_bars))
+        inside = [each for each in callbacks if id(each) not in known]
         if not any(isinstance(each, MonitorCallback) for each in inside):
             inside.append(MonitorCallback())
         self._history = keras.callbacks.History()

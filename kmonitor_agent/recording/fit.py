@@ -376,8 +376,9 @@ class FitStopper:
         """It is over, however that came about."""
         self._settle(fit, "")
         token = None if fit.origin.token is None else fit.origin.token()
-        if token is not None and fit.stop_tail in token.callbacks:
-            token.callbacks.remove(fit.stop_tail)
+        if token is not None and fit.stop_tail is not None:
+            # By identity: the script's callbacks may compare as they like.
+            token.callbacks[:] = [each for each in token.callbacks if each is not fit.stop_tail]
         fit.stop_tail = None
 
     def _settle(self, fit: Fit, why: str) -> None:

@@ -60,7 +60,7 @@ def test_an_odd_layer_leaves_the_others(attribute: str):
 
     for name, value in ODD.items():
         layers = [keras.layers.Dense(1, name=f"layer_{n}") for n in range(3)]
-        vars(layers[1])[attribute] = value
+        layers[1].__dict__[attribute] = value
 
         described = read_description(types.SimpleNamespace(name="mine", layers=layers))
 
