@@ -1,0 +1,30 @@
+"""A package that is missing, or hidden by another of its name, is named with what to do."""
+
+import sys
+import types
+
+import pytest
+
+from kmonitor_agent.dependencies import check_dependencies
+
+
+def test_what_is_installed_passes():
+    check_dependencies()
+
+
+def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+
+    with pytest.raises(ImportError, match=r"needs platformdirs.*pip install.*platformdirs"):
+        check_dependencies()
+
+
+def test_a_module_of_the_scripts_in_its_place_is_named_with_its_file(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    other = types.ModuleType("psutil")
+    other.__file__ = "/home/me/psutil.py"
+    monkeypatch.setitem(sys.modules, "psutil", other)
+
+    with pytest.raises(ImportError, match=r"/home/me/psutil.py is another one.*no Process"):
+        check_dependencies()
