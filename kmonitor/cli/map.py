@@ -153,6 +153,7 @@ def memory_map(
     """
     limit_bytes = bytes_from(limit, "--limit") if limit else None
     measured = list(map(_measured, training.measured or ()))
+    _check(training)
     layout, plan, peaks, untraced = _planned_model(target, training, file, measured)
     found = _estimated(layout, plan, peaks, untraced)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
@@ -168,6 +169,13 @@ def memory_map(
     if advised is not None:
         print_advice(advised)
     return DONE
+
+
+def _check(options: TrainingOptions) -> None:
+    """See that all was written as it can be read, before a process is started for the model."""
+    _optimizer(options.optimizer, "")
+    for each in options.input_shape or ():
+        _lengths(each)
 
 
 def _planned_model(

@@ -193,8 +193,13 @@ class _Families:
             unit = _UNITS.get(definition.unit, "")
             family = kind(definition.name, definition.about, labels=definition.labels, unit=unit)
             for point in some:
-                family.add_metric(point.labels, point.value)
+                family.add_metric([_printable(each) for each in point.labels], point.value)
             yield family
+
+
+def _printable(label: str) -> str:
+    """A label without control characters, which would act on the terminal of its reader."""
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in label)
 
 
 def _is_open(accept: str) -> bool:

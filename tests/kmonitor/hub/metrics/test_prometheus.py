@@ -33,7 +33,7 @@ def page(parts: HubParts) -> Iterator[PrometheusPage]:
     book = RunMetricsStore()
     parts.event_log.listeners.append(book.on_event)
     record = parts.started_run(pid=1)
-    record.name = 'a "quoted"\\\nname'
+    record.name = 'a "quoted"\\\nname\x1b[2J'
     parts.take(record, Sample(t_s=1.0, ram_process_bytes=5.0))
     page = PrometheusPage(parse_bind("127.0.0.1:0"), shelf(book, [record]))
     yield page
@@ -72,7 +72,8 @@ def test_prometheus_own_parser_reads_it(page: PrometheusPage, accept: str, parse
     read = samples(parse(text))
     [resident] = read["kmonitor_run_resident_bytes"]
     assert resident.value == 5.0
-    assert resident.labels["name"] == 'a "quoted"\\\nname'
+    # Control characters would act on a terminal.
+    assert resident.labels["name"] == 'a "quoted"\\\ufffdname\ufffd[2J'
     assert read["kmonitor_hub_faults_total"][0].labels == {"part": "gap"}
     assert "kmonitor_run_vram_bytes" not in read
 
