@@ -114,6 +114,13 @@ def is_instance(value: object, *kinds: type) -> bool:
     return issubclass(type(value), kinds)
 
 
+def running_shell() -> Any:
+    """IPython's running shell, or None; a module of the script's of that name is left alone."""
+    ask: Any = safe_getattr(sys.modules.get("IPython"), "get_ipython")
+    is_theirs = type(ask) is FunctionType and str(ask.__module__).startswith("IPython.")
+    return ask() if is_theirs else None
+
+
 def items_of(value: object) -> list[Any]:
     """What a list or tuple holds, of any subclass; empty for anything else."""
     kind = type(value)

@@ -7,11 +7,11 @@ import socket
 import sys
 from collections.abc import Mapping
 from pathlib import Path, PurePath
-from types import FunctionType
 from typing import Any, Final, get_args
 
 from kmonitor_agent.frameworks.script_values import (
     items_of,
+    running_shell,
     safe_get,
     safe_getattr,
     safe_text,
@@ -73,7 +73,7 @@ def _script_name(environ: Mapping[str, str]) -> str:
         return elide_name(plain_name(script))
     if script:
         return elide_name(plain_name(PurePath(script).name)) or "python"
-    return "notebook" if _ipython() is not None else "python"
+    return "notebook" if running_shell() is not None else "python"
 
 
 def session_started(
@@ -153,19 +153,12 @@ def _arguments() -> list[str]:
 
 
 def _notebook(environ: Mapping[str, str]) -> str:
-    shell = _ipython()
+    shell = running_shell()
     if safe_getattr(shell, "kernel") is None:
         return ""
     # Jupyter servers put the notebook's path in the variable, VS Code in the user's namespace.
     in_code = safe_get(safe_getattr(shell, "user_ns"), "__vsc_ipynb_file__")
     return safe_text(environ.get("JPY_SESSION_NAME") or in_code or "") or "notebook"
-
-
-def _ipython() -> Any:
-    """The running shell; a module of the script's that has its name is left alone."""
-    ask: Any = safe_getattr(sys.modules.get("IPython"), "get_ipython")
-    is_theirs = type(ask) is FunctionType and str(ask.__module__).startswith("IPython.")
-    return ask() if is_theirs else None
 
 
 def _host(session_id: str, privacy: Privacy, state: Path) -> str:

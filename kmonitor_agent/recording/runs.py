@@ -15,6 +15,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.script_values import running_shell
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.process_facts import default_run_name
@@ -159,10 +160,7 @@ class ExceptionHooks:
 
     def install_ipython(self) -> None:
         """Follow the cells of a notebook, once there is one; costs nothing when done."""
-        module: Any = sys.modules.get("IPython")
-        if self._has_ipython or module is None:
-            return
-        shell = module.get_ipython()
+        shell = None if self._has_ipython else running_shell()
         if shell is None:
             return
         self._has_ipython = True

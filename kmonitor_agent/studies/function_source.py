@@ -18,6 +18,7 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from kmonitor_agent.frameworks.script_values import running_shell, safe_getattr
 from kmonitor_agent.studies.values import NotPlainData, pack_value, unpack_value
 from kmonitor_agent.wire.local.fold_identity import Noun
 
@@ -368,6 +369,4 @@ def _refuse_unless_found(function: Any, name: str, usage: Usage) -> None:
 
 
 def _is_interactive() -> bool:
-    shell: Any = sys.modules.get("IPython")
-    shell = None if shell is None else shell.get_ipython()
-    return shell is not None and hasattr(shell, "kernel")
+    return safe_getattr(running_shell(), "kernel") is not None
