@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.wire.local.private_files import is_plain, make_own_folder, open_own
+from kmonitor_agent.wire.local.private_files import is_plain, make_own_folder, open_own, write_all
 
 LOG_BYTES: Final = 2_000_000
 """A log file is turned over at this size, bytes."""
@@ -178,8 +178,8 @@ def _append(path: Path, text: str) -> None:
     if is_plain(path) and path.lstat().st_size + len(text) > LOG_BYTES:
         _turn_over(path)
     # Created 0600: a log names the user's files and functions.
-    with open_own(path, "a") as log:
-        log.write(text)
+    with open_own(path, "ab") as log:
+        write_all(log.fileno(), text.encode(errors="backslashreplace"))
 
 
 def _turn_over(path: Path) -> None:

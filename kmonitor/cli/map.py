@@ -152,8 +152,7 @@ def memory_map(
         as_json: Print one JSON document.
     """
     limit_bytes = bytes_from(limit, "--limit") if limit else None
-    measured = list(map(_measured, training.measured or ()))
-    _check(training)
+    measured = _checked(training)
     layout, plan, peaks, untraced = _planned_model(target, training, file, measured)
     found = _estimated(layout, plan, peaks, untraced)
     fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
@@ -171,11 +170,16 @@ def memory_map(
     return DONE
 
 
-def _check(options: TrainingOptions) -> None:
-    """See that all was written as it can be read, before a process is started for the model."""
+def _checked(options: TrainingOptions) -> list[PeakMeasurement]:
+    """See that all was written as it can be read, before a process is started for the model.
+
+    Returns:
+        What was measured.
+    """
     _optimizer(options.optimizer, "")
     for each in options.input_shape or ():
         _lengths(each)
+    return list(map(_measured, options.measured or ()))
 
 
 def _planned_model(

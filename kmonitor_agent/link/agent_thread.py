@@ -27,7 +27,6 @@ from kmonitor_agent.link.run_stream import RunStream
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.link.transport import Transport
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
-from kmonitor_agent.wire.local.file_size_signal import block_file_size_signal
 from kmonitor_agent.wire.local.host_identity import own_keys
 from kmonitor_agent.wire.local.hub_address import DirectAddress
 
@@ -189,7 +188,6 @@ class AgentLoop:
 
     def run(self) -> None:
         """The thread's main; returns when no run is left."""
-        block_file_size_signal()
         while not self._is_closed:
             try:  # noqa: SIM105 - a context manager takes memory
                 self._serve()

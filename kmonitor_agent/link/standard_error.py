@@ -11,12 +11,7 @@ import stat
 import sys
 from typing import Any, Final
 
-from kmonitor_agent.wire.local.file_size_signal import file_size_signal_blocked
-
-try:
-    import resource
-except ImportError:  # Windows has none
-    resource = None
+from kmonitor_agent.wire.local.file_limit import check_file_limit
 
 LOGGER: Final = "kmonitor"
 """Name of the logger by whose level a script silences us."""
@@ -51,8 +46,7 @@ def write_line(text: str) -> None:
     data = line.encode(errors="backslashreplace")[:_LONGEST_BYTES]
     try:
         _check_takes(data)
-        with file_size_signal_blocked():
-            os.write(_DESCRIPTOR, data)
+        os.write(_DESCRIPTOR, data)
     except (OSError, ValueError) as exc:
         raise LineLost(f"standard error takes nothing: {exc}") from exc
 
@@ -64,7 +58,5 @@ def _check_takes(data: bytes) -> None:
         if poll.poll(0) != [(_DESCRIPTOR, select.POLLOUT)]:
             raise LineLost("its reader is slow or gone")
     status = os.fstat(_DESCRIPTOR)
-    if resource is not None and stat.S_ISREG(status.st_mode):
-        limit = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
-        if limit != resource.RLIM_INFINITY and status.st_size + len(data) > limit:
-            raise LineLost("its file is at the process's limit")
+    if stat.S_ISREG(status.st_mode):
+        check_file_limit(status.st_size + len(data))

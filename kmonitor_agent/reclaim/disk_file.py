@@ -11,6 +11,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Generic, Self, TypeVar
 
+from kmonitor_agent.wire.local.file_limit import check_file_limit
+
 _WRITEBACK_BYTES: Final = 1024 * 1024
 """Pieces at least this large begin their way to the disk at once."""
 
@@ -85,6 +87,7 @@ class DiskFile:
         length = rest.nbytes
         self._is_flushed = False
         try:
+            check_file_limit(self._file.tell() + length)
             while rest.nbytes and self._failure is None:
                 rest = rest[self._file.write(rest) :]
             if length >= _WRITEBACK_BYTES and self._failure is None:
@@ -107,6 +110,7 @@ class DiskFile:
         self._is_flushed = False
         try:
             if self._failure is None:
+                check_file_limit(wanted)
                 self._file.truncate(wanted)
         except OSError as exc:
             self._failure = exc

@@ -29,7 +29,13 @@ from kmonitor_agent.reclaim.checkpoint_seal import (
 )
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, CheckpointStore, SaveRefused
 from kmonitor_agent.reclaim.disk_file import fsync_folder
-from kmonitor_agent.wire.local.private_files import KEY_BYTES, open_new, read_plain, write_private
+from kmonitor_agent.wire.local.private_files import (
+    KEY_BYTES,
+    open_new,
+    read_plain,
+    write_all,
+    write_private,
+)
 
 FORMAT: Final = "kmonitor-fit-1"
 STATE_BYTES: Final = 256 * 2**20
@@ -228,9 +234,7 @@ def _commit(path: Path, data: bytes) -> None:
     fresh = path.with_name(f"{path.name}.new")
     descriptor = open_new(fresh)
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
+        write_all(descriptor, data)
         os.fsync(descriptor)
     finally:
         os.close(descriptor)

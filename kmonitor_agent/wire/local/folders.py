@@ -131,7 +131,11 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
 
 
 def _home_state() -> Path:
-    return Path(platformdirs.user_state_dir("kmonitor", appauthor=False))
+    """The usual place; not absolute where this user has no home."""
+    try:
+        return Path(platformdirs.user_state_dir("kmonitor", appauthor=False))
+    except RuntimeError:  # platformdirs from 4.14 on
+        return Path("~")
 
 
 def _usual_state() -> Path:

@@ -28,7 +28,7 @@ from typing import IO, Any, Final
 
 from typing_extensions import override
 
-from kmonitor_agent.wire.local.file_size_signal import file_size_signal_blocked
+from kmonitor_agent.wire.local.file_limit import check_file_limit
 from kmonitor_agent.wire.text import bytes_text
 
 _MOST_LINKS: Final = 40
@@ -365,8 +365,7 @@ def write_private(path: Path, data: bytes) -> None:
     try:
         descriptor = open_new(fresh)
         try:
-            with file_size_signal_blocked():
-                write_all(descriptor, data)
+            write_all(descriptor, data)
         finally:
             os.close(descriptor)
         fresh.replace(path)
@@ -391,7 +390,8 @@ def open_new(path: Path, flags: int = 0) -> int:
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write bytes as a whole. Raises: OSError, after which some may be written."""
+    """Append bytes as a whole. Raises: OSError, after which some may be written."""
+    check_file_limit(os.fstat(descriptor).st_size + len(data))
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(descriptor, rest) :]

@@ -29,6 +29,7 @@ from kmonitor_agent.wire.local.private_files import (
     open_new,
     open_plain,
     read_plain,
+    write_all,
     write_private,
 )
 from kmonitor_agent.wire.local.spool_format import (
@@ -450,7 +451,7 @@ def _without_samples(path: Path) -> int:
     if len(thin) < len(data):
         fresh = path.with_suffix(".thin")
         with os.fdopen(open_new(fresh), "wb") as file:
-            file.write(thin)
+            write_all(file.fileno(), thin)
         fresh.replace(path)
     return len(data) - len(thin)
 

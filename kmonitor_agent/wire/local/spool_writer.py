@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.file_limit import check_file_limit
 from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
 from kmonitor_agent.wire.local.private_files import (
     make_own_folder,
@@ -374,6 +375,7 @@ def _allocated(path: Path) -> int:
     """Make the file, with blocks of its own; its size, bytes. Raises: OSError."""
     descriptor = open_new(path)
     try:
+        check_file_limit(RESERVE_BYTES)
         if hasattr(os, "posix_fallocate"):
             os.posix_fallocate(descriptor, 0, RESERVE_BYTES)
         else:

@@ -71,7 +71,7 @@ def test_a_file_at_the_processs_limit_loses_the_line(
     monkeypatch.setattr(standard_error, "_DESCRIPTOR", file)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 8))
 
-    with pytest.raises(LineLost, match="limit"):
+    with pytest.raises(LineLost, match="File too large"):
         write_line("more than eight bytes")
     assert os.fstat(file).st_size == 0
     os.close(file)
