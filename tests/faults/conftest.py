@@ -11,21 +11,21 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | WAL cut, database deleted, put back, damaged | test_hub_kills, test_agent_hub |
 | agent killed | test_agent_process, test_hub_dead_process, test_hub_spools |
 | any call of the agent into the system or a library fails; allocations fail | test_every_call |
-| agent out of memory | kmonitor_agent/restart/test_memory_kill |
+| agent out of memory | kmonitor_agent/reclaim/restart/test_memory_kill |
 | disk full, read-only | test_agent_disk, test_hub_disk_full |
 | disk hangs | kmonitor_agent/link/test_link |
-| torn or corrupt spool | test_agent_process, test_agent_disk, kmonitor_agent/local |
-| poison event | test_agent_hub, kmonitor_agent/link/test_pace |
+| torn or corrupt spool | test_agent_process, test_agent_disk, kmonitor_agent/wire/local |
+| poison event | test_agent_hub, kmonitor_agent/link/test_send_window |
 | every way a process can end, fork | test_agent_process |
-| wall clock jumps | kmonitor/hub/test_commands (TTL), kmonitor/hub/ingest/test_states (order) |
-| restarts amid a command | test_command_storms, kmonitor/hub/test_commands |
+| wall clock jumps | kmonitor/hub/views/test_commands (TTL), kmonitor/hub/ingest/test_states (order) |
+| restarts amid a command | test_command_storms, kmonitor/hub/views/test_commands |
 | command twice, late, replayed | kmonitor_agent/link/test_command_inbox, test_link |
 | unknown, revoked, wrong key; dead doorkeeper; no keys | test_direct_access |
 | another local user | test_direct_access, test_hub_places |
 | raw fuzz, slow handshakes, descriptors, endless frames | test_hub_floods, test_hub_hostile |
 | frozen viewer | test_frozen_viewer |
 | ssh dies, server freezes | kmonitor/connect/test_ssh_hosts |
-| older and newer versions | test_version_skew, kmonitor_agent/protocol/test_golden_frames |
+| older and newer versions | test_version_skew, kmonitor_agent/wire/messages/test_golden_frames |
 | all of it for long | test_soak |
 """
 

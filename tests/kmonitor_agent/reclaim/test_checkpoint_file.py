@@ -233,7 +233,7 @@ def test_a_disk_that_fills_up_half_way_leaves_nothing(store: CheckpointStore, fo
     small = [np.ones(10_000, "float32")]
     first = saved(store, small)
     code = (
-        "import sys; from tests.kmonitor_agent.reclaim.test_archive import *\n"
+        "import sys; from tests.kmonitor_agent.reclaim.test_checkpoint_file import *\n"
         f"store = CheckpointStore(Path({str(folder)!r}))\n"
         "next(small_files.__wrapped__())\n"
         "try:\n    saved(store, [np.ones(20_000, 'float32')] * 4)\n"
