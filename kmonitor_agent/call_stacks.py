@@ -34,7 +34,7 @@ def call_stacks() -> Generator[Stacks, None, None]:
     Python makes the object of a frame when it is first asked for. Up to 3.11 that can begin a
     garbage collection, and a finalizer in it let that very thread go on: it leaves the call whose
     frame is being made an object of, and the process crashes. So each thread's frames are read in
-    one piece, without a collection and without a step of Python's between them (`_in_one_piece`).
+    one piece, without a collection and without a step of Python's in between (`_call_atomically`).
     """
     stacks: Stacks = {}
     try:

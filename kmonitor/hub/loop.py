@@ -17,7 +17,12 @@ from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.health import HEALTH_CHECK_EVERY_S, HubHealth
 from kmonitor.hub.ingest.agents import AgentService
 from kmonitor.hub.ingest.folder_reader import FolderReader
-from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
+from kmonitor.hub.ingest.liveness import (
+    LOCAL_SILENT_AFTER_S,
+    SHIPPED_SILENT_AFTER_S,
+    Liveness,
+    ProcessWatch,
+)
 from kmonitor.hub.ingest.spools import SpoolIngest
 from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
 from kmonitor.hub.judge.stalls import StallMonitor
@@ -36,6 +41,7 @@ from kmonitor.hub.views.access_requests import AccessService
 from kmonitor.hub.views.series import PACK_EVERY_S, SamplePacker, SeriesThread
 from kmonitor.hub.views.viewers import ViewerService
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
+from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import (
     AuditRequest,
@@ -159,7 +165,13 @@ class HubLoop:
         self._team = TeamRuns(self._event_log, self._clock) if is_shared else None
         folders, faults, clock = self._folders, self._faults, self._clock
         connections = self._agent_service.agent_connections
-        self._liveness = Liveness(self._event_log, connections, processes, clock)
+        self._liveness = Liveness(
+            self._event_log,
+            connections,
+            processes,
+            clock,
+            shipped_silent_after_s=_shipped_silent_after_s(self._options.folder),
+        )
         check = WallClockCheck(clock, folders.database)
         self._spools = SpoolIngest(
             folders.spool, self._event_log, connections, faults, clock, check
@@ -309,8 +321,6 @@ class HubLoop:
         schedule.every(HEALTH_CHECK_EVERY_S, "condition", self._health.refresh)
         if self._team is not None:
             schedule.every(TEAM_EVERY_S, "team", self._team.apply_found)
-        if self._folder_reader is not None:
-            schedule.every(self._folder_reader.wait_s, "folder", self._folder_reader.step)
         self._schedule_upkeep(schedule)
         schedule.every(_WORKING_EVERY_S, "working", self._send_pending_replies)
         schedule.every(0.2, "keys", self._endpoints.refresh_keys)
@@ -323,6 +333,9 @@ class HubLoop:
     def _schedule_upkeep(self, schedule: LoopSchedule) -> None:
         schedule.every(PACK_EVERY_S, "packing", self._sample_packer.step)
         schedule.every(VERIFY_EVERY_S, "verifying", self._event_verifier.step)
+        if self._folder_reader is not None:
+            read = partial(self._read_folder, self._folder_reader)
+            schedule.every(self._folder_reader.wait_s, "folder", read)
 
     def _serve(self) -> None:
         self._endpoints.serve(self._agent_service.handle, self._viewer_service.handle)
@@ -401,6 +414,12 @@ class HubLoop:
             LOG.info("nobody needed the hub for %g s", idle_s)
             self._is_stopping = True
 
+    def _read_folder(self, reader: FolderReader) -> None:
+        was_reading = reader.is_reading()
+        reader.step()
+        if was_reading and not reader.is_reading():
+            self._liveness.judge_all()  # whoever waited for the end asks at once
+
     def _is_reading(self) -> bool:
         return self._folder_reader is not None and self._folder_reader.is_reading()
 
@@ -454,3 +473,8 @@ class HubLoop:
     def _end_sessions(self, keys: set[str]) -> None:
         self._agent_service.end_sessions(keys)
         self._viewer_service.end_sessions(keys)
+
+
+def _shipped_silent_after_s(folder: Path | None) -> float:
+    is_local = folder is not None and not is_on_network_file_system(folder)
+    return LOCAL_SILENT_AFTER_S if is_local else SHIPPED_SILENT_AFTER_S

@@ -150,7 +150,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         NetworkRefused: It cannot listen there, or not safely.
         ExporterRefused: An exporter that was asked for cannot be opened.
         AnotherHub: One is running already.
-        CannotStart: The runtime folder is not private, or a folder cannot be made.
+        HubCannotStart: The runtime folder is not private, or a folder cannot be made.
         OtherDatabase: Another version wrote the database.
         UserError: The team's database cannot be used.
     """

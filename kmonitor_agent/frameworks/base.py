@@ -1,8 +1,10 @@
 """Protocols of a framework, with their values; each backend implements them in its own folder.
 
 `Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
-implement optional protocols too; the agent checks for those with `isinstance`. The texts at the
-end are for versions that lack a name which kmonitor reads.
+implement optional protocols too; the agent checks for those with `isinstance`. Which framework a
+model has, `detection` decides; fits resumed by another process and models rebuilt have protocols
+of their own (`resuming`, `model_rebuilder`). The texts at the end are for versions that lack a
+name which kmonitor reads.
 """
 
 import sys

@@ -208,7 +208,7 @@ class Outbox:
         self._recover()
 
     def read(self, first: int, limit: int, limit_bytes: int) -> list[bytes]:
-        """Bodies of `first`, `first + 1`, ...; a `Lost` event for each that is gone.
+        """Bodies of `first`, `first + 1`, ...; a `LostEvents` for each that is gone.
 
         Args:
             first: Number to begin at.
@@ -229,7 +229,7 @@ class Outbox:
         return bodies
 
     def replace(self, seq: int, why: str) -> None:
-        """Send a `Lost` in the place of an event that the hub refused."""
+        """Send a `LostEvents` in the place of an event that the hub refused."""
         if len(self._replaced) >= REPLACED_LIMIT:
             self._replaced.pop(next(iter(self._replaced)))
         self._replaced[seq] = encode_lost_event(seq, self._now_s(), why)

@@ -46,7 +46,7 @@ def test_a_run_of_a_real_hub_appears_moves_and_is_commanded(
         assert app.charts_controller is not None
 
         assert app.window.windowTitle() == "kmonitor"
-        assert app.charts_controller.presenter.state("ram", 600).has_points
+        assert app.charts_controller.standard_charts.state("ram", 600).has_points
         app.controller.commands.request("save")
         qtbot.waitUntil(lambda: bool(agent.commands), timeout=DEADLINE_MS)
         assert agent.commands[0].name == "save"

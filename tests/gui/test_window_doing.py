@@ -138,11 +138,11 @@ def test_a_dragged_grip_asks_for_the_limit_and_is_pending_until_confirmed(window
     assert isinstance(asked.args, SetLimits)
     new = asked.args.limits[0]
     assert (new.metric, new.action) == ("ram", "reload")
-    pending = window.board.presenter.state("ram", 300).limit
+    pending = window.board.standard_charts.state("ram", 300).limit
     assert pending is not None
     assert pending.style == "pending"
     window.tell_runs(made_up_run(limits=[new]))
-    confirmed = window.board.presenter.state("ram", 300).limit
+    confirmed = window.board.standard_charts.state("ram", 300).limit
     assert confirmed is not None
     assert confirmed.style == "in_force"
     assert confirmed.value == pytest.approx(new.value)
@@ -171,7 +171,7 @@ def test_a_failed_limit_goes_back(window: DeskWindow):
     window.settle()
 
     assert window.board is not None
-    offered = window.board.presenter.state("ram", 300).limit
+    offered = window.board.standard_charts.state("ram", 300).limit
     assert offered is not None
     assert offered.style == "offered"
 
@@ -208,7 +208,7 @@ def test_runs_are_found_chosen_and_stepped_through(window: DeskWindow):
 
 def test_axis_hold_and_zoom_change_the_view(window: DeskWindow):
     assert window.board is not None
-    presenter = window.board.presenter
+    presenter = window.board.standard_charts
     QTest.mouseClick(button(window, "Seconds"), Qt.MouseButton.LeftButton)
     assert presenter.x_kind == "seconds"
     window.window.cards["ram"].range_zoomed.emit(100.0, 200.0)

@@ -199,8 +199,8 @@ def test_while_the_view_is_held_what_is_shown_is_exported(
     assert shown.board is not None
     assert export._held_span_s() is None
 
-    shown.board.presenter.count("seconds")
-    shown.board.presenter.zoom(600.0, 900.0)
+    shown.board.standard_charts.count("seconds")
+    shown.board.standard_charts.zoom(600.0, 900.0)
     export.choose_export_file()
 
     assert export._held_span_s() == pytest.approx((600.0, 900.0))

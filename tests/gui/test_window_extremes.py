@@ -88,4 +88,4 @@ def still_shows(window: DeskWindow) -> None:
 
     assert window.desk.run_store.get("honest") is not None
     assert window.board is not None
-    assert window.board.presenter.state("ram", 600).has_points
+    assert window.board.standard_charts.state("ram", 600).has_points

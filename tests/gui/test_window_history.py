@@ -191,7 +191,7 @@ def test_a_recorded_run_opens_on_the_charts_like_a_live_one(window: DeskWindow):
     assert not panel_of(window).isVisible()
     assert window.board is not None
     assert window.board.is_loaded
-    assert len(window.board.presenter.state("ram", 300).curves[0].x) > 0
+    assert len(window.board.standard_charts.state("ram", 300).curves[0].x) > 0
 
 
 def test_a_run_is_renamed_and_noted_for_everyone(window: DeskWindow):

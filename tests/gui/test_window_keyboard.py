@@ -151,11 +151,11 @@ def test_arrows_and_signs_move_crosshair_and_zoom_without_a_chart_having_the_foc
     charts = [window.board.chart("ram"), window.board.chart("graph")]
     assert all(chart._crosshair_x is not None for chart in charts)
     press(Qt.Key.Key_Plus)
-    assert not window.board.presenter.is_live
+    assert not window.board.standard_charts.is_live
     press(Qt.Key.Key_0)
-    assert window.board.presenter.is_live
+    assert window.board.standard_charts.is_live
     press(Qt.Key.Key_Plus, Qt.KeyboardModifier.ControlModifier)
-    assert window.board.presenter.is_live
+    assert window.board.standard_charts.is_live
 
 
 def test_f1_opens_the_page_about_what_is_looked_at(window: DeskWindow) -> None:

@@ -51,16 +51,16 @@ def test_space_and_enter_press_the_button_that_has_the_focus(window: DeskWindow,
     press(key)
 
     assert names(window) == ["collect"]
-    assert window.board.presenter.is_live
+    assert window.board.standard_charts.is_live
 
 
 def test_elsewhere_space_holds_the_charts(window: DeskWindow):
     assert window.board is not None
     press(Qt.Key.Key_Space)
-    assert not window.board.presenter.is_live
+    assert not window.board.standard_charts.is_live
     window.window.run_tree.findChildren(QTreeView)[0].setFocus()
     press(Qt.Key.Key_Space)
-    assert window.board.presenter.is_live
+    assert window.board.standard_charts.is_live
 
 
 @pytest.mark.parametrize("by_mouse", [True, False])
@@ -82,7 +82,7 @@ def test_a_button_that_was_pressed_keeps_the_focus_and_no_other_is_pressed_inste
 
     assert names(window) == ["pause"]
     assert not window.window.findChildren(QMessageBox)
-    assert window.board.presenter.is_live
+    assert window.board.standard_charts.is_live
     (asked,) = window.commands()
     told = CommandStatus(id=asked.id, run="run1", name="pause", state="done")
     window.desk.apply_message(CommandReply(request_id=1, status=told))

@@ -234,7 +234,7 @@ def test_a_flags_pole_can_be_hit_and_a_drag_from_it_is_none(window: DeskWindow):
     mouse.move(pole.x() + 40, pole.y())
     assert chart.cursor().shape() == Qt.CursorShape.ArrowCursor
 
-    window.board.presenter.follow()
+    window.board.standard_charts.follow()
     window.settle()
     assert flag_at(chart._scene, pole + QPointF(5, 0)) == places[2][0]
     mouse.press(pole.x() + 5, pole.y())

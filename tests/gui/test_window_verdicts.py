@@ -131,13 +131,13 @@ def test_the_evidence_opens_beside_the_chart_which_shades_its_window(window: Des
     assert sheet.isVisible()
     assert "RAM: leak suspected" in sheet.text()
     assert "With it grew: traces of models that are gone" in sheet.text()
-    picture = window.board.presenter.state("ram", 300)
+    picture = window.board.standard_charts.state("ram", 300)
     assert picture.evidence is not None
-    assert window.board.presenter.state("graph", 300).evidence is None
+    assert window.board.standard_charts.state("graph", 300).evidence is None
 
     sheet.close()
     window.settle()
-    assert window.board.presenter.state("ram", 300).evidence is None
+    assert window.board.standard_charts.state("ram", 300).evidence is None
 
 
 def test_what_the_evidence_advises_is_asked_for_by_its_button(window: DeskWindow):
@@ -173,17 +173,17 @@ def test_a_forecast_is_drawn_and_gets_room_on_every_chart(window: DeskWindow):
     window.connect()
     window.tell_runs(made_up_run(limits=[limit("ram", 80 * GIB)]))
     assert window.board is not None
-    without = window.board.presenter.x_range()[1]
+    without = window.board.standard_charts.x_range()[1]
     plain = _colours(window.board.chart("ram"))
 
     window.tell_events(LEAK)
     window.controller.refresh()
     window.settle()
 
-    assert window.board.presenter.x_range()[1] > 1.3 * without
-    pictures = [window.board.presenter.state(metric, 300) for metric in window.window.cards]
+    assert window.board.standard_charts.x_range()[1] > 1.3 * without
+    pictures = [window.board.standard_charts.state(metric, 300) for metric in window.window.cards]
     assert len({picture.x_range for picture in pictures}) == 1
-    assert window.board.presenter.state("ram", 300).forecast is not None
+    assert window.board.standard_charts.state("ram", 300).forecast is not None
     assert window.look.palette.warn in _colours(window.board.chart("ram")) - plain
 
 
@@ -214,7 +214,7 @@ def test_what_the_forecast_meets_is_not_hidden_by_the_grip_and_is_named(window: 
     host = LimitForecast(78 * GIB, "host", 2.0, 1.5, 3.0, 100.0)
     window.tell_events(replace(LEAK, unit=37, to_s=3700.0, forecast=host))
     assert window.board is not None
-    picture = window.board.presenter.state("ram", 300)
+    picture = window.board.standard_charts.state("ram", 300)
     assert picture.forecast is not None
 
     scene = scene_for(picture, QSizeF(280.0, 150.0), ChartColours())

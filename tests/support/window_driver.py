@@ -111,14 +111,16 @@ def _drag_and_wait(qt: QApplication, app: KmonitorApp, errand: Errand, done: Don
 
 def _look(app: KmonitorApp) -> str:
     assert app.charts_controller is not None
-    limit = app.charts_controller.presenter.state("graph", 600).limit
+    limit = app.charts_controller.standard_charts.state("graph", 600).limit
     return limit.style if limit else ""
 
 
 def _flags(app: KmonitorApp) -> list[str]:
     assert app.charts_controller is not None
     return [
-        flag.text for flag in app.charts_controller.presenter.state("graph", 600).flags if flag.ok
+        flag.text
+        for flag in app.charts_controller.standard_charts.state("graph", 600).flags
+        if flag.ok
     ]
 
 

@@ -1,4 +1,7 @@
-"""The agents' side of the hub: hello, batch, ping, bye; acknowledgements after the commit."""
+"""The agents' side of the hub: hello, batch, ping, bye; acknowledgements after the commit.
+
+An event that is stored already is compared, and the first one kept.
+"""
 
 from typing import assert_never
 

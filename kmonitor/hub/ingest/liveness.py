@@ -194,6 +194,9 @@ SILENT_AFTER_S = 3.0
 SHIPPED_SILENT_AFTER_S = 60.0
 """What comes by a folder may be late by what a network file system keeps in its caches."""
 
+LOCAL_SILENT_AFTER_S = 10.0
+"""What is read from a folder on a disk of this machine is there when it was written."""
+
 _ABANDONED_S = 3600.0
 """A silent run whose process nobody here can see may be deleted after so long."""
 
@@ -225,6 +228,7 @@ class Liveness:
         clock: Clock,
         *,
         watch: OomKillWatch | None = None,
+        shipped_silent_after_s: float = SHIPPED_SILENT_AFTER_S,
     ) -> None:
         self.is_settled: Callable[[RunRecord], bool] = _always_settled
         self._event_log = log
@@ -234,6 +238,7 @@ class Liveness:
         self._started_s = clock.monotonic_s()
         self._oom_kills = watch or OomKillWatch(clock)
         self._awaited: dict[str, tuple[int, float]] = {}
+        self._shipped_silent_after_s = shipped_silent_after_s
 
     def is_gone(self, record: RunRecord) -> bool:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
@@ -291,7 +296,7 @@ class Liveness:
         is_gone = self.is_gone(record)
         if is_gone and self._is_drained(record, now_s):
             self._mark_lost(record)
-        elif silent_s > SHIPPED_SILENT_AFTER_S:
+        elif silent_s > self._shipped_silent_after_s:
             self._set_seen(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
         elif not record.is_over:
             self._set_seen(record, "", "")

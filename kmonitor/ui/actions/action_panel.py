@@ -11,8 +11,8 @@ from typing import Final, Literal
 from kmonitor.ui.events.event_text import COMMAND_TITLES
 from kmonitor.ui.limits.limit_actions import LimitActionsState, limit_actions_state
 from kmonitor.ui.limits.limit_store import LimitStore
-from kmonitor.ui.runs.commands import CommandStore, SentCommand
 from kmonitor.ui.runs.run_states import has_ended, run_state_label
+from kmonitor.ui.runs.sent_commands import CommandStore, SentCommand
 from kmonitor.ui.shortcuts import shortcut_keys
 from kmonitor.ui.text.formats import bytes_text, count_text, duration_text
 from kmonitor.ui.text.hub_text import translated_text

@@ -16,7 +16,7 @@ from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, Points, SeriesStor
 from kmonitor.ui.events.action_records import record_tooltip
 from kmonitor.ui.events.reclaims import RECLAIMS
 from kmonitor.ui.plots.chart_state import FlagState, XKind
-from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import count_text, working_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import LimitMetric

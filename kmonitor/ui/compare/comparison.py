@@ -18,7 +18,7 @@ from kmonitor.ui.plots.chart_state import (
     CurveState,
     XKind,
 )
-from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import amount_text, moment_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.workspace.workspace import Workspace

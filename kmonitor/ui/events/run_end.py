@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly, run_state_label
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import bytes_text, count_text, rate_text, seconds_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import EvidenceState

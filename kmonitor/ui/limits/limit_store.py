@@ -9,7 +9,7 @@ from kmonitor.ui.limits.limit_text import (
     round_amount,
     threshold_value,
 )
-from kmonitor.ui.runs.commands import CommandStore, SentCommand
+from kmonitor.ui.runs.sent_commands import CommandStore, SentCommand
 from kmonitor.ui.text.formats import byte_unit, unit_bytes
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import (
@@ -63,7 +63,7 @@ class LimitStore:
 
     Attributes:
         reloads: A newly set limit acts; else it only notifies.
-        answer: Its action: one of `ANSWERS`.
+        answer: Its action: one of `RECLAIM_ACTIONS`.
     """
 
     def __init__(self, commands: CommandStore, *, user: str) -> None:

@@ -1,6 +1,6 @@
-"""State of one chart as plain data: the border between presenters and plots.
+"""State of one chart as plain data: the border between `charts` and what paints.
 
-A presenter builds a new `ChartState` when something changed and keeps the array objects of the
+`charts` builds a new `ChartState` when something changed and keeps the array objects of the
 curves that did not: a chart compares arrays by identity and redraws only what is new.
 """
 

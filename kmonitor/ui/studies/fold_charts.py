@@ -8,7 +8,7 @@ from typing import Final
 
 from kmonitor.ui.memory.batch_curve import AxisTick
 from kmonitor.ui.plots.axes import MOST_CHARTED, value_axis, x_axis
-from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.studies.folds import AttemptState, fold_name
 from kmonitor.ui.text.formats import bytes_text, count_text, number_text
 from kmonitor.ui.text.language import tr

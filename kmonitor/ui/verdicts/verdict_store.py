@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import AnyEvent, EpochEnded, FitEnded, Verdict
 from kmonitor_agent.wire.messages.unions import VerdictsReply, VerdictsRequest

@@ -240,7 +240,7 @@ class NumberedRowModel(QAbstractTableModel, Generic[NumberedRowT]):
 
 
 class ColumnHead(Protocol):
-    """A head as the presenters give it."""
+    """A head as plain data."""
 
     @property
     def title(self) -> str:

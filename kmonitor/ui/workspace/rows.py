@@ -9,8 +9,8 @@ from kmonitor.ui.alerts.alert_evaluator import AlertEvaluator
 from kmonitor.ui.events.diagnosis import DiagnosisStore
 from kmonitor.ui.events.event_log import LOG_KINDS, EventLogState
 from kmonitor.ui.events.reclaims import ReclaimStore
-from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.runs.readings import READING_COLUMNS, RunReadings
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.studies.study_store import STUDY_KINDS, StudyStore
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,

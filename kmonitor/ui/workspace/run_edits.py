@@ -7,8 +7,8 @@ import msgspec
 
 from kmonitor.ui.actions.action_panel import Confirmation
 from kmonitor.ui.hosts.connection_status import ConnectionStatus
-from kmonitor.ui.runs.commands import SendRequest
 from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import bytes_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr

@@ -11,10 +11,10 @@ from kmonitor.ui.hosts.connection_status import BannerState, ConnectionStatus, S
 from kmonitor.ui.hosts.hosts import HERE, HostList, RouteStage, command_blocked_reason
 from kmonitor.ui.limits.limit_store import LimitStore
 from kmonitor.ui.memory.model_store import ModelStore
-from kmonitor.ui.runs.commands import CommandStore, SendRequest
 from kmonitor.ui.runs.readings import RunReadings
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.runs.run_store import RunStore
+from kmonitor.ui.runs.sent_commands import CommandStore, SendRequest
 from kmonitor.ui.studies.fold_charts import FoldMetricStore
 from kmonitor.ui.text.formats import duration_text
 from kmonitor.ui.text.language import tr

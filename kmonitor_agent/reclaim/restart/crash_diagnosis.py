@@ -2,7 +2,8 @@
 
 The kernel's counters of processes killed for want of memory, read before and after, decide what a
 SIGKILL meant. The record is appended after the process is gone, where its own last event does not
-already say how it ended.
+already say how it ended. Folds are diagnosed by it too (`studies.local_attempt`); runs that died
+without a supervisor by the hub (`kmonitor.hub.ingest.liveness`).
 """
 
 import signal

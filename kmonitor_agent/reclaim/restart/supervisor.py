@@ -119,7 +119,7 @@ class Supervisor:
         """Run the script to its end; how it ended at last.
 
         Raises:
-            CannotStart: It cannot be started.
+            ScriptCannotStart: It cannot be started.
         """
         try:
             while True:

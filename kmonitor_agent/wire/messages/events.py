@@ -1,4 +1,7 @@
-"""All events of a run, sent by its agent once each, in order; `Verdict` is the hub's own."""
+"""All events of a run and their union `AnyEvent`; the classes are in the modules `*_events`.
+
+Its agent sends each once, in order; `Verdict` is the hub's own.
+"""
 
 from kmonitor_agent.wire.messages.action_events import (
     ActionRecord,

@@ -166,7 +166,7 @@ class LayoutPart(Event, frozen=True, tag="layout"):
         part: This part, from 1.
         part_count: How many parts there are.
         body: Layers, variables and tensors between layers, with their names, shapes and plain
-            settings; compressed msgpack, to be joined and read by `layout_of_parts`.
+            settings; compressed msgpack, to be joined and read by `join_layout_parts`.
     """
 
     fit: Count

@@ -88,7 +88,7 @@ class DeviceSample(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Sample(Event, frozen=True, tag="sample"):
-    """What was read at one moment; None where it was not read (see `Sources`).
+    """What was read at one moment; None where it was not read (see `FieldSources`).
 
     Attributes:
         fit: Ordinal of the running fit, 0 outside of any.

@@ -81,7 +81,7 @@ class StepProgram(msgspec.Struct, frozen=True):
         unknown: Outputs whose size could not be told; they count as their largest input.
         seconds: It took to trace.
         unseen_bytes: Smaller tensors are not counted by the allocator that it was traced for.
-        sums_above_bytes: Where a step of a fixed batch is foretold to need more, its sums are
+        sums_above_bytes: Where a step of a fixed batch is estimated to need more, its sums are
             added up in turn; None: never.
         notes: What had to be assumed, in words.
     """

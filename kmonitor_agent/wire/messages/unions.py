@@ -1,4 +1,7 @@
-"""All messages, and the unions that each side accepts."""
+"""All messages, and the unions that each side accepts.
+
+A new message to the hub also needs the role that may send it: `kmonitor.hub.access.authorization`.
+"""
 
 from kmonitor_agent.wire.messages.access_messages import (
     AuditReply,

@@ -550,7 +550,7 @@ class ChangeHint(Message, frozen=True, tag="change_hint"):
         head: Newest row id.
         change: Newest change of a summary.
         is_troubled: Nothing can be written now; `HubReply.unwritten` says why.
-        troubles: `mark_of` what the hub says is wrong; None: a hub that tells no such mark.
+        troubles: `troubles_checksum` of what the hub says is wrong; None: a hub that sends none.
     """
 
     head: Count

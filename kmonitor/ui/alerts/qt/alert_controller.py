@@ -103,7 +103,7 @@ class AlertController(QObject):
 
     def _dry_run(self) -> tuple[str, ...]:
         return (
-            self._charts_controller.presenter.dry_run()
+            self._charts_controller.standard_charts.dry_run()
             if self._charts_controller is not None
             else ()
         )

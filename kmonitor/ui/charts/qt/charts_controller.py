@@ -19,7 +19,7 @@ from kmonitor.ui.compare.comparison import Comparison
 from kmonitor.ui.plots.chart_state import ChartState, CrosshairCard
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.plots.qt.scene import ChartColours
-from kmonitor.ui.runs.commands import SendRequest
+from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import (
@@ -31,7 +31,7 @@ from kmonitor_agent.wire.messages.commands import (
 
 
 class ChartsController(QObject):
-    """Binds cards to the presenters of their charts; main thread only.
+    """Binds cards to the states of their charts; main thread only.
 
     Charts that are scrolled out of sight are not drawn until they come back.
 
@@ -60,8 +60,8 @@ class ChartsController(QObject):
         self._theme = theme
         self._send_request = request
         self._feed = ChartFeed(request)
-        self.presenter = StandardCharts(workspace, self._feed)
-        self._metrics = ExtraCharts(workspace, self._feed, self.presenter)
+        self.standard_charts = StandardCharts(workspace, self._feed)
+        self._extra_charts = ExtraCharts(workspace, self._feed, self.standard_charts)
         self._charts: dict[str, LiveChart] = {}
         self._others: list[LiveChart] = []
         self._is_placed = False
@@ -95,15 +95,15 @@ class ChartsController(QObject):
         """What a chart shows now."""
         metric, kind = standard_metric(key), chart_kind(key)
         if metric is not None or kind is None:
-            return self.presenter.state(metric or "ram", width_px)
-        return self._metrics.state(kind, self.arrangement.setup(key), width_px)
+            return self.standard_charts.state(metric or "ram", width_px)
+        return self._extra_charts.state(kind, self.arrangement.setup(key), width_px)
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
         """The text above it."""
         metric, kind = standard_metric(key), chart_kind(key)
         if metric is not None or kind is None:
-            return self.presenter.card(metric or "ram", now_s=now_s)
-        return self._metrics.card(kind, self.arrangement.setup(key))
+            return self.standard_charts.card(metric or "ram", now_s=now_s)
+        return self._extra_charts.card(kind, self.arrangement.setup(key))
 
     def press_key(self, event: QKeyEvent) -> None:
         """Give a key to the chart that has the focus, else to the first that is shown."""
@@ -130,7 +130,7 @@ class ChartsController(QObject):
 
     def refresh_texts(self) -> None:
         """Update every text, also of charts that are scrolled out of sight."""
-        self.presenter.refresh_texts()
+        self.standard_charts.refresh_texts()
         self._draw(self.arrangement.keys)
 
     def _draw(self, keys: Iterable[str]) -> None:
@@ -209,7 +209,7 @@ class ChartsController(QObject):
         run, known = self._workspace.run_store.current(), _metric(metric)
         if run is None or known is None:
             return
-        limit = self.presenter.state(known, self._charts[known].plot_width_px()).limit
+        limit = self.standard_charts.state(known, self._charts[known].plot_width_px()).limit
         if limit is not None:
             self._workspace.limits.request_value(run, known, limit.value)
             self._after_limit()
@@ -238,9 +238,11 @@ class ChartsController(QObject):
     def _crosshair(self, key: str, x: float, hovered: str) -> CrosshairCard:
         metric, kind = standard_metric(key), chart_kind(key)
         if metric is not None or kind is None:
-            return self.presenter.crosshair(metric or "ram", x, is_shown=key == hovered)
+            return self.standard_charts.crosshair(metric or "ram", x, is_shown=key == hovered)
         setup, width_px = self.arrangement.setup(key), self._charts[key].plot_width_px()
-        return self._metrics.crosshair(kind, setup, x, is_shown=key == hovered, width_px=width_px)
+        return self._extra_charts.crosshair(
+            kind, setup, x, is_shown=key == hovered, width_px=width_px
+        )
 
     @Slot(str)
     def _on_card_crosshair_left(self, metric: str) -> None:
@@ -250,12 +252,12 @@ class ChartsController(QObject):
 
     @Slot(float, float)
     def _on_card_range_zoomed(self, lo: float, hi: float) -> None:
-        self.presenter.zoom(lo, hi)
+        self.standard_charts.zoom(lo, hi)
         self._after_view()
 
     @Slot()
     def _on_card_zoom_reset(self) -> None:
-        self.presenter.follow()
+        self.standard_charts.follow()
         self._after_view()
 
     @Slot()

@@ -1,4 +1,4 @@
-"""Binds the event log, the reclaim table and the sheets of evidence to the desk."""
+"""Binds the event log, the reclaim table and the sheets of evidence to the workspace."""
 
 from PySide6.QtCore import QObject, Signal, Slot
 

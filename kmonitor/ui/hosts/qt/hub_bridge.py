@@ -59,7 +59,7 @@ class HubBridge(QObject):
 
     Attributes:
         at: Address of the hub's host; `HERE`: this machine.
-        takers: Given each answer before the desk is; one that returns True keeps it.
+        takers: Given each answer before the workspace is; one that returns True keeps it.
     """
 
     drained = Signal()
@@ -94,7 +94,7 @@ class HubBridge(QObject):
         self._rest.timeout.connect(self._on_self_woken)
 
     def start(self, workspace: Workspace) -> None:
-        """Start following; what comes goes to this desk."""
+        """Start following; what comes goes to this workspace."""
         self._workspace = workspace
         self._is_started = True
         self._link.start()

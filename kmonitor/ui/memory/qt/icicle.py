@@ -28,7 +28,7 @@ _STEPS = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1}
 
 
 class Icicle(QWidget):
-    """Paints `Tile`s; arrow keys go from layer to layer.
+    """Paints `MapTile`s; arrow keys go from layer to layer.
 
     Signals (main thread):
         chosen: With the path of the layer that the user chose.

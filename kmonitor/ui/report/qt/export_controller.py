@@ -139,7 +139,7 @@ class ExportController(QObject):
             return
         run_at = importlib.import_module(_MODULE).RunAt
         runs = [
-            (run_at(run, hosts.hub_of(run.run)), charts.presenter.held_span_s(run.run))
+            (run_at(run, hosts.hub_of(run.run)), charts.standard_charts.held_span_s(run.run))
             for run in self._workspace.run_store.shown()
         ]
         work, is_cancelled = self._tools(), self._is_leaving.is_set
@@ -189,7 +189,7 @@ class ExportController(QObject):
 
     def _held_span_s(self) -> tuple[float, float] | None:
         return (
-            self._charts_controller.presenter.held_span_s()
+            self._charts_controller.standard_charts.held_span_s()
             if self._charts_controller is not None
             else None
         )

@@ -135,7 +135,7 @@ class WindowController(QObject):
         self.verdicts.attach_controller(controller)
         self.history.attach_controller(controller)
         self.arrangement_controller.attach_controller(controller)
-        controller.presenter.count(self._wanted_axis)
+        controller.standard_charts.count(self._wanted_axis)
         controller.view_changed.connect(self._on_charts_view_changed)
         controller.flag_chosen.connect(self._on_charts_flag_chosen)
         controller.refresh()
@@ -283,7 +283,7 @@ class WindowController(QObject):
     @Slot()
     def _on_charts_view_changed(self) -> None:
         if self._charts_controller is not None:
-            is_live = self._charts_controller.presenter.is_live
+            is_live = self._charts_controller.standard_charts.is_live
             self._window.header.show_live(is_live=is_live)
             if not is_live:
                 # A new run must not take the selection from a user who looks closely at this one.
@@ -293,7 +293,7 @@ class WindowController(QObject):
     def _on_header_x_axis_chosen(self, kind: str) -> None:
         self._wanted_axis = "seconds" if kind == "seconds" else "epochs"
         if self._charts_controller is not None:
-            self._charts_controller.presenter.count(self._wanted_axis)
+            self._charts_controller.standard_charts.count(self._wanted_axis)
             self._on_charts_view_changed()
             self._charts_controller.refresh()
         self.settings_changed.emit()
@@ -303,23 +303,23 @@ class WindowController(QObject):
         if self._charts_controller is None:
             return
         if is_live:
-            self._charts_controller.presenter.follow()
+            self._charts_controller.standard_charts.follow()
         else:
-            self._charts_controller.presenter.hold_range()
+            self._charts_controller.standard_charts.hold_range()
         self._on_charts_view_changed()
         self._charts_controller.refresh()
 
     @Slot()
     def _on_space_activated(self) -> None:
         if self._charts_controller is not None:
-            self._on_header_live_toggled(not self._charts_controller.presenter.is_live)
+            self._on_header_live_toggled(not self._charts_controller.standard_charts.is_live)
 
     @Slot(str)
     def _on_run_tree_run_chosen(self, run: str) -> None:
         if run != self._workspace.run_store.selected:
             self._workspace.select(run)
             if self._charts_controller is not None:
-                self._charts_controller.presenter.follow()
+                self._charts_controller.standard_charts.follow()
                 self._on_charts_view_changed()
             self.refresh()
 

@@ -149,7 +149,7 @@ class VerdictController(QObject):
     def _shade(self, metric: LimitMetric | None) -> None:
         self._metric = metric
         if self._charts_controller is not None:
-            self._charts_controller.presenter.evidence_of = metric
+            self._charts_controller.standard_charts.evidence_of = metric
             self._charts_controller.refresh()
 
     @Slot(str)

@@ -8,7 +8,13 @@ import pytest
 
 from kmonitor.hub.ingest.connections import AgentConnections
 from kmonitor.hub.ingest.folder_reader import FolderReader
-from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch, own_pid_namespace
+from kmonitor.hub.ingest.liveness import (
+    LOCAL_SILENT_AFTER_S,
+    SHIPPED_SILENT_AFTER_S,
+    Liveness,
+    ProcessWatch,
+    own_pid_namespace,
+)
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import Event, FitStarted, SessionDied, SessionStarted
@@ -52,6 +58,33 @@ def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
     Liveness(parts.event_log, AgentConnections(), processes, parts.clock).judge_all()
     summary = record.summary()
     return summary.state, summary.state_why
+
+
+@pytest.mark.parametrize(
+    ("silent_s", "after_s", "state"),
+    [
+        (9.0, LOCAL_SILENT_AFTER_S, "training"),
+        (11.0, LOCAL_SILENT_AFTER_S, "silent"),
+        (11.0, SHIPPED_SILENT_AFTER_S, "training"),
+        (61.0, SHIPPED_SILENT_AFTER_S, "silent"),
+    ],
+)
+def test_a_run_read_from_a_folder_is_silent_as_soon_as_the_disk_can_tell(
+    parts: HubParts, silent_s: float, after_s: float, state: str
+):
+    record = run_of(parts, sample(1, t_s=100.0 - silent_s), host=socket.gethostname(), namespace=1)
+    processes = ProcessWatch(parts.path.parent)
+    liveness = Liveness(
+        parts.event_log,
+        AgentConnections(),
+        processes,
+        parts.clock,
+        shipped_silent_after_s=after_s,
+    )
+
+    liveness.judge_all()
+
+    assert record.summary().state == state
 
 
 def test_a_process_in_another_container_is_named_and_not_guessed(parts: HubParts):

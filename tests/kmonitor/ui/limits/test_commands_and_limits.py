@@ -12,7 +12,7 @@ from kmonitor.ui.actions.action_panel import (
 from kmonitor.ui.limits.limit_actions import limit_action_choices, limit_actions_state
 from kmonitor.ui.limits.limit_store import LimitStore, metric_reading, round_threshold
 from kmonitor.ui.limits.limit_text import limit_summary, threshold_value
-from kmonitor.ui.runs.commands import CommandStore
+from kmonitor.ui.runs.sent_commands import CommandStore
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.commands import (
     CommandName,
