@@ -50,7 +50,7 @@ _NINES: Final = "9" * 330
 _TEXTS: Final = ("", "\x1b[31m", "x" * 5000, "\udcff", "a\nb", "-")
 _NUMBERS: Final = ("", "-1", "0", _NINES, "1e400", "nan", "x", "0x10")
 _SIZES: Final = (f"{_NINES}GiB", "-1GiB", "nanGiB", "0", "GiB")
-_PATHS: Final = ("", "/", "/nonexistent/x", "/dev/full", "a\nb", "x" * 5000, "/proc/self/mem")
+_PATHS: Final = ("", "/", "/proc/nonexistent/x", "/dev/full", "a\nb", "x" * 5000, "/proc/self/mem")
 
 _SKIPPED: Final = {"--help", "-h", "--version", "--follow", "-f"}
 
@@ -123,20 +123,20 @@ LINES: Final[tuple[tuple[tuple[str, ...], set[int]], ...]] = (
     (("demo", "--folds=-1"), {2}),
     (("demo", f"--epochs={_NINES}"), {2}),
     (("run", "--", ""), {1, 2}),
-    (("run", "--", "/nonexistent/program"), {127}),
+    (("run", "--", "/proc/nonexistent/program"), {127}),
     (("run",), {2}),
     (("keys", "revoke", ""), {1, 2}),
-    (("checkpoints", "last", "--dir", "/nonexistent"), {1}),
-    (("checkpoints", "--dir", "/nonexistent", "x"), {1}),
+    (("checkpoints", "last", "--dir", "/proc/nonexistent"), {1}),
+    (("checkpoints", "--dir", "/proc/nonexistent", "x"), {1}),
     (("command", "last", "set_limits", "ram=1GiB", "ram=2GiB"), {2}),
     (("command", "last", "nonsense"), {2}),
     (("show", "nobody"), {1}),
-    (("show", "last", "--folder", "/nonexistent"), {1}),
-    (("runs", "--folder", "/nonexistent"), {1}),
+    (("show", "last", "--folder", "/proc/nonexistent"), {1}),
+    (("runs", "--folder", "/proc/nonexistent"), {1}),
     (("--run",), {2}),
     (("--nonsense",), {2}),
     (("--theme", "pink"), {2}),
-    (("--screenshot", "/nonexistent/x.png"), {1, 2}),
+    (("--screenshot", "/proc/nonexistent/x.png"), {1, 2}),
     (("nonsense",), {2}),
     (("",), {2}),
     (("purge", "--nonsense"), {2}),
@@ -171,7 +171,7 @@ ENVIRONMENTS: Final[tuple[tuple[str, dict[str, str], tuple[str, ...]], ...]] = (
     ("an odd zone", {"TZ": "XYZ-99"}, ("runs",)),
     ("an odd zone, show", {"TZ": "XYZ-99"}, ("show", "last")),
     ("an odd zone, report", {"TZ": "XYZ-99"}, ("report", "last", "-o", "r.html")),
-    ("no zone", {"TZ": ":/nonexistent"}, ("runs",)),
+    ("no zone", {"TZ": ":/proc/nonexistent"}, ("runs",)),
     (
         "no home",
         {"HOME": "", "KMONITOR_HOME": "", "XDG_STATE_HOME": "", "XDG_CONFIG_HOME": ""},

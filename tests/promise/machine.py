@@ -58,11 +58,13 @@ pwd.getpwuid = nobody
 if WITH: assert os.listdir(os.path.join(os.path.dirname(RESULT), "spool")), "nothing spooled"
 """,
     ),
-    Case("a home that is missing", env={"HOME": "/nonexistent", "KMONITOR_HOME": ""}),
+    Case("a home that is missing", env={"HOME": "/proc/nonexistent", "KMONITOR_HOME": ""}),
     Case("a home that is a file", env={"HOME": "{folder}/train.py", "KMONITOR_HOME": ""}),
-    Case("a runtime folder that is missing", env={"XDG_RUNTIME_DIR": "/nonexistent"}),
+    Case("a runtime folder that is missing", env={"XDG_RUNTIME_DIR": "/proc/nonexistent"}),
     Case("a runtime folder with a long path", env={"XDG_RUNTIME_DIR": "{folder}/" + "x" * 150}),
-    Case("no folder for temporary files", env={"TMPDIR": "/nonexistent", "TMP": "", "TEMP": ""}),
+    Case(
+        "no folder for temporary files", env={"TMPDIR": "/proc/nonexistent", "TMP": "", "TEMP": ""}
+    ),
     Case(
         "language C",
         env={"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
