@@ -16,7 +16,7 @@ _JOIN_S = 12.0
 
 
 class HubStarter(QObject):
-    """Owns the thread `kmonitor-hub-starter`.
+    """Owns the thread `kmonitor-starter`.
 
     Signals (from that thread, so connect to methods of QObjects only):
         hub_found: A hub answers.
@@ -32,7 +32,7 @@ class HubStarter(QObject):
         self._last_text = ""
         self._due = threading.Event()
         self._ends = threading.Event()
-        self._thread = threading.Thread(target=self._main, name="kmonitor-hub-starter", daemon=True)
+        self._thread = threading.Thread(target=self._main, name="kmonitor-starter", daemon=True)
 
     def start(self) -> None:
         """Start looking after the hub."""
