@@ -17,7 +17,7 @@ from kmonitor_agent.wire.local.free_resources import (
     missing_resources,
 )
 from kmonitor_agent.wire.local.hub_address import DirectAddress
-from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor, kernel_descriptors
+from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
 
 if TYPE_CHECKING:
     import zmq
@@ -71,15 +71,14 @@ class Transport:
         self.shortage = missing_resources(NEEDS)
         if self.shortage:
             return
-        before = kernel_descriptors()
         if self._context is None:
             self._context = zmq.Context()
             _open.append(self._context)
             self._poller = zmq.Poller()
         socket = HubSocket(self._context, address)
         self._sockets[address] = socket
-        made = kernel_descriptors()
-        self._descriptors += [made[number] for number in made.keys() - before.keys()]
+        # One of the dozen that libzmq made just now, and the only one that it names.
+        self._descriptors.append(OwnDescriptor(int(socket.raw.getsockopt(zmq.FD))))
         if self._poller is not None:
             self._poller.register(socket.raw, zmq.POLLIN)
 

@@ -4,12 +4,7 @@
 numbers. So a number is used or closed only while it still names the file that we opened.
 """
 
-import contextlib
 import os
-from typing import Final
-
-_OPEN: Final = "/proc/self/fd"
-_OF_THE_KERNEL: Final = ("anon_inode:", "socket:", "pipe:")
 
 
 class OwnDescriptor:
@@ -45,14 +40,3 @@ def _named_by(number: int) -> tuple[int, int] | None:
     except OSError:
         return None
     return status.st_dev, status.st_ino
-
-
-def kernel_descriptors() -> dict[int, OwnDescriptor]:
-    """Sockets, pipes and the like that this process has open, by number; none where not listed."""
-    found: dict[int, OwnDescriptor] = {}
-    with contextlib.suppress(OSError):
-        for name in os.listdir(_OPEN):  # noqa: PTH208 - names are numbers here
-            with contextlib.suppress(OSError):
-                if os.readlink(f"{_OPEN}/{name}").startswith(_OF_THE_KERNEL):  # noqa: PTH115
-                    found[int(name)] = OwnDescriptor(int(name))
-    return found

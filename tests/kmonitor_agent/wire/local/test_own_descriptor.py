@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.wire.local.clock import SystemClock
-from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor, kernel_descriptors
+from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
 from kmonitor_agent.wire.local.spool_format import (
     SessionFacts,
     SpoolRecord,
@@ -59,17 +59,6 @@ def test_a_number_that_was_closed_is_given_up(own: OwnDescriptor):
     os.close(own.number)
 
     assert not own.is_ours()
-
-
-def test_pipes_are_among_what_the_kernel_made_and_files_are_not(own: OwnDescriptor):
-    reader, writer = os.pipe()
-    found = kernel_descriptors()
-    os.close(reader)
-    os.close(writer)
-
-    assert {reader, writer} <= found.keys()
-    assert own.number not in found
-    own.close()
 
 
 def test_events_go_on_in_a_new_segment_and_no_byte_into_the_scripts_files(tmp_path: Path):
