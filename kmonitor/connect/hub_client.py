@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
-import msgspec
-
 from kmonitor.base.errors import UserError
 from kmonitor.connect.hub_socket import NetworkHub, ViewSocket
 from kmonitor_agent.wire.local.folders import Folders, find_folders
@@ -52,6 +50,18 @@ _NO_ARGUMENTS = PlainArguments()
 
 T = TypeVar("T", bound=Message)
 
+_Request = (
+    AuditRequest
+    | CommandRequest
+    | EditRequest
+    | HubRequest
+    | KeysRequest
+    | RowsRequest
+    | RunsRequest
+    | SeriesRequest
+    | VerdictsRequest
+)
+_PAGE_ROWS = 1000
 _RESEND_S = 1.0
 _POLL_S = 0.1
 _STUCK_S = 60.0
@@ -142,6 +152,8 @@ class HubClient:
         self._stuck_s = stuck_s
         self._view_socket = ViewSocket(hub)
         self._last_request = 0
+        self._ahead = 0
+        self._page_ahead: RowsReply | None = None
         self._busy: ErrorMessage | None = None
         self._reply_pending: ReplyPending | None = None
         self._stuck_since_s = math.inf
@@ -183,7 +195,7 @@ class HubClient:
         cursor: int = 0,
         runs: Sequence[str] = (),
         kinds: Sequence[str] = (),
-        limit: int = 1000,
+        limit: int = _PAGE_ROWS,
     ) -> RowsReply:
         """One page of rows behind `cursor`."""
         request = RowsRequest(
@@ -192,14 +204,23 @@ class HubClient:
         return self._request(request, RowsReply)
 
     def all_rows(self, run: str, kinds: Sequence[str] = ()) -> Iterator[EventRow]:
-        """Every stored row of a run, page by page."""
-        cursor = 0
-        while True:
-            page = self.rows(cursor=cursor, runs=[run], kinds=kinds)
+        """Every stored row of a run, page by page; the next is on its way while one is used."""
+        page = self.rows(runs=[run], kinds=kinds, limit=_PAGE_ROWS)
+        while page.more:
+            request = RowsRequest(
+                request_id=self._next(),
+                cursor=page.cursor,
+                limit=_PAGE_ROWS,
+                runs=[run],
+                kinds=list(kinds),
+            )
+            self._ahead, self._page_ahead = request.request_id, None
+            self._view_socket.send(request)
             yield from page.rows
-            if not page.more:
-                return
-            cursor = page.cursor
+            is_under_way = self._ahead == request.request_id
+            page = self._page_ahead if is_under_way else None
+            page = page or self._request(request, RowsReply, is_sent=is_under_way)
+        yield from page.rows
 
     def series(
         self,
@@ -226,6 +247,11 @@ class HubClient:
         return self._request(
             VerdictsRequest(request_id=self._next(), run=run), VerdictsReply
         ).verdicts
+
+    def verdicts_so_far(self, run: str) -> VerdictsReply:
+        """The same, or those stored where reading the run takes long. Raises: as `verdicts`."""
+        request = VerdictsRequest(request_id=self._next(), run=run, partial=True)
+        return self._request(request, VerdictsReply)
 
     def command(
         self,
@@ -301,23 +327,24 @@ class HubClient:
         self._last_request += 1
         return self._last_request
 
-    def _request(self, message: msgspec.Struct, answer: type[T]) -> T:
+    def _request(self, message: _Request, answer: type[T], *, is_sent: bool = False) -> T:
         self._busy = self._reply_pending = None
         try:
-            return self._wait_for(message, answer)
+            return self._wait_for(message, answer, is_sent=is_sent)
         finally:
             if self._reply_pending is not None:
                 self.on_working(None)
 
-    def _wait_for(self, message: msgspec.Struct, answer: type[T]) -> T:
-        last_reply_s, send_s = time.monotonic(), 0.0
+    def _wait_for(self, message: _Request, answer: type[T], *, is_sent: bool) -> T:
+        last_reply_s = time.monotonic()
+        send_s = last_reply_s + _RESEND_S if is_sent else 0.0
         while (now_s := time.monotonic()) < (end_s := last_reply_s + self._timeout_s):
             if now_s >= send_s:
                 # Every request may be sent twice: the hub could have died in between.
                 self._view_socket.send(message)
                 send_s = now_s + _RESEND_S
             self._view_socket.wait(min(end_s - now_s, send_s - now_s, _CHECK_S))
-            found = self._answer(self._last_request, answer)
+            found = self._answer(message.request_id, answer)
             if isinstance(found, ReplyPending):
                 last_reply_s = time.monotonic()
                 self._note_pending(found, last_reply_s)
@@ -355,6 +382,8 @@ class HubClient:
                 and getattr(message, "request_id", 0) == request_number
             ):
                 return message
+            if isinstance(message, RowsReply) and message.request_id == self._ahead:
+                self._page_ahead = message
         return None
 
 

@@ -2,7 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, TextIO
@@ -15,9 +15,10 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import UNREADABLE, decode_row, event_object
 from kmonitor.export.table_formats import (
     TABLE_KINDS,
+    Line,
     TableColumn,
+    TableLines,
     atomic_text_file,
-    cells,
     require_parquet,
     table_columns,
     write_csv,
@@ -32,7 +33,6 @@ from kmonitor_agent.wire.messages.events import (
     LostEvents,
     Sample,
 )
-from kmonitor_agent.wire.messages.readings import SAMPLE_COLUMNS, is_extra_column
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
 
 ExportFormat = Literal["csv", "json", "parquet"]
@@ -86,7 +86,7 @@ class _Export(ABC):
         require_parquet()
         with atomic_file(output) as file:
             columns = self.columns()
-            lines = write_parquet(columns, self.cells(), file, about=self._about())
+            lines = write_parquet(columns, self.lines(columns), file, about=self._about())
             return Exported(lines, columns, self._unreadable)
 
     def as_text(self, file: TextIO, format_: Literal["csv", "json"]) -> Exported:
@@ -94,15 +94,16 @@ class _Export(ABC):
         if format_ == "json":
             return Exported(write_json_lines(self.objects(), file), (), self._unreadable)
         columns = self.columns()
-        return Exported(write_csv(columns, self.cells(), file), columns, self._unreadable)
+        lines = write_csv(columns, self.lines(columns), file)
+        return Exported(lines, columns, self._unreadable)
 
     @abstractmethod
     def columns(self) -> list[TableColumn]:
         """Columns of the table, with their sources."""
 
     @abstractmethod
-    def cells(self) -> Iterator[dict[str, Any]]:
-        """Lines of the table: cells by column."""
+    def lines(self, columns: Sequence[TableColumn]) -> Iterator[Line]:
+        """Lines of a table with these columns."""
 
     @abstractmethod
     def objects(self) -> Iterator[dict[str, Any]]:
@@ -152,10 +153,8 @@ class RunExport(_Export):
                     sources += message.sources
                 case _:
                     pass
-        have = self._client.series(self._run.run, [SAMPLE_COLUMNS[0]], buckets=1).have
-        return table_columns(
-            logs, sources, extras=[name for name in have if is_extra_column(name)]
-        )
+        have = self._client.series(self._run.run, []).have
+        return table_columns(logs, sources, extras=have)
 
     @override
     def objects(self) -> Iterator[dict[str, Any]]:
@@ -168,11 +167,14 @@ class RunExport(_Export):
             yield fields
 
     @override
-    def cells(self) -> Iterator[dict[str, Any]]:
+    def lines(
+        self, columns: Sequence[TableColumn], given: Mapping[str, str] | None = None
+    ) -> Iterator[Line]:
+        table = TableLines(columns, given)
         for row in self._rows((*TABLE_KINDS, "lost")):
             match decode_row(row):
-                case Sample() | EpochEnded():
-                    yield cells(event_object(row))
+                case Sample() | EpochEnded() as event:
+                    yield table.line(row, event)
                 case LostEvents(why=why):
                     if why == DAMAGED:
                         self._note(row, DAMAGED)
@@ -230,10 +232,10 @@ class RunsExport(_Export):
         return list(found.values())
 
     @override
-    def cells(self) -> Iterator[dict[str, Any]]:
+    def lines(self, columns: Sequence[TableColumn]) -> Iterator[Line]:
         for each in self._runs:
-            for row in each.export.cells():
-                yield {"run": each.run.run, "name": each.run.name, **row}
+            given = {"run": each.run.run, "name": each.run.name}
+            yield from each.export.lines(columns, given)
 
     @override
     def objects(self) -> Iterator[dict[str, Any]]:

@@ -241,6 +241,8 @@ class HubLoop:
             commit_s = self._event_log.wait_s(now_s)
             if commit_s is not None:
                 wait_s = min(wait_s, commit_s)
+            if self._viewer_service.rows_queue:
+                wait_s = 0.0
             self._endpoints.wait(math.ceil(wait_s * 1000))
             self._pipe.clear()
             # Whatever one message, run or answer does, it ends neither the loop nor others' turn.
@@ -339,6 +341,7 @@ class HubLoop:
 
     def _serve(self) -> None:
         self._endpoints.serve(self._agent_service.handle, self._viewer_service.handle)
+        self._viewer_service.rows_queue.serve()
         for identity, reply in self._series.pop_answers():
             with self._faults.guarded("series"):
                 self._endpoints.to_desktop(identity, reply)

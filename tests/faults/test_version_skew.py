@@ -1,6 +1,7 @@
 """Older and newer versions together: what both know goes on, the rest is told in words."""
 
 import typing
+from typing import Any
 
 import msgspec
 import pytest
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.slow
 class Teleport(msgspec.Struct, frozen=True, tag="teleport"):
     """A question of the future."""
 
-    ask: int
+    request_id: int
 
 
 class HubAskedLater(HubRequest, frozen=True, tag="hub"):
@@ -95,8 +96,9 @@ def test_a_newer_agent_is_welcomed_in_the_version_that_both_speak(
 
 
 def test_a_newer_window_is_told_what_an_older_hub_cannot_and_goes_on(client: HubClient):
+    question: Any = Teleport(request_id=client._next())
     with pytest.raises(HubRefused) as refused:
-        client._request(Teleport(ask=client._next()), HubReply)
+        client._request(question, HubReply)
 
     assert refused.value.code == "unsupported"
     assert client.hub().pid > 0

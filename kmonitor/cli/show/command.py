@@ -129,8 +129,10 @@ def _print_as_json(
 ) -> None:
     events = [event_object(row) for row in rows]
     if not as_lines:
-        verdicts = [fields_of(verdict) for verdict in verdicts_of(client, run)]
-        print_json({"summary": fields_of(run), "verdicts": verdicts, "events": events})
+        reply = verdicts_of(client, run)
+        verdicts = [fields_of(verdict) for verdict in reply.verdicts]
+        found = {"summary": fields_of(run), "verdicts": verdicts, "events": events}
+        print_json(found | ({"unread_samples": reply.unread} if reply.unread else {}))
         return
     for event in events:
         print_json(event)

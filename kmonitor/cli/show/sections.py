@@ -2,7 +2,7 @@
 
 import math
 import time
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 
 from kmonitor.cli.common.summary_text import metric_title
 from kmonitor.cli.common.terminal import pluralized, print_table, print_text, terminal_safe
@@ -34,23 +34,27 @@ from kmonitor.ui.verdicts.verdict_text import (
     verdict_headline,
 )
 from kmonitor_agent.wire.messages.events import EpochEnded, GraphSize, Verdict
-from kmonitor_agent.wire.messages.unions import EventRow, RunSummary
+from kmonitor_agent.wire.messages.unions import EventRow, RunSummary, VerdictsReply
 
 
-def verdicts_of(client: HubClient, run: RunSummary) -> list[Verdict]:
-    """A run's verdicts; empty where no epoch has ended, or the hub is too old to judge."""
+def verdicts_of(client: HubClient, run: RunSummary) -> VerdictsReply:
+    """A run's verdicts; none where no epoch has ended, or the hub is too old to judge."""
     try:
-        return client.verdicts(run.run)
+        return client.verdicts_so_far(run.run)
     except HubRefused:
-        return []
+        return VerdictsReply(request_id=0, run=run.run)
 
 
-def print_verdicts(run: RunSummary, verdicts: Sequence[Verdict]) -> None:
-    """Print verdicts with their evidence; nothing where there is none."""
-    if not verdicts:
+def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
+    """Print verdicts with their evidence; nothing where there is none, and none is to come."""
+    if not reply.verdicts and not reply.unread:
         return
     print_text()
-    for verdict in verdicts:
+    if reply.unread:
+        known = "as stored so far" if reply.verdicts else "none is stored so far"
+        text = f"{known}; {count_text(reply.unread)} samples are being read: ask again in a minute"
+        _print_verdict_line("Verdicts", text)
+    for verdict in reply.verdicts:
         # The table above names the allocator's device; there is no room for it here.
         title = metric_title(run, verdict.metric).partition(" (")[0]
         _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))

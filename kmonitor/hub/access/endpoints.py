@@ -215,6 +215,11 @@ CLIMB_BYTES: Final = 600 * 1024 * 1024
 _WINDOW_S: Final = 1.0
 _SETTLE_S: Final = 1.0
 
+_TRIM_EVERY_S: Final = 5.0
+_TRIM_OVER: Final = 1.1
+"""Over so much of the least it ever was, the C library is asked each time to give back what is
+free: what a crowd of desktops did not read is freed where the kernel does not see it."""
+
 
 class MemoryGuard:
     """Detects growth of the hub's memory that no honest peer causes. Owned by its main thread."""
@@ -227,6 +232,8 @@ class MemoryGuard:
         self._base_bytes: int | None = None
         self._trim_at_s: float | None = None
         self._worked_s = float("-inf")
+        self._least_bytes = float("inf")
+        self._trimmed_s = clock.monotonic_s()
 
     def check(self, *, is_working: bool = False) -> bool:
         """Whether memory has jumped since the last look; all is forgotten then.
@@ -242,6 +249,11 @@ class MemoryGuard:
             _trim_heap()
             rss = self._rss_bytes()
             self._base_bytes = None
+        self._least_bytes = min(self._least_bytes, rss)
+        if now_s - self._trimmed_s >= _TRIM_EVERY_S and rss > _TRIM_OVER * self._least_bytes:
+            self._trimmed_s = now_s
+            _trim_heap()
+            rss = self._rss_bytes()
         self._seen.append((now_s, rss))
         while now_s - self._seen[0][0] > _WINDOW_S:
             self._seen.popleft()

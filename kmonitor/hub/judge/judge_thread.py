@@ -1,9 +1,10 @@
 """The thread that judges runs, which only reads, and the main thread's dispatch of its results."""
 
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -47,6 +48,8 @@ once. A question is answered without it."""
 
 _JOIN_S: Final = 10.0
 _RETRY_MS: Final = 1000
+_PARTIAL_AFTER_S: Final = 0.5
+"""Who would take what is stored waits for so long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,30 @@ class JudgeResult:
     fault: Exception | None = None
 
 
+@dataclass(eq=False, slots=True)
+class _Job:
+    """A run to judge up to its newest row.
+
+    Attributes:
+        run: Run id.
+        run_key: The run.
+        head: Up to this row; None: not begun.
+        pending_request: Whom it answers; None: nobody asked, or what was stored was the answer.
+        partial_at_s: When what is stored becomes the answer.
+    """
+
+    run: str
+    run_key: int
+    head: int | None = None
+    pending_request: PendingRequest | None = None
+    partial_at_s: float = float("inf")
+
+
 class JudgeThread:
     """Owns the thread `kmonitor-hub-verdicts` and its read-only connection.
 
-    A run that it has not met is read from its beginning, later only what was stored since.
+    A run that it has not met is read from its beginning, later only what was stored since; a long
+    one in parts, between which others get their turn.
     Everything but `_main` and below is for the hub's main thread.
 
     Attributes:
@@ -79,15 +102,25 @@ class JudgeThread:
     """
 
     def __init__(
-        self, open_reader: Callable[[], StoreConnection], wake_hub: Callable[[], None]
+        self,
+        open_reader: Callable[[], StoreConnection],
+        wake_hub: Callable[[], None],
+        *,
+        partial_after_s: float = _PARTIAL_AFTER_S,
+        part_samples: int = BLOCK_SAMPLES,
     ) -> None:
         """Nothing runs before `start`.
 
         Args:
             open_reader: Gives a connection for the thread.
             wake_hub: Makes the hub's loop take what was found; called from this thread.
+            partial_after_s: When what is stored answers those who would take it, seconds.
+            part_samples: Samples that are read before others get their turn.
         """
         self.dropped = 0
+        self._partial_after_s = partial_after_s
+        self._part_samples = part_samples
+        self._jobs: deque[_Job] = deque()
         self._open_reader = open_reader
         self._wake_hub = wake_hub
         self._news = threading.Condition()
@@ -157,6 +190,8 @@ class JudgeThread:
 
     def _run_round(self, connection: StoreConnection) -> None:
         self._round(connection)
+        if self._jobs:
+            return
         with self._news:
             self._news.wait_for(self._has_requests, _PAUSE_S)
             self._news.wait_for(self._has_work)
@@ -168,74 +203,108 @@ class JudgeThread:
         return bool(self._requests) or self._is_stopping.is_set()
 
     def _round(self, connection: StoreConnection) -> None:
-        with self._news:
-            requests, waiting = list(self._requests), dict(self._waiting)
-            self._requests.clear()
-            self._waiting.clear()
-        for question, run_key in requests:
-            self._put(self._answer(connection, question, run_key))
-        for run, run_key in waiting.items():
+        """Begin what is new, requests first; go on with the oldest of what takes long."""
+        for job in self._new_jobs():
             if self._is_stopping.is_set():
                 return
-            found = self._judge_run(connection, run, run_key)
-            if found.verdicts or found.fault is not None:
-                self._put(found)
+            if not self._continue_job(connection, job):
+                self._jobs.append(job)
+        if self._jobs and self._continue_job(connection, self._jobs[0]):
+            self._jobs.popleft()
+        now_s = time.monotonic()
+        for job in self._jobs:
+            if now_s >= job.partial_at_s:
+                self._answer_partly(connection, job)
+
+    def _new_jobs(self) -> list[_Job]:
+        end_s = time.monotonic() + self._partial_after_s
+        with self._news:
+            jobs = [
+                _Job(
+                    pending.request.run,
+                    run_key,
+                    pending_request=pending,
+                    partial_at_s=end_s if _takes_part(pending) else float("inf"),
+                )
+                for pending, run_key in self._requests
+            ]
+            being_read = {job.run for job in self._jobs if job.pending_request is None}
+            jobs += [
+                _Job(run, run_key)
+                for run, run_key in self._waiting.items()
+                if run not in being_read
+            ]
+            self._requests.clear()
+            self._waiting.clear()
+        return jobs
 
     def _put(self, result: JudgeResult) -> None:
         self._results.append(result)
         self._wake_hub()
 
-    def _answer(
-        self, connection: StoreConnection, request: PendingRequest, run_key: int
-    ) -> JudgeResult:
-        run, request_number = request.request.run, request.request.request_id
-        found = self._judge_run(connection, run, run_key, request)
-        if found.fault is not None:
-            retry_ms = _RETRY_MS if isinstance(found.fault, RETRYABLE_ERRORS) else 0
-            text = f"the run could not be judged: {found.fault}"
-            reply = ErrorMessage(
-                code="busy", text=text, retry_ms=retry_ms, request_id=request_number
-            )
-            return JudgeResult(run, pending_request=request, reply=reply, fault=found.fault)
-        answer = VerdictsReply(
-            request_id=request_number, run=run, verdicts=self._judges[run_key].newest_verdicts()
-        )
-        return JudgeResult(run, found.verdicts, request, answer)
-
-    def _judge_run(
-        self,
-        connection: StoreConnection,
-        run: str,
-        run_key: int,
-        request: PendingRequest | None = None,
-    ) -> JudgeResult:
+    def _continue_job(self, connection: StoreConnection, job: _Job) -> bool:
+        """Read the next part of a run; True once it is judged and told."""
         try:
-            judge = self._judges.setdefault(run_key, RunJudge())
-            self._judges.move_to_end(run_key)
-            self._read(connection, run_key, judge, request)
-            verdicts = tuple(judge.judge())
+            judge = self._judges.setdefault(job.run_key, RunJudge())
+            self._judges.move_to_end(job.run_key)
             while len(self._judges) > _MAX_JUDGES:
                 self._judges.popitem(last=False)
-            return JudgeResult(run, verdicts)
+            if not self._read(connection, judge, job):
+                return False
+            found = JudgeResult(job.run, tuple(judge.judge()))
+            reply = VerdictsReply(request_id=0, run=job.run, verdicts=judge.newest_verdicts())
         except Exception as exc:  # noqa: BLE001 - a thread's main: one run must not end all
-            self._judges.pop(run_key, None)
-            return JudgeResult(run, fault=exc)
+            self._judges.pop(job.run_key, None)
+            found = JudgeResult(job.run, fault=exc)
+            retry_ms = _RETRY_MS if isinstance(exc, RETRYABLE_ERRORS) else 0
+            text = f"the run could not be judged: {exc}"
+            reply = ErrorMessage(code="busy", text=text, retry_ms=retry_ms)
+        if job.pending_request is not None:
+            self._put(_answered(found, job.pending_request, reply))
+        elif found.verdicts or found.fault is not None:
+            self._put(found)
+        return True
 
-    def _read(
-        self,
-        connection: StoreConnection,
-        run_key: int,
-        judge: RunJudge,
-        request: PendingRequest | None,
-    ) -> None:
-        head = newest_row(connection, run_key)
+    def _read(self, connection: StoreConnection, judge: RunJudge, job: _Job) -> bool:
+        """Give a judge the next part of its run; False where more is to be read."""
+        if job.head is None:
+            job.head = newest_row(connection, job.run_key)
+        n_samples = 0
         if not judge.row:
-            read_packed(connection, run_key, judge)
-        while judge.row < head and not self._is_stopping.is_set():
-            n_samples = read_part(connection, run_key, judge, head)
-            self._open.beat += 1
-            if request is not None:
-                request.n_read += n_samples
+            n_samples = read_packed(connection, job.run_key, judge)
+        if judge.row < job.head:
+            n_samples += read_part(connection, job.run_key, judge, job.head, self._part_samples)
+        self._open.beat += 1
+        if job.pending_request is not None:
+            job.pending_request.n_read += n_samples
+        return judge.row >= job.head
+
+    def _answer_partly(self, connection: StoreConnection, job: _Job) -> None:
+        """Answer with the verdicts that are stored; the run is read on for whoever asks next."""
+        pending, job.pending_request = job.pending_request, None
+        job.partial_at_s = float("inf")
+        if pending is None:
+            return
+        stored: dict[str, Verdict] = {}
+        for _t_s, event in _events(connection, job.run_key, 0, job.head or 0, ("verdict",)):
+            if isinstance(event, Verdict):
+                stored[event.metric] = event
+        unread = max(1, pending.n_events - pending.n_read)
+        reply = VerdictsReply(
+            request_id=0, run=job.run, verdicts=list(stored.values()), unread=unread
+        )
+        self._put(_answered(JudgeResult(job.run), pending, reply))
+
+
+def _takes_part(pending: PendingRequest) -> bool:
+    return isinstance(pending.request, VerdictsRequest) and pending.request.partial
+
+
+def _answered(
+    found: JudgeResult, pending: PendingRequest, reply: VerdictsReply | ErrorMessage
+) -> JudgeResult:
+    reply = msgspec.structs.replace(reply, request_id=pending.request.request_id)
+    return replace(found, pending_request=pending, reply=reply)
 
 
 class JudgeDispatcher:
@@ -286,7 +355,7 @@ _OTHERS: Final = tuple(kind for kind in JUDGED_EVENT_KINDS if kind != "sample")
 _PAGE_ROWS: Final = 2_000
 
 
-def read_packed(connection: StoreConnection, run_key: int, judge: RunJudge) -> None:
+def read_packed(connection: StoreConnection, run_key: int, judge: RunJudge) -> int:
     """Give a judge that has read nothing all up to the newest packed sample, other events too.
 
     Nothing is given where no sample is packed, or blocks are damaged: events stay the truth.
@@ -295,19 +364,23 @@ def read_packed(connection: StoreConnection, run_key: int, judge: RunJudge) -> N
         connection: Any connection on the hub's database.
         run_key: The run.
         judge: Of that run; its `row` is set to the last that was given.
+
+    Returns:
+        How many samples were given.
     """
     try:
         packed = PackedSamples(connection, run_key)
         for name in SAMPLED:
             packed.read(connection, name)
     except DamagedBlocks:
-        return
+        return 0
     if not packed.last_row:
-        return
+        return 0
     found = ((name, packed.values(name)) for name in SAMPLED)
     columns = {name: values for name, values in found if values is not None}
     _feed_judge(judge, packed.t_s, columns, _events(connection, run_key, 0, packed.last_row))
     judge.row = packed.last_row
+    return len(packed.t_s)
 
 
 def read_part(
@@ -361,12 +434,16 @@ def _part(columns: dict[str, Floats], first: int, last: int) -> dict[str, Floats
 
 
 def _events(
-    connection: StoreConnection, run_key: int, after_row: int, last_row: int
+    connection: StoreConnection,
+    run_key: int,
+    after_row: int,
+    last_row: int,
+    kinds: tuple[str, ...] = _OTHERS,
 ) -> Iterator[tuple[float, Event]]:
     cursor, more = after_row, True
     while more:
         page = read_event_page(
-            connection, PageRequest(cursor, _PAGE_ROWS, (run_key,), _OTHERS), last_row
+            connection, PageRequest(cursor, _PAGE_ROWS, (run_key,), kinds), last_row
         )
         for _row, _key, _seq, t_s, body in page.rows:
             try:

@@ -27,7 +27,8 @@ from kmonitor_agent.wire.messages.events import (
     StudyStarted,
 )
 from kmonitor_agent.wire.messages.fields import clamp_seconds
-from kmonitor_agent.wire.messages.unions import RunState
+from kmonitor_agent.wire.messages.readings import extra_sample_values
+from kmonitor_agent.wire.messages.unions import MOST_COLUMNS, RunState
 
 _METRIC_FIELDS = (
     "ram_bytes",
@@ -199,6 +200,11 @@ def _sample(record: RunRecord, event: Sample) -> None:
         is_overruled = field == "step_time_s" and record.epochs_done > 0
         if value is not None and not is_overruled:
             record.metrics[field] = value
+    if event.logs or event.more_devices:
+        for name, _ in extra_sample_values(event.logs, event.more_devices):
+            known = record.extra_columns
+            if name not in known and len(known) < MOST_COLUMNS:
+                known.append(name)
 
 
 def _graph(record: RunRecord, event: GraphSize) -> None:

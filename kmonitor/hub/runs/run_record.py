@@ -27,7 +27,13 @@ from kmonitor_agent.wire.messages.fields import (
     read_clamped,
 )
 from kmonitor_agent.wire.messages.study_events import StudyTally
-from kmonitor_agent.wire.messages.unions import ENDED_STATES, MetricReading, RunState, RunSummary
+from kmonitor_agent.wire.messages.unions import (
+    ENDED_STATES,
+    MOST_COLUMNS,
+    MetricReading,
+    RunState,
+    RunSummary,
+)
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MAX_SOURCES: Final = 512
@@ -85,6 +91,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             was; else None.
         stalled_why: In words.
         metrics: The last readings, by field name of `Sample`.
+        extra_columns: Columns that its samples fill beside those of every run.
         sources: Sources of measured fields, by field name.
         faults: kmonitor's own faults in that process, by part.
         supervisor: Process id of the `kmonitor run` that starts the next process, between two of
@@ -138,6 +145,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     learning_rate: Number | None = None
     metrics: Annotated[dict[Name, Amount], msgspec.Meta(max_length=64)] = msgspec.field(
         default_factory=dict[str, float]
+    )
+    extra_columns: Annotated[list[Name], msgspec.Meta(max_length=MOST_COLUMNS)] = msgspec.field(
+        default_factory=list[str]
     )
     sources: Annotated[dict[Name, FieldSource], msgspec.Meta(max_length=MAX_SOURCES)] = (
         msgspec.field(default_factory=dict[str, FieldSource])

@@ -40,6 +40,13 @@ _ENDS = tuple(
     f"SELECT {end}(row) FROM events WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ?"  # noqa: S608 - constant
     for end in ("min", "max")
 )
+_COUNT = (
+    "SELECT count(*) FROM events WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ?"
+)
+_TIME_BEHIND = (
+    "SELECT row, t_s FROM events"
+    " WHERE run_key = ? AND kind = 'sample' AND row > ? AND row <= ? ORDER BY row LIMIT 1"
+)
 _ENOUGH = (
     "SELECT row FROM events"
     " WHERE run_key = ? AND kind = 'sample' AND row > ? ORDER BY row LIMIT 1 OFFSET ?"
@@ -126,6 +133,34 @@ def read_samples(
     """
     found = connection.execute(_EVENTS, (run_key, after_row, head, limit))
     return _samples(run_key, after_row, list(sound_bodies(found, run_key, "sample")))
+
+
+def row_at_time(
+    connection: StoreConnection, run_key: int, after_row: int, head: int, t_s: float
+) -> int:
+    """Row id behind which a run's samples of a time and later begin, by some thirty look-ups.
+
+    Args:
+        connection: Any connection on the hub's database.
+        run_key: The run.
+        after_row: Behind this row.
+        head: Up to this row.
+        t_s: Run time, seconds; samples of rising rows have rising times.
+    """
+    before, end = after_row, head
+    while before < end:
+        middle = (before + end) // 2
+        found = connection.execute(_TIME_BEHIND, (run_key, middle, end)).fetchone()
+        if found is not None and seconds(found[1]) < t_s:
+            before = int(found[0])
+        else:
+            end = middle
+    return before
+
+
+def count_samples(connection: StoreConnection, run_key: int, after_row: int, head: int) -> int:
+    """How many samples of a run lie behind a row, up to another."""
+    return int(connection.execute(_COUNT, (run_key, after_row, head)).fetchone()[0])
 
 
 def pick_samples(

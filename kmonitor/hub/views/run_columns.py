@@ -15,8 +15,10 @@ from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,
     PackedSamples,
     Samples,
+    count_samples,
     pick_samples,
     read_samples,
+    row_at_time,
 )
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, GraphSize
@@ -170,7 +172,12 @@ class RunColumns:
         return samples
 
     def outline(
-        self, connection: StoreConnection, head: int, wanted: Sequence[str], n_samples: int
+        self,
+        connection: StoreConnection,
+        head: int,
+        wanted: Sequence[str],
+        n_samples: int,
+        between_s: tuple[float, float] = (0.0, math.inf),
     ) -> int:
         """Have packed samples and some of the others in here, all up to row `head`; once, first.
 
@@ -178,21 +185,30 @@ class RunColumns:
             connection: Any connection on the hub's database.
             head: Up to this row.
             wanted: Columns.
-            n_samples: So many of the others.
+            n_samples: So many of the others; all of them, where there are no more.
+            between_s: Others of these run times only, seconds, both included.
 
         Returns:
-            How many of the others there are in here.
+            One of how many of the others is in here; 1: all of them.
 
         Raises:
             DamagedBlocks: Packed samples are not what they were.
         """
         self._read_packed(connection)
-        picked = pick_samples(connection, self.run_key, self._samples_row, head, n_samples)
+        from_s, to_s = between_s
+        key, first, last = self.run_key, self._samples_row, head
+        if from_s > 0.0:
+            first = row_at_time(connection, key, first, head, from_s)
+        if to_s < math.inf:
+            last = row_at_time(connection, key, first, head, math.nextafter(to_s, math.inf))
+        n_found = count_samples(connection, key, first, last)
+        read = read_samples if n_found <= n_samples else pick_samples
+        picked = read(connection, key, first, last, n_samples)
         self._add(picked.t_s, picked.columns)
         self._read_others(connection, head)
         self._samples_row = self.row = head
         self.update(connection, head, wanted)
-        return len(picked.t_s)
+        return 1 if n_found <= n_samples else max(2, round(n_found / max(1, len(picked.t_s))))
 
     def _read_packed(self, connection: StoreConnection) -> None:
         self._packed = PackedSamples(connection, self.run_key)

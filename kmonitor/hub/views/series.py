@@ -185,9 +185,12 @@ class SeriesThread:
             return
         if isinstance(job, _Packing):
             self._pack(connection, job.run_keys)
-        elif job is not None and not self._continue_job(connection, job):
+        elif (
+            job is not None
+            and not self._continue_job(connection, job)
+            and not self._outline(connection, job)
+        ):
             self._long.append(job)
-            self._outline(connection, job)
         if self._long and self._continue_job(connection, self._long[0]):
             self._long.popleft()
 
@@ -224,27 +227,33 @@ class SeriesThread:
                 code="busy", text=text, retry_ms=retry_ms, request_id=job.series_request.request_id
             )
 
-    def _outline(self, connection: StoreConnection, job: _Job) -> None:
-        """Answer a question from some of the samples, if that is wanted and all take long."""
-        n_events, head = job.pending_request.n_events, job.head or 0
-        if (
-            not job.series_request.outline
-            or n_events - job.pending_request.n_read <= self._outline_over
-        ):
-            return
+    def _outline(self, connection: StoreConnection, job: _Job) -> bool:
+        """Answer from some of the samples where all take long; True: no more are needed.
+
+        So it is where a part of the run's time is wanted that has few samples.
+        """
+        request, head = job.series_request, job.head or 0
+        n_left = job.pending_request.n_events - job.pending_request.n_read
+        is_part = request.from_s > 0.0 or request.to_s is not None
+        if n_left <= self._outline_over or not (request.outline or is_part):
+            return False
         outline = RunColumns(job.run_key)
+        between_s = request.from_s, math.inf if request.to_s is None else request.to_s
         connection.execute("BEGIN")
         try:
-            n = outline.outline(connection, head, job.series_request.columns, _OUTLINE_SAMPLES)
+            one_of = outline.outline(
+                connection, head, request.columns, _OUTLINE_SAMPLES, between_s
+            )
         except Exception as exc:  # noqa: BLE001 - it is read as a whole anyway
-            LOG.warning("no outline of %s: %s", job.series_request.run, exc)
-            return
+            LOG.warning("no outline of %s: %s", request.run, exc)
+            return False
         finally:
             connection.execute("COMMIT")
-        n_left = n_events - (outline.n_samples - n)
-        one_of = max(2, round(n_left / max(1, n)))
+        if one_of > 1 and not request.outline:
+            return False
         self._answers.append((job.pending_request, _series_reply(outline, job, one_of)))
         self._wake_hub()
+        return one_of == 1
 
     def _columns_of(self, connection: StoreConnection, job: _Job) -> RunColumns:
         columns = job.columns or self._cache.get(job.run_key) or RunColumns(job.run_key)

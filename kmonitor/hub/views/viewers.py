@@ -13,6 +13,7 @@ from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import DAMAGED
 from kmonitor.hub.views.commands import CommandService
 from kmonitor.hub.views.edits import EditService
+from kmonitor.hub.views.rows_queue import RowsQueue
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.spool_folder import encode_lost_event
 from kmonitor_agent.wire.messages.codec import unpack_from_desktop
@@ -35,6 +36,7 @@ from kmonitor_agent.wire.messages.unions import (
     RunsReply,
     RunsRequest,
     RunSummary,
+    SeriesReply,
     SeriesRequest,
     VerdictsRequest,
     troubles_checksum,
@@ -90,6 +92,7 @@ class ViewerService:
         commands: Judges commands.
         judges: Who judges runs; None: nobody does.
         edits: Judges and does edits.
+        rows_queue: Requests for pages that wait.
     """
 
     def __init__(
@@ -115,6 +118,7 @@ class ViewerService:
         self.commands = CommandService(log, clock)
         self.edits = EditService(log)
         self.judges: VerdictProvider | None = None
+        self.rows_queue = RowsQueue(self._answer, clock)
         self._message_reader = MessageReader("view", faults, send)
         self._last_ping_s: dict[bytes, float] = {}
         # Only who stays connected pings.
@@ -140,6 +144,12 @@ class ViewerService:
             return
         identity = frames[0]
         self._note_ping(identity)
+        if isinstance(message, RowsRequest):
+            self.rows_queue.put(identity, message)
+        else:
+            self._answer(identity, message)
+
+    def _answer(self, identity: bytes, message: FromDesktop) -> None:
         try:
             self._serve(identity, message)
         except READ_ERRORS as exc:
@@ -192,6 +202,7 @@ class ViewerService:
     def _forget(self, identity: bytes) -> None:
         del self._last_ping_s[identity]
         self._pinging.discard(identity)
+        self.rows_queue.forget(identity)
 
     def _serve(self, identity: bytes, message: FromDesktop) -> None:
         match message:
@@ -298,6 +309,11 @@ class ViewerService:
         record = self._event_log.registry.find(request.run)
         if record is None:
             self._refuse(identity, request.request_id, "not_found", "this hub knows no such run")
+            return
+        if not request.columns:
+            have = sorted(record.extra_columns)
+            reply = SeriesReply(request_id=request.request_id, run=request.run, row=0, columns=[])
+            self._send(identity, msgspec.structs.replace(reply, have=have))
             return
         wanted = {_source_field(column) for column in request.columns}
         # A column of whole epochs has the source of the field that it is of.

@@ -304,7 +304,7 @@ class SeriesRequest(Message, frozen=True, tag="series"):
     Attributes:
         request_id: Number of the question.
         run: Which run.
-        columns: Which fields.
+        columns: Which fields; none: only `have`, at once, of those that some runs' samples fill.
         from_s: Run time to begin at.
         to_s: Run time to end at; None: the newest.
         buckets: How many, 1..4000; a column with fewer points comes raw.
@@ -313,7 +313,7 @@ class SeriesRequest(Message, frozen=True, tag="series"):
 
     request_id: Count
     run: Id
-    columns: Annotated[list[SeriesColumn], msgspec.Meta(min_length=1, max_length=16)]
+    columns: Annotated[list[SeriesColumn], msgspec.Meta(max_length=16)]
     from_s: Seconds = 0.0
     to_s: Seconds | None = None
     buckets: Annotated[int, msgspec.Meta(ge=1, le=4000)] = 600
@@ -372,10 +372,12 @@ class VerdictsRequest(Message, frozen=True, tag="verdicts"):
     Attributes:
         request_id: Number of the question.
         run: Which run.
+        partial: Where reading its samples takes long, what is stored may be the answer.
     """
 
     request_id: Count
     run: Id
+    partial: bool = False
 
 
 class VerdictsReply(Message, frozen=True, tag="verdicts_reply"):
@@ -385,11 +387,13 @@ class VerdictsReply(Message, frozen=True, tag="verdicts_reply"):
         request_id: The question.
         run: Run id.
         verdicts: At most one a metric.
+        unread: Samples that are yet to be read; with any, these are the verdicts stored so far.
     """
 
     request_id: Count
     run: Id
     verdicts: Annotated[list[Verdict], msgspec.Meta(max_length=16)] = []
+    unread: Count = 0
 
 
 class ReplyPending(Message, frozen=True, tag="pending"):

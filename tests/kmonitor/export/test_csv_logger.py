@@ -58,7 +58,7 @@ def test_no_title_or_text_is_a_formula_or_acts_on_a_terminal(hostile: str):
     table, log = io.StringIO(), io.StringIO()
 
     columns = [TableColumn(hostile, "text"), TableColumn("number", "number")]
-    write_csv(columns, [{hostile: hostile, "number": -1.5}], table)
+    write_csv(columns, [[hostile, -1.5]], table)
     write_csv_logger([ended(0, **{hostile: -1.5})], log)
 
     rows = list(csv.reader(io.StringIO(table.getvalue())))

@@ -1,10 +1,17 @@
 import csv
 import io
+from collections.abc import Sequence
 
 import msgspec
 
-from kmonitor.export.events import event_object
-from kmonitor.export.table_formats import cells, table_columns, write_csv
+from kmonitor.export.events import decode_row, event_object
+from kmonitor.export.table_formats import (
+    Line,
+    TableColumn,
+    TableLines,
+    table_columns,
+    write_csv,
+)
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import (
     DeviceSample,
@@ -18,13 +25,20 @@ from kmonitor_agent.wire.messages.unions import EventRow
 from kmonitor_agent.wire.text import printable
 
 
-def rows_of(*events: Event, logs: tuple[str, ...] = ()) -> list[dict[str, str]]:
-    file = io.StringIO()
-    objects = [
-        event_object(EventRow(row=n, run="r", seq=n, t_s=100.0 + n, body=encode_event(event)))
+def lines_of(columns: Sequence[TableColumn], *events: Event) -> list[Line]:
+    table = TableLines(columns)
+    rows = [
+        EventRow(row=n, run="r", seq=n, t_s=100.0 + n, body=encode_event(event))
         for n, event in enumerate(events, 1)
     ]
-    assert write_csv(table_columns(logs, []), map(cells, objects), file) == len(events)
+    read = [(row, decode_row(row)) for row in rows]
+    return [table.line(row, ev) for row, ev in read if isinstance(ev, Sample | EpochEnded)]
+
+
+def rows_of(*events: Event, logs: tuple[str, ...] = ()) -> list[dict[str, str]]:
+    file = io.StringIO()
+    columns = table_columns(logs, [])
+    assert write_csv(columns, lines_of(columns, *events), file) == len(events)
     return list(csv.DictReader(io.StringIO(file.getvalue(), newline="")))
 
 
@@ -107,10 +121,9 @@ def test_logs_within_an_epoch_and_further_devices_have_columns_of_their_own():
         t_s=1.0, logs={"loss": 0.25}, more_devices=[DeviceSample(1, power_w=210.0, used_bytes=0.0)]
     )
     file = io.StringIO()
-    row = EventRow(row=1, run="r", seq=1, t_s=1.0, body=encode_event(sample))
     names = ["batch:loss", "device1_power_w", "device1_used_bytes", "device1_temperature_c"]
     columns = table_columns(["loss"], [], extras=names)
-    write_csv(columns, [cells(event_object(row))], file)
+    write_csv(columns, lines_of(columns, sample), file)
     (read,) = csv.DictReader(io.StringIO(file.getvalue(), newline=""))
 
     assert [read[name] for name in names] == ["0.25", "210.0", "0.0", ""]

@@ -127,6 +127,46 @@ def test_a_run_that_was_never_judged_is_judged_when_asked(bench: Bench):
     ]
 
 
+def test_who_would_take_part_is_answered_with_what_is_stored_and_the_rest_is_read_on(
+    bench: Bench,
+):
+    bench.parts.take(bench.record, *events_of(LEAK, 40))
+    assert bench.parts.event_log.commit()
+    stored = Verdict(t_s=1.0, metric="ram", state="growing", per="epoch")
+    bench.parts.event_log.append_verdict(bench.record, stored)
+    assert bench.parts.event_log.commit()
+    desk = JudgeThread(
+        bench.parts.database.open_reader, lambda: None, partial_after_s=0.0, part_samples=5
+    )
+    judging = JudgeDispatcher(
+        bench.parts.event_log,
+        desk,
+        bench.parts.faults,
+        lambda who, told: bench.sent.append((who, told)),
+    )
+    run = bench.record.run
+
+    def until(n_sent: int) -> None:
+        wait_until(lambda: judging.dispatch_results() or len(bench.sent) == n_sent)
+
+    desk.start()
+    try:
+        for number, partial in ((1, True), (2, False)):
+            asked = VerdictsRequest(request_id=number, run=run, partial=partial)
+            assert desk.add_request(b"who", asked, bench.record.key, bench.record.rows)
+            until(number)
+    finally:
+        desk.stop()
+
+    part, whole = (told for _, told in bench.sent)
+    assert isinstance(part, VerdictsReply)
+    assert isinstance(whole, VerdictsReply)
+    assert [(one.metric, one.state) for one in part.verdicts] == [("ram", "growing")]
+    assert 0 < part.unread <= bench.record.rows
+    assert [one.state for one in whole.verdicts] == ["suspected", "suspected", "steady"]
+    assert whole.unread == 0
+
+
 def test_a_run_without_an_epoch_has_no_verdict(bench: Bench):
     assert bench.parts.event_log.commit()
     bench.desk.start()

@@ -274,6 +274,28 @@ def test_the_first_answer_is_an_outline_where_much_is_to_be_read(asking: Asking)
     assert asking.desk.late_replies() == []
 
 
+@pytest.mark.parametrize("n_packed", [0, 3000])
+def test_a_part_of_a_long_run_is_answered_without_the_rest(asking: Asking, n_packed: int):
+    sampled(asking.parts, asking.record, 33, 9000)
+    wait_until(lambda: not n_packed or asking.step() >= n_packed)
+    ends = SeriesRequest(
+        request_id=1, run=asking.record.run, columns=["ram_bytes"], from_s=8_000.0, to_s=8_500.0
+    )
+    with asking.held() as read:
+        assert asking.desk.add_request(b"1", ends, asking.record.key, [], asking.record.rows)
+        wait_until(lambda: read)
+    (part,) = asking.answers(1)
+    assert asking.desk.late_replies() == []
+    asking.ask()
+    assert asking.desk.add_request(b"1", ends, asking.record.key, [], asking.record.rows)
+    (of_all,) = asking.answers(1)
+
+    assert len(read) == 1, "a part, then only what was asked for"
+    assert part.one_of == 1
+    assert part.columns == of_all.columns
+    assert 450 < part.columns[0].n_raw < 550
+
+
 def test_a_short_run_or_one_that_is_packed_needs_no_outline(asking: Asking):
     sampled(asking.parts, asking.record, 33, 400)
     other = asking.parts.started_run(pid=2)
