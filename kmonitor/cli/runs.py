@@ -78,7 +78,7 @@ def _print_runs(found: list[RunSummary]) -> None:
         (
             run.run[:SHORT_ID],
             _name(run),
-            run.host,
+            _host(run),
             _state(run, now_wall_s),
             run_epoch_text(run),
             *(labelled_text(run, metric) for metric in METRICS),
@@ -101,6 +101,13 @@ def _print_runs(found: list[RunSummary]) -> None:
 def _name(run: RunSummary) -> str:
     rank = "" if run.rank is None else f" (rank {run.rank} of {run.world_size})"
     return f"{run.name}{rank}{' (pinned)' if run.pinned else ''}"
+
+
+def _host(run: RunSummary) -> str:
+    if not run.clock_ahead_s:
+        return run.host
+    ahead = with_plain_spaces(duration_text(run.clock_ahead_s))
+    return f"{run.host} (its clock is {ahead} ahead)"
 
 
 def _state(run: RunSummary, now_wall_s: float) -> str:

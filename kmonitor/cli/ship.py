@@ -29,7 +29,7 @@ from kmonitor.cli.common.terminal import (
     print_text,
     terminal_safe,
 )
-from kmonitor.connect.folder_hub import require_spools
+from kmonitor.connect.folder_hub import is_without_spools, require_spools
 from kmonitor.connect.host_access import known_host, remote_ingest
 from kmonitor.connect.host_errors import HostError, route_lost
 from kmonitor.connect.hub_client import HubUnreachable
@@ -45,7 +45,7 @@ from kmonitor_agent.wire.local.folders import Folders, expand_user, find_folders
 from kmonitor_agent.wire.local.hub_address import SCHEME, ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.local.spool_format import segments_bytes, unsafe_in
-from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
+from kmonitor_agent.wire.local.spool_reader import SpoolReader, is_left, spools_below
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 
@@ -81,7 +81,7 @@ def ship(
     """
     spool_folder = expand_user(str(folder)).absolute()
     target = ShipTarget(find_folders(), host, hub)
-    require_spools(spool_folder)
+    _require_spools(spool_folder, follow=follow)
     shipping = _Shipping(spool_folder, target, delete=delete, follow=follow)
     is_interrupted = False
     try:
@@ -100,6 +100,14 @@ def ship(
     return FAILED if any(spool.progress.refused for spool in spools) else DONE
 
 
+def _require_spools(folder: Path, *, follow: bool) -> None:
+    if follow and is_without_spools(folder):
+        shown = terminal_safe(str(folder))
+        print_stderr(f"kmonitor: no training has written to {shown} yet: it is waited for")
+    else:
+        require_spools(folder)
+
+
 @dataclass(slots=True)
 class _Spool:
     """A spool and its state."""
@@ -107,6 +115,7 @@ class _Spool:
     spool_reader: SpoolReader
     progress: ShippingProgress
     n_bytes: int = -1
+    is_left: bool = False
     kept_reason: str = ""
     left_alone: str = ""
     deleted: bool = False
@@ -265,9 +274,10 @@ def _ship(
         spool.kept_reason = "your own hub takes it by itself"
         return
     try:
-        n_bytes = segments_bytes(path)
-        if n_bytes == spool.n_bytes and not spool.progress.waits:
+        n_bytes, left = segments_bytes(path), is_left(path)
+        if (n_bytes, left) == (spool.n_bytes, spool.is_left) and not spool.progress.waits:
             return
+        spool.is_left = left
         spool.n_bytes = -1
         spool.left_alone = ", ".join(f"{exc.path.name} {exc.strerror}" for exc in unsafe_in(path))
         shipper.ship(spool.spool_reader, spool.progress)

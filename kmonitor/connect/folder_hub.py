@@ -107,6 +107,14 @@ class FolderHub:
         raise UserError(f"The hub that shows {self.folder} does not start. {output}".strip())
 
 
+def is_without_spools(folder: Path) -> bool:
+    """Whether a folder can be read, and no training has written there yet."""
+    try:
+        return not spools_below(folder)
+    except OSError:
+        return False
+
+
 def require_spools(folder: Path) -> list[Path]:
     """The spools in a folder.
 

@@ -28,7 +28,7 @@ from kmonitor_agent.wire.local.spool_format import (
     read_session_facts,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_reader import SpoolChunk, SpoolReader
+from kmonitor_agent.wire.local.spool_reader import SpoolChunk, SpoolReader, is_left, lateness_s
 from kmonitor_agent.wire.messages.codec import ProtocolError, UnsupportedType, decode_event
 from kmonitor_agent.wire.messages.events import SessionDied, SessionEnded
 from kmonitor_agent.wire.messages.fields import (
@@ -174,7 +174,7 @@ class Shipper:
             progress.refused = "no file in it can be read as this run's"
             return
         progress.host = facts.host
-        welcomed = self._send_hello(facts, 1, progress)
+        welcomed = self._send_hello(facts, 1, progress, reader.folder)
         if welcomed is None:
             return
         reader.resume_after(welcomed)
@@ -192,7 +192,8 @@ class Shipper:
                 return
             progress.begin(chunk)
             # So that the hub writes the gap down.
-            if chunk.skipped and self._send_hello(facts, chunk.events[0].seq, progress) is None:
+            begin, folder = chunk.events[0].seq, reader.folder
+            if chunk.skipped and self._send_hello(facts, begin, progress, folder) is None:
                 return
             acked = self._send(reader.run, facts, [checked(event) for event in chunk.events])
             first, last = chunk.events[0].seq, chunk.events[-1].seq
@@ -200,14 +201,14 @@ class Shipper:
             if acked != last:
                 # The hub was started again, and forgot what it had not confirmed or more.
                 stalls = 0 if acked >= first else stalls + 1
-                welcomed = self._send_hello(facts, first, progress)
+                welcomed = self._send_hello(facts, first, progress, reader.folder)
                 if welcomed is None:
                     return
                 reader.resume_after(welcomed)
         progress.refused = f"the hub does not take event {reader.seq + 1}"
 
     def _send_hello(
-        self, facts: SessionFacts, first: int, progress: ShippingProgress
+        self, facts: SessionFacts, first: int, progress: ShippingProgress, folder: Path
     ) -> int | None:
         """The last number that the hub has of a run; None if it does not take the run from us."""
         hello = Hello(
@@ -222,6 +223,8 @@ class Shipper:
             monotonic_s=0.0,
             pid_namespace=facts.pid_namespace,
             ships=True,
+            late_s=lateness_s(folder),
+            is_left=is_left(folder),
         )
         busy = ""
         for reply in self._replies_to_hello(hello):

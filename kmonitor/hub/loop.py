@@ -17,12 +17,7 @@ from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.health import HEALTH_CHECK_EVERY_S, HubHealth
 from kmonitor.hub.ingest.agents import AgentService
 from kmonitor.hub.ingest.folder_reader import FolderReader
-from kmonitor.hub.ingest.liveness import (
-    LOCAL_SILENT_AFTER_S,
-    SHIPPED_SILENT_AFTER_S,
-    Liveness,
-    ProcessWatch,
-)
+from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
 from kmonitor.hub.ingest.spools import SpoolIngest
 from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
 from kmonitor.hub.judge.stalls import StallMonitor
@@ -41,7 +36,6 @@ from kmonitor.hub.views.access_requests import AccessService
 from kmonitor.hub.views.series import PACK_EVERY_S, SamplePacker, SeriesThread
 from kmonitor.hub.views.viewers import ViewerService
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
-from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import (
     AuditRequest,
@@ -165,13 +159,7 @@ class HubLoop:
         self._team = TeamRuns(self._event_log, self._clock) if is_shared else None
         folders, faults, clock = self._folders, self._faults, self._clock
         connections = self._agent_service.agent_connections
-        self._liveness = Liveness(
-            self._event_log,
-            connections,
-            processes,
-            clock,
-            shipped_silent_after_s=_shipped_silent_after_s(self._options.folder),
-        )
+        self._liveness = Liveness(self._event_log, connections, processes, clock)
         check = WallClockCheck(clock, folders.database)
         self._spools = SpoolIngest(
             folders.spool, self._event_log, connections, faults, clock, check
@@ -476,8 +464,3 @@ class HubLoop:
     def _end_sessions(self, keys: set[str]) -> None:
         self._agent_service.end_sessions(keys)
         self._viewer_service.end_sessions(keys)
-
-
-def _shipped_silent_after_s(folder: Path | None) -> float:
-    is_local = folder is not None and not is_on_network_file_system(folder)
-    return LOCAL_SILENT_AFTER_S if is_local else SHIPPED_SILENT_AFTER_S

@@ -1,5 +1,7 @@
 """What trainings without a hub wrote into a shared folder is shipped: all of it, and once."""
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,8 +17,8 @@ from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
-from tests.support.spooling import spooling
-from tests.support.waiting import wait_until
+from tests.support.spooling import OTHER_NAMESPACE, can_unshare, spooling
+from tests.support.waiting import DEADLINE_S, wait_until
 
 pytestmark = pytest.mark.slow
 
@@ -70,6 +72,29 @@ def test_a_spool_is_shipped_while_its_process_lives_and_after_its_death_and_noth
     assert (run.run, run.gaps, run.is_shipped, run.actions) == (process.run, 0, True, [])
     # The host is ours and the process is seen to be gone.
     wait_until(lambda: client.runs()[0].state == "lost", what="lost")
+
+
+@pytest.mark.skipif(not can_unshare(), reason="no PID namespace can be made here")
+@pytest.mark.full
+def test_who_follows_a_folder_without_a_run_waits_and_a_killed_one_of_a_container_is_lost(
+    shared: Path, live_hub: LiveHub, folders: Folders, client: HubClient
+):
+    shared.mkdir()
+    words = [sys.executable, "-m", "kmonitor", "ship", str(shared), "--follow"]
+    shipping = subprocess.Popen(
+        words, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    try:
+        assert shipping.stderr is not None
+        assert "yet: it is waited for" in shipping.stderr.readline()
+        with spooling({"KMONITOR_SPOOL": str(shared)}, *OTHER_NAMESPACE) as process:
+            process.tell("20")
+            wait_until(client.runs, what="shipped")
+            process.tell("die")
+        wait_until(lambda: client.runs()[0].state == "lost", what="lost")
+    finally:
+        shipping.terminate()
+        shipping.communicate(timeout=DEADLINE_S)
 
 
 def test_two_ranks_of_a_job_come_as_one_group(shared: Path, shipper: Shipper, client: HubClient):

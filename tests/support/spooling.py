@@ -5,6 +5,7 @@ Prints its run's id. Each line of its input is a number of samples to emit, "end
 """
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -24,6 +25,18 @@ from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.waiting import DEADLINE_S
 
 ROOT = Path(__file__).parents[2]
+
+OTHER_NAMESPACE = ("unshare", "--pid", "--fork", "--kill-child")
+"""Words before a command that runs in a PID namespace of its own, as in a container."""
+
+
+def can_unshare() -> bool:
+    """Whether such a namespace can be made here."""
+    unshare = shutil.which("unshare")
+    if unshare is None:
+        return False
+    tried = [unshare, *OTHER_NAMESPACE[1:], "true"]
+    return subprocess.run(tried, capture_output=True, check=False).returncode == 0
 
 
 class SpoolingProcess:

@@ -143,6 +143,8 @@ class AgentService:
         connection = self.agent_connections.of_run(hello.run)
         # What is taken but not yet committed is not confirmed by a welcome either.
         if connection is not None:
+            if record is not None and hello.ships:
+                connection.note_in(record)
             self._event_log.then(lambda: self._send_welcome(connection, minor))
 
     def _is_refused(self, identity: bytes, run: str) -> bool:
@@ -196,6 +198,7 @@ class AgentService:
             identity, hello.run, hello.session, hello.started_wall_s, now_s
         )
         connection.ships = hello.ships
+        connection.late_s, connection.is_left = hello.late_s, hello.is_left
         self.agent_connections.add(connection)
         self._behind.discard(hello.run)
         return True
@@ -254,7 +257,7 @@ class AgentService:
                 lambda: self._send(identity, Ack(run=batch.run, acked=record.accepted))
             )
             return
-        record.is_shipped = connection.ships
+        connection.note_in(record)
         self._accept_events(identity, record, batch, n_known)
 
     def _accept_events(

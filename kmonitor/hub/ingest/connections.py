@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from kmonitor.hub.runs.run_record import RunRecord
+
 MAX_CONNECTIONS = 4096
 """Most runs that are connected at a time."""
 
@@ -23,6 +25,8 @@ class AgentConnection:
         last_heard_s: When anything last came from it, monotonic.
         acked: Largest sequence number confirmed to it.
         ships: It is no process of the run; it ships what one left in a folder.
+        late_s: As of `Hello`.
+        is_left: Likewise.
     """
 
     identity: bytes
@@ -32,6 +36,13 @@ class AgentConnection:
     last_heard_s: float
     acked: int = 0
     ships: bool = False
+    late_s: float = 0.0
+    is_left: bool = False
+
+    def note_in(self, record: RunRecord) -> None:
+        """Have a run's record know how it comes."""
+        record.is_shipped, record.late_s = self.ships, self.late_s
+        record.is_left = self.ships and self.is_left
 
 
 class AgentConnections:

@@ -14,7 +14,13 @@ from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.local.spool_format import unsafe_in
-from kmonitor_agent.wire.local.spool_reader import SpoolChunk, SpoolReader, spools_below
+from kmonitor_agent.wire.local.spool_reader import (
+    SpoolChunk,
+    SpoolReader,
+    is_left,
+    lateness_s,
+    spools_below,
+)
 from kmonitor_agent.wire.messages.fields import is_id
 
 _FOLDER_SCAN_EVERY_S = 3.0
@@ -45,6 +51,7 @@ class FolderReader:
         self._faults = faults
         self._clock = clock
         self._trouble = SpoolTrouble(root)
+        self._late_s = lateness_s(root)
         self._watched: dict[str, _Watched] = {}
         self._due: deque[str] = deque()
         self._scan_s = float("-inf")
@@ -109,6 +116,7 @@ class FolderReader:
             return
         if not chunk.events:
             watched.is_read = True
+            self._note_left(watched.spool_reader)
             return
         watched.is_read = chunk.is_last
         watched.gave_s = now_s
@@ -116,9 +124,14 @@ class FolderReader:
             watched.due_s = now_s
         self._store_chunk(watched.spool_reader.run, chunk)
 
+    def _note_left(self, reader: SpoolReader) -> None:
+        record = self._event_log.registry.get(reader.run)
+        if record is not None and not record.is_over and not record.is_left:
+            record.is_left = is_left(reader.folder)
+
     def _store_chunk(self, run: str, chunk: SpoolChunk) -> None:
         record = self._event_log.registry.get_or_add(run)
-        record.is_shipped = True
+        record.is_shipped, record.late_s, record.is_left = True, self._late_s, False
         first = chunk.events[0]
         if first.seq > record.accepted + 1:
             facts = first.facts

@@ -191,11 +191,8 @@ def _rose(before: int | None, after: int | None) -> bool | None:
 SILENT_AFTER_S = 3.0
 """An agent pings each half second; so long without a word is worth showing."""
 
-SHIPPED_SILENT_AFTER_S = 60.0
-"""What comes by a folder may be late by what a network file system keeps in its caches."""
-
-LOCAL_SILENT_AFTER_S = 10.0
-"""What is read from a folder on a disk of this machine is there when it was written."""
+SHIPPED_SILENT_AFTER_S = 10.0
+"""The same of what is read from a folder, beside how late it may come there."""
 
 _ABANDONED_S = 3600.0
 """A silent run whose process nobody here can see may be deleted after so long."""
@@ -228,7 +225,6 @@ class Liveness:
         clock: Clock,
         *,
         watch: OomKillWatch | None = None,
-        shipped_silent_after_s: float = SHIPPED_SILENT_AFTER_S,
     ) -> None:
         self.is_settled: Callable[[RunRecord], bool] = _always_settled
         self._event_log = log
@@ -238,7 +234,6 @@ class Liveness:
         self._started_s = clock.monotonic_s()
         self._oom_kills = watch or OomKillWatch(clock)
         self._awaited: dict[str, tuple[int, float]] = {}
-        self._shipped_silent_after_s = shipped_silent_after_s
 
     def is_gone(self, record: RunRecord) -> bool:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
@@ -293,10 +288,11 @@ class Liveness:
         if self._agent_connections.of_run(record.run) is not None:
             return  # more of it is coming just now
         silent_s = self._clock.wall_s() - record.last_wall_s
-        is_gone = self.is_gone(record)
+        is_silent = silent_s > SHIPPED_SILENT_AFTER_S + record.late_s
+        is_gone = self.is_gone(record) or (record.is_left and is_silent)
         if is_gone and self._is_drained(record, now_s):
             self._mark_lost(record)
-        elif silent_s > self._shipped_silent_after_s:
+        elif is_silent:
             self._set_seen(record, "silent", self._silence(record, silent_s, is_gone=is_gone))
         elif not record.is_over:
             self._set_seen(record, "", "")

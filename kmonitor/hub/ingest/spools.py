@@ -16,6 +16,7 @@ from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.private_files import UnsafePath, check_private_folder
 from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, spooled_runs, trim_root
 from kmonitor_agent.wire.local.spool_format import SessionFacts, segments_bytes, unsafe_in
+from kmonitor_agent.wire.local.spool_reader import lateness_s
 from kmonitor_agent.wire.messages.fields import is_id
 
 _SCAN_EVERY_S = 5.0
@@ -203,7 +204,7 @@ class SpoolIngest:
             return
         record, facts = shipment.record, batch[0].facts
         if facts is not None and self.is_far(facts):
-            record.is_shipped = True
+            record.is_shipped, record.late_s = True, lateness_s(self._root)
         for part in _without_jumps(batch):
             first = part[0]
             if first.seq > record.accepted + 1:

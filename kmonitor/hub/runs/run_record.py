@@ -99,6 +99,10 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         job_ends_wall_s: When its job's time limit ends it, UTC; None: not known.
         owner: The key whose holder sent it first, and alone may go on; empty: this user, on
             this host.
+        late_s: How much later than it was written what is shipped may come, seconds.
+        is_left: Nobody holds the spool of which it is shipped, and its process closed it not.
+        clock_ahead_s: By how much the newest event's time was ahead of the hub's clock, whole
+            minutes in seconds; 0: it was not.
         is_elsewhere: It is of another hub that stores in the same database; never stored as such.
         change: See `RunSummary`.
 
@@ -173,6 +177,9 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
     world_size: Count = 0
     group: Name = ""
     is_shipped: bool = False
+    late_s: Seconds = 0.0
+    is_left: bool = False
+    clock_ahead_s: Seconds = 0.0
     is_elsewhere: bool = False
     pinned: bool = False
     stored_bytes: Count = 0
@@ -286,6 +293,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             cause=self.cause,
             job=self.job,
             is_shipped=self.is_shipped,
+            clock_ahead_s=self.clock_ahead_s,
             is_elsewhere=self.is_elsewhere,
             pinned=self.pinned,
             stored_bytes=self.stored_bytes,

@@ -87,6 +87,11 @@ def run_state_label(
     if is_study(summary) and summary.state == "training":
         label = _STUDY_RUNS
     why = translated_text(summary.state_why) or _reason(summary.state)
+    if summary.clock_ahead_s:
+        ahead = tr("The clock of {host} is {time} ahead.").format(
+            host=summary.host, time=duration_text(summary.clock_ahead_s)
+        )
+        why = f"{why} {ahead}" if why else ahead
     silent_s = now_wall_s - summary.last_wall_s
     if has_ended(summary):
         label = tr(label)

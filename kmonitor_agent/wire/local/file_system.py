@@ -12,7 +12,8 @@ from typing import Final
 NETWORK_FILE_SYSTEMS: Final = frozenset(
     {"nfs", "nfs4", "cifs", "smb3", "smbfs", "afpfs", "webdav", "afs", "9p", "network drive"}
     | {"lustre", "gpfs", "beegfs", "beegfs_nodev", "ceph", "pvfs2", "orangefs", "panfs", "wekafs"}
-    | {"gfs2", "ocfs2", "fuse.sshfs", "fuse.s3fs", "fuse.ceph", "fuse.glusterfs"}
+    | {"virtiofs", "vboxsf", "prl_fs", "gfs2", "ocfs2", "fuse.sshfs", "fuse.s3fs", "fuse.ceph"}
+    | {"fuse.glusterfs"}
     | {"fuse.juicefs", "fuse.gcsfuse", "fuse.rclone", "fuse.blobfuse2"}
 )
 """Where locks of other machines cannot be trusted, and sockets do not work between them.

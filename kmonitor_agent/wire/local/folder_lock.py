@@ -57,6 +57,28 @@ class FolderLock:
         self.release()
 
 
+def is_locked(folder: Path) -> bool:
+    """Whether anybody holds a folder's lock; True where that cannot be told.
+
+    Looking takes the lock for some microseconds, together with others who look.
+    """
+    if sys.platform == "win32":
+        return True
+    try:
+        descriptor = open_plain(folder / LOCK_NAME, os.O_RDONLY, limit_bytes=KEY_BYTES)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(descriptor)
+    return False
+
+
 def _is_still(path: Path, descriptor: int) -> bool:
     try:
         return os.path.samestat(path.lstat(), os.fstat(descriptor))

@@ -9,6 +9,7 @@ the run's id. All files are of mode 0600:
 | `acked` | up to where a hub has confirmed (`spool_folder.RunSpool.mark_acked`) | lock holder |
 | `commands` | ids of commands seen (`command_inbox.SeenCommands`) | the agent, lock holder |
 | `lock` | held (`folder_lock.FolderLock`) by the living agent, or who ships it | lock holder |
+| `reserve` | room for when the disk is full, while the agent writes; means nothing | the agent |
 
 Only the holder of `lock` writes, cuts or deletes. The lock goes with its process, however it
 dies: who gets it knows that the run's process on this host is gone.
@@ -70,6 +71,9 @@ SEARCH_BYTES: Final = 32 * 1024 * 1024
 """Most bytes of a segment, each as often as it is tried, in which readable events are searched for
 behind damage; what lies behind is lost. Two million places, or all of 512 KiB with nothing but
 headers of the longest events."""
+
+RESERVE_NAME: Final = "reserve"
+"""File in a run's spool folder while its process writes there; its content means nothing."""
 
 SEGMENT_S: Final = 3600.0
 """A segment that is this old is closed, seconds."""

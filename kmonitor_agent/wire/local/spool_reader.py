@@ -1,4 +1,4 @@
-"""Reads spools that other processes may still be writing: no lock, no cut, nothing deleted.
+"""Reads spools that other processes may still be writing: nothing held, cut or deleted.
 
 For spools in a folder that hosts share: a lock says nothing there about another host's process,
 and what one host has written another may see late, and in another order.
@@ -12,6 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from kmonitor_agent.wire.local.file_system import is_on_network_file_system
+from kmonitor_agent.wire.local.folder_lock import is_locked
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.local.spool_folder import (
     LARGE_GAP,
@@ -19,6 +21,7 @@ from kmonitor_agent.wire.local.spool_folder import (
     lost_events,
 )
 from kmonitor_agent.wire.local.spool_format import (
+    RESERVE_NAME,
     Segment,
     SessionFacts,
     first_seq_of,
@@ -32,6 +35,9 @@ from kmonitor_agent.wire.local.spool_format import (
 SETTLED_S: Final = 60.0
 """Unreadable bytes in a file that was not changed for so long stay unreadable; until then they
 may only not have arrived here yet."""
+
+LATE_S: Final = 60.0
+"""What comes by a network file system may be late by what it keeps in its caches."""
 
 DEPTH: Final = 8
 """How far below a folder spools are looked for."""
@@ -228,3 +234,18 @@ def _parse(path: Path, position: _ReadPosition) -> Segment:
     return (
         parse_rest(data, position.facts, position.seq) if position.offset else parse_segment(data)
     )
+
+
+def lateness_s(folder: Path) -> float:
+    """How much later than it was written something may be read in a folder, seconds."""
+    return LATE_S if is_on_network_file_system(folder) else 0.0
+
+
+def is_left(folder: Path) -> bool:
+    """Whether the process that wrote a run's spool is gone without a word.
+
+    Then nobody holds its lock, and its reserve is there, which a process that ends or rests
+    removes. False where locks of other machines cannot be trusted.
+    """
+    has_reserve = (folder / RESERVE_NAME).exists()
+    return has_reserve and not is_locked(folder) and not is_on_network_file_system(folder)

@@ -22,6 +22,7 @@ from kmonitor_agent.wire.local.private_files import (
 )
 from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.local.spool_format import (
+    RESERVE_NAME,
     SEGMENT_BYTES,
     SEGMENT_S,
     SessionFacts,
@@ -242,9 +243,6 @@ class SpoolWriter:
         if descriptor is not None:
             descriptor.close()
 
-
-RESERVE_NAME: Final = "reserve"
-"""File in a run's spool folder while its process lives; its content means nothing."""
 
 RESERVE_BYTES: Final = 64 * 1024
 _STEP_BYTES: Final = 8 * 1024

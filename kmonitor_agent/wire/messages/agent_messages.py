@@ -39,6 +39,8 @@ class Hello(Message, frozen=True, tag="hello"):
         pid: Process id.
         pid_namespace: Inode of its PID namespace, 0 if unknown.
         ships: Who says hello is not the process itself, but ships what it left in a folder.
+        late_s: How much later than it was written that may come, seconds.
+        is_left: Nobody holds that folder's spool any more, and its process closed it not.
         host: Host name.
         started_wall_s: UTC epoch seconds at the session's `t_s == 0`.
         monotonic_s: The session's `t_s` now.
@@ -55,6 +57,8 @@ class Hello(Message, frozen=True, tag="hello"):
     monotonic_s: Seconds
     pid_namespace: Count = 0
     ships: bool = False
+    late_s: Seconds = 0.0
+    is_left: bool = False
 
 
 class Welcome(Message, frozen=True, tag="welcome"):

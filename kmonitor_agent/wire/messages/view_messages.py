@@ -124,6 +124,8 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         world_size: How many they are; 0 when it is alone or nobody told.
         group: The same for all of them, and for later launches that look the same.
         is_shipped: It was read from a folder, and its process cannot be asked for anything.
+        clock_ahead_s: By how much its host's clock is ahead of the hub's, whole minutes in
+            seconds; 0: it is not.
         is_elsewhere: Another hub, with which this one shares a database, keeps it: it is only
             looked at here.
         pinned: It is never removed to save room.
@@ -181,6 +183,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     world_size: Count = 0
     group: Name = ""
     is_shipped: bool = False
+    clock_ahead_s: Seconds = 0.0
     is_elsewhere: bool = False
     pinned: bool = False
     verdicts: Annotated[dict[VerdictMetric, VerdictState], msgspec.Meta(max_length=16)] = {}

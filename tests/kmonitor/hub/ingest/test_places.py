@@ -9,14 +9,13 @@ import pytest
 from kmonitor.hub.ingest.connections import AgentConnections
 from kmonitor.hub.ingest.folder_reader import FolderReader
 from kmonitor.hub.ingest.liveness import (
-    LOCAL_SILENT_AFTER_S,
-    SHIPPED_SILENT_AFTER_S,
     Liveness,
     ProcessWatch,
     own_pid_namespace,
 )
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.spool_reader import LATE_S
 from kmonitor_agent.wire.messages.events import Event, FitStarted, SessionDied, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts
@@ -61,30 +60,41 @@ def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
 
 
 @pytest.mark.parametrize(
-    ("silent_s", "after_s", "state"),
+    ("silent_s", "late_s", "left", "state"),
     [
-        (9.0, LOCAL_SILENT_AFTER_S, "training"),
-        (11.0, LOCAL_SILENT_AFTER_S, "silent"),
-        (11.0, SHIPPED_SILENT_AFTER_S, "training"),
-        (61.0, SHIPPED_SILENT_AFTER_S, "silent"),
+        (9.0, 0.0, False, "training"),
+        (9.0, 0.0, True, "training"),
+        (11.0, 0.0, False, "silent"),
+        (11.0, 0.0, True, "lost"),
+        (11.0, LATE_S, False, "training"),
+        (69.0, LATE_S, False, "training"),
+        (71.0, LATE_S, False, "silent"),
     ],
 )
 def test_a_run_read_from_a_folder_is_silent_as_soon_as_the_disk_can_tell(
-    parts: HubParts, silent_s: float, after_s: float, state: str
+    parts: HubParts,
+    silent_s: float,
+    late_s: float,
+    left: bool,  # noqa: FBT001 - of the table
+    state: str,
 ):
     record = run_of(parts, sample(1, t_s=100.0 - silent_s), host=socket.gethostname(), namespace=1)
-    processes = ProcessWatch(parts.path.parent)
-    liveness = Liveness(
-        parts.event_log,
-        AgentConnections(),
-        processes,
-        parts.clock,
-        shipped_silent_after_s=after_s,
-    )
+    record.late_s, record.is_left = late_s, left
 
-    liveness.judge_all()
+    assert judged(parts, record)[0] == state
 
-    assert record.summary().state == state
+
+@pytest.mark.parametrize(("ahead_s", "shown_s"), [(0.0, 0.0), (59.0, 0.0), (7205.0, 7200.0)])
+def test_a_clock_that_is_ahead_is_told_in_whole_minutes(
+    parts: HubParts, ahead_s: float, shown_s: float
+):
+    record = run_of(parts, sample(1, t_s=100.0 + ahead_s), host="gpu-01", namespace=1)
+
+    assert record.summary().clock_ahead_s == shown_s
+    parts.take(record, sample(2, t_s=100.0 + ahead_s))
+    parts.clock.move(9000.0)
+    parts.take(record, sample(3, t_s=101.0 + ahead_s))
+    assert record.summary().clock_ahead_s == 0.0
 
 
 def test_a_process_in_another_container_is_named_and_not_guessed(parts: HubParts):
