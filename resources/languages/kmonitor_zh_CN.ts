@@ -2781,7 +2781,7 @@
         <translation>子进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/what_if.py"/>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>Choose a device to see the largest batch that fits.</source>
         <translation>选择一个设备，即可看到放得下的最大批大小。</translation>
     </message>
@@ -3431,7 +3431,7 @@
         <translation>训练等待了多久</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/what_if.py"/>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>How the peak grows with the batch is not known.</source>
         <translation>峰值如何随批大小增长尚不可知。</translation>
     </message>
@@ -3486,12 +3486,12 @@
         <translation>使用中，暂时：此刻的训练步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/what_if.py"/>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>In {size}: a batch of {certain} is certain, {likely} by the estimate.</source>
         <translation>{size}：批大小 {certain} 肯定放得下，按估计可到 {likely}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/what_if.py"/>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>In {size}: {likely} by the estimate; none is certain.</source>
         <translation>{size}：按估计可到 {likely}；没有肯定放得下的。</translation>
     </message>
@@ -4094,7 +4094,7 @@
         <translation>未统计。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/what_if.py"/>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>Not even a batch of 1 is expected to fit {size}.</source>
         <translation>预计连批大小 1 也放不进 {size}。</translation>
     </message>
@@ -4337,7 +4337,7 @@
         <translation>内存峰值，{unit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/what_if.py"/>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>Peak over batch: {low} at {first}, {high} at {last}.</source>
         <translation>峰值与批大小：{first} 时 {low}，{last} 时 {high}。</translation>
     </message>
@@ -4388,7 +4388,7 @@
         <translation>进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process died: {why}</source>
         <translation>进程异常终止：{why}</translation>
     </message>
@@ -4398,7 +4398,7 @@
         <translation>进程在停止请求后结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process ended with exit status {status}</source>
         <translation>进程以退出状态 {status} 结束</translation>
     </message>
@@ -4418,12 +4418,12 @@
         <translation>进程已完成</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process was ended by {signal}</source>
         <translation>进程被 {signal} 结束</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process was ended by {why}</source>
         <translation>进程被结束：{why}</translation>
     </message>
@@ -4433,7 +4433,7 @@
         <translation>进程被中断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process was killed for want of memory</source>
         <translation>进程因内存不足被杀死</translation>
     </message>
@@ -4463,7 +4463,7 @@
         <translation>将保存的值写回现有变量。始终安全。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>PyTorch</source>
         <translation>PyTorch</translation>
     </message>
@@ -5175,7 +5175,7 @@
         <translation>表格与列表</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>TensorFlow</source>
         <translation>TensorFlow</translation>
     </message>
@@ -5213,6 +5213,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>The cause is open</source>
         <translation>原因未定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <source>The clock of {host} is {time} ahead.</source>
+        <translation>{host} 的时钟快了 {time}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5946,7 +5951,7 @@
         <translation>写出者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>XLA (JAX, jit_compile)</source>
         <translation>XLA（JAX、jit_compile）</translation>
     </message>
@@ -6011,7 +6016,7 @@
         <translation>运行只告知一种尺寸的模型；其他尺寸请打开模型文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>a signal</source>
         <translation>信号</translation>
     </message>
@@ -6398,6 +6403,11 @@
         <translation>增长中</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>growing less and less</source>
+        <translation>增长越来越慢</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>growth</source>
         <translation>增长</translation>
@@ -6443,7 +6453,7 @@
         <translation>用时 {time}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>inputs of {size}</source>
         <translation>输入为 {size}</translation>
     </message>
@@ -6639,16 +6649,6 @@
         <translation>疑似泄漏</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>learning {n}/{all}</source>
-        <translation>学习中 {n}/{all}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>learning: a verdict takes {needed}, {n} measured so far</source>
-        <translation>学习中：判定需要 {needed}，至今已测量 {n}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>left RAM, right VRAM</source>
         <translation>左为内存，右为显存</translation>
@@ -6775,6 +6775,11 @@
         <translation>在步与步之间实测：权重 {weights}、优化器 {slots}，以及数据等其他内容</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>measuring</source>
+        <translation>测量中</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>median of the epoch</source>
         <translation>本轮中位数</translation>
@@ -6809,6 +6814,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>models or optimizers are built anew, and something keeps them</source>
         <translation>模型或优化器被反复构建，且有东西持有它们</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>more is known in about {time}</source>
+        <translation>约 {time} 后会知道更多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -6966,7 +6976,7 @@
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>none</source>
         <translation>0</translation>
     </message>
@@ -6986,16 +6996,6 @@
         <translation>尚未连接</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>not judged</source>
-        <translation>未判定</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>not judged: a verdict takes {needed}, {n} measured</source>
-        <translation>未判定：判定需要 {needed}，已测量 {n}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>not known</source>
         <translation>未知</translation>
@@ -7011,7 +7011,7 @@
         <translation>尚未读取</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>not said</source>
         <translation>未指定</translation>
     </message>
@@ -7347,6 +7347,21 @@
         <translation>撤销</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>rising</source>
+        <translation>上升</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>rising, not judged</source>
+        <translation>上升，未判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>rising, not yet judged</source>
+        <translation>上升，尚未判定</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>role {role}</source>
         <translation>角色：{role}</translation>
@@ -7394,7 +7409,7 @@
         <translation>脚本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>sequences of {size}</source>
         <translation>序列长度为 {size}</translation>
     </message>
@@ -7407,6 +7422,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>since {time} · key {key}…</source>
         <translation>自 {time} 起 · 密钥 {key}…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>slower, but less and less</source>
+        <translation>变慢，但越来越少</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7818,6 +7838,16 @@
         <translation>时间最多 {time}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>too short to judge</source>
+        <translation>太短，无法判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>too short to judge: it ended after {units}</source>
+        <translation>太短，无法判定：{units}后结束</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>took {time}</source>
         <translation>用时 {time}</translation>
@@ -8225,7 +8255,6 @@
         <translation>{metric}：越过上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>{name} (own)</source>
         <translation>{name}（自身）</translation>
@@ -8717,7 +8746,7 @@
         <translation>{why}；正值其作业的时间限制</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/what_if.py"/>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>{words}: then the peak is {size}</source>
         <translation>{words}：那么峰值为 {size}</translation>
     </message>

@@ -286,7 +286,7 @@ def test_a_card_of_a_narrow_screen_cuts_no_number():
     window = DeskWindow(size=(820, 760))
     tell(window, step_time=MetricReading(value=958e-6), vram=CPU)
     window.tell_events(
-        structs.replace(LEAK, metric="step_time", state="learning", units=4, slope=None)
+        structs.replace(LEAK, metric="step_time", state="measuring", units=4, slope=None)
     )
 
     shown = [w for card in window.window.cards.values() for w in card.findChildren(QLabel)]

@@ -115,7 +115,7 @@ def tell_everything(window: DeskWindow) -> None:
             holders=[],
         ),
         LEAK,
-        msgspec.structs.replace(LEAK, metric="graph", state="learning", units=4, forecast=None),
+        msgspec.structs.replace(LEAK, metric="graph", state="measuring", units=4, forecast=None),
     )
     window.controller.refresh()
     window.settle()

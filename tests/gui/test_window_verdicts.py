@@ -45,7 +45,7 @@ def _live(window: DeskWindow, **about: Any) -> None:
     window.tell_runs(made_up_run(limits=limits, verdicts=verdicts, **about))
     window.tell_events(
         LEAK,
-        replace(LEAK, metric="graph", state="learning", units=4, forecast=None, cause=""),
+        replace(LEAK, metric="graph", state="measuring", units=4, forecast=None, cause=""),
         replace(LEAK, metric="step_time", state="steady", forecast=None, cause=""),
         replace(LEAK, metric="vram", state="cleared", forecast=None, cause=""),
     )

@@ -41,7 +41,7 @@ def verdict_of(cause: str, home: Path, hub: LiveHub, metric: str = "ram") -> Ver
 def test_a_training_that_leaks_nothing_is_not_suspected(kmonitor_home: Path, idle_hub: LiveHub):
     found = verdict_of("none", kmonitor_home, idle_hub)
 
-    assert found.state in {"steady", "learning"}
+    assert found.state in {"steady", "measuring"}
 
 
 def test_models_that_are_built_anew_and_kept_are_named(kmonitor_home: Path, idle_hub: LiveHub):
@@ -87,7 +87,7 @@ def test_what_grows_is_named_as_far_as_it_is_counted(
 def test_a_data_set_that_is_kept_as_it_is_read_is_no_leak(kmonitor_home: Path, idle_hub: LiveHub):
     found = verdict_of("data_cache", kmonitor_home, idle_hub)
 
-    assert (found.state, found.cause, found.sureness) == ("learning", "data_cache", "fitting")
+    assert (found.state, found.cause, found.sureness) == ("measuring", "data_cache", "fitting")
     assert 30 * MIB < found.grew_with[0].per_unit < 160 * MIB
 
 

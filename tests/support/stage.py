@@ -55,7 +55,7 @@ class Stage:
         self.tell(
             reload_record(),
             LEAK,
-            replace(LEAK, metric="graph", state="learning", units=4, forecast=None, cause=""),
+            replace(LEAK, metric="graph", state="measuring", units=4, forecast=None, cause=""),
             replace(LEAK, metric="step_time", state="steady", forecast=None, cause=""),
             replace(LEAK, metric="vram", state="cleared", forecast=None, cause=""),
         )

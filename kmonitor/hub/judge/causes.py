@@ -159,7 +159,7 @@ def explain_growth(
     is_per_fit: bool = False,
     is_compared: bool = False,
 ) -> GrowthExplanation | None:
-    """Name the cause of growth; None if there is none.
+    """Name the cause of growth; None if there is none, and nothing was counted.
 
     Args:
         growth: The judgement of the memory's series.
@@ -173,7 +173,7 @@ def explain_growth(
     Source: order and counters from trainings in which each cause was built in
         (`tests/integration/test_verdict_causes.py`).
     """
-    if not growth.is_growing:
+    if not growth.is_growing and not grew_with:
         return None
     grown = {one.kind for one in grew_with}
     cause = next((cause for cause, needed in _IN_ORDER if needed <= grown), Cause.UNKNOWN)

@@ -1,5 +1,6 @@
 """Counters beside memory, and which of them grew over the same units."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -59,6 +60,31 @@ class CounterGrowth:
     function: str = ""
 
 
+_COUNTED: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES})
+_NO_CAUSE: Final = ("Dataset_", "__wrapped__", "tf_data_")
+"""How functions of data pipelines begin: they take kilobytes, and explain no growth."""
+
+
+def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
+    """Traces that each of the last two units added to: a count, which needs no statistics.
+
+    Args:
+        counters: Of all units; what is not counted one by one is passed over.
+    """
+    found: list[CounterGrowth] = []
+    for counter in counters:
+        added = np.diff(counter.values[-_LATELY - 1 :])
+        if counter.kind not in _COUNTED or counter.function.startswith(_NO_CAUSE):
+            continue
+        if len(added) < _LATELY or not np.all(added >= 1.0):
+            continue
+        middle, low, high = float(np.median(added)), float(added.min()), float(added.max())
+        found.append(CounterGrowth(counter.kind, Slope(middle, low, high), counter.function))
+    return tuple(found)
+
+
+_LATELY: Final = 2
+
 _LEAST_A_UNIT: Final = {
     CounterKind.TRACES: 0.5,
     CounterKind.RETAINED: 0.5,
@@ -85,6 +111,8 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
         counter: Of the same units as the judged series.
         growth: The judgement.
     """
+    if counter.function.startswith(_NO_CAUSE):
+        return None
     values = counter.values[growth.first : growth.last + 1]
     x = np.arange(len(values), dtype=np.float64)
     if np.isfinite(values).sum() < _MIN_UNITS:

@@ -1,6 +1,18 @@
-"""Detectors of growth in memory and step times: growing, suspected or cleared.
+"""Detectors of growth in memory and step times: states of a series, from unit to unit.
 
-A state turns slowly: it takes several judgements in a row, one way or back.
+| state | condition | may trigger |
+|---|---|---|
+| measuring | too few units, or the interval holds both growth and none | - |
+| rising | the 80 % interval of the change a unit is above 0, and it goes on | - |
+| steady | the 95 % interval excludes what would fill the room in ten times as long | - |
+| growing | each unit adds the same, or five judgements in a row found a trend | alert |
+| leak suspected | growing, and for 20 units something counted explains it; or the last two units \
+left traces of models that are gone, and memory rose | alert, `auto` |
+| slowing | it was growing, and three judgements in a row found that it slows down | - |
+| cleared | it was growing or slowing, and three judgements in a row found that it adds less \
+than a third of what it did | - |
+
+An alarm outlasts a restart or reload until enough units after it were judged.
 """
 
 from collections.abc import Hashable, Sequence
@@ -10,13 +22,20 @@ from typing import Final
 
 import numpy as np
 
-from kmonitor.hub.judge.counters import Counter, CounterGrowth, CounterKind, counter_growth
+from kmonitor.hub.judge.counters import (
+    Counter,
+    CounterGrowth,
+    CounterKind,
+    counted_growth,
+    counter_growth,
+)
 from kmonitor.hub.judge.growth import (
     MIN_UNITS,
     RAM_FLOOR,
     Floor,
     Growth,
     WhyNot,
+    has_stopped,
     is_usual_pause,
     judge_growth,
     rises_between_falls,
@@ -24,28 +43,35 @@ from kmonitor.hub.judge.growth import (
 from kmonitor.hub.judge.statistics import Floats
 
 UNITS_TO_SUSPECT: Final = 20
-"""A leak is not suspected earlier: what grows for 20 units may still stop by itself."""
+"""Where nothing was counted in so many units a leak is not suspected: it may still stop."""
 
 TO_ALARM: Final = 5
 """Judgements in a row that find growth; fewer alarm on warm-ups that go on for long."""
 
 TO_CLEAR: Final = 3
-"""Judgements in a row that do not."""
+"""Judgements in a row that speak against growth."""
 
 _MIN_FITS: Final = 3
+_TIMES_AS_LONG: Final = 10.0
+_SLOWS: Final = frozenset({WhyNot.SLOWING, WhyNot.BENDING})
+_ENDS: Final = frozenset({WhyNot.STOPPED, WhyNot.TOO_SMALL})
 
 
 class GrowthState(StrEnum):
     """What is known of a series; growth is a fact, a leak never more than a suspicion."""
 
-    LEARNING = "learning"
+    MEASURING = "measuring"
+    RISING = "rising"
     STEADY = "steady"
     GROWING = "growing"
     SUSPECTED = "leak suspected"
+    SLOWING = "slowing"
     CLEARED = "cleared"
 
 
 ALARMED: Final = frozenset({GrowthState.GROWING, GrowthState.SUSPECTED})
+EXPLAINED: Final = ALARMED | {GrowthState.RISING, GrowthState.SLOWING}
+"""States in which it is looked for what grows."""
 
 
 class UnitKind(StrEnum):
@@ -63,16 +89,22 @@ class Judgement:
     Attributes:
         state: What is known.
         growth: The last judgement: window, slope with interval; None before the first.
-        grew_with: Counters that grew over the same window; empty unless alarmed.
-        alarmed_units: Units since it turned to growing; 0 unless alarmed.
+        grew_with: Counters that grew over the same window; while it is rising, only what was
+            counted.
+        alarmed_units: Units since it turned to growing; 0 unless alarmed or slowing.
         in_a_row: Judgements in a row that contradict the state.
     """
 
-    state: GrowthState = GrowthState.LEARNING
+    state: GrowthState = GrowthState.MEASURING
     growth: Growth | None = None
     grew_with: tuple[CounterGrowth, ...] = ()
     alarmed_units: int = 0
     in_a_row: int = 0
+
+    @property
+    def is_open_alarm(self) -> bool:
+        """Whether it was found to grow, and not yet to have stopped."""
+        return self.state in ALARMED or self.state is GrowthState.SLOWING
 
 
 def next_judgement(
@@ -81,61 +113,111 @@ def next_judgement(
     counters: Sequence[Counter] = (),
     *,
     floor: Floor = RAM_FLOOR,
+    room: float | None = None,
 ) -> Judgement:
     """The judgement after one more unit.
-
-    An alarm outlasts a restart or reload until enough units after it were judged.
 
     Args:
         before: That of the unit before; `Judgement()` at first.
         values: One value a unit since the last start of a process or reload, the new one last;
             units that were not measured are left out, `[n]`, finite.
-        counters: Of the same units; used only while it grows.
+        counters: Of the same units.
         floor: What is too small to speak of.
+        room: What it may still grow by, in the unit of the values; None: its own level again.
     """
-    if len(values) < MIN_UNITS:
-        if before.state in ALARMED:
-            return replace(before, alarmed_units=before.alarmed_units + 1)
-        return Judgement()
     growth = judge_growth(values, floor)
-    if before.state in ALARMED:
+    counted = counted_growth(counters)
+    if _is_left_behind(counted, values):
+        return _suspected(before, growth, counted, counters)
+    if before.is_open_alarm:
+        if len(values) < MIN_UNITS and not growth.is_growing:
+            return replace(before, alarmed_units=before.alarmed_units + 1)
         return _alarmed(before, growth, values, counters)
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
-    if in_a_row >= TO_ALARM:
+    if in_a_row >= TO_ALARM or (growth.is_growing and growth.is_straight):
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
-    state = GrowthState.CLEARED if before.state is GrowthState.CLEARED else GrowthState.STEADY
-    if growth.is_growing and before.state is GrowthState.LEARNING:
-        # It rose from the first: not steady, and not yet known to grow.
-        state = GrowthState.LEARNING
-    return Judgement(state, growth, in_a_row=in_a_row)
+    if growth.is_growing or growth.rising is not None:
+        return Judgement(GrowthState.RISING, growth, counted, in_a_row=in_a_row)
+    return Judgement(_quiet_state(before, growth, values, room), growth)
+
+
+def _quiet_state(
+    before: Judgement, growth: Growth, values: Floats, room: float | None
+) -> GrowthState:
+    if len(values) < MIN_UNITS:
+        return GrowthState.MEASURING
+    if before.state is GrowthState.CLEARED:
+        return GrowthState.CLEARED
+    return GrowthState.STEADY if _is_steady(growth, values, room) else GrowthState.MEASURING
+
+
+def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:
+    """Whether its interval excludes what would fill the room within ten times as long."""
+    if growth.slope is None:
+        return False
+    left = float(np.median(values)) if room is None else room
+    return growth.slope.high * _TIMES_AS_LONG * len(values) < left
+
+
+def _is_left_behind(counted: Sequence[CounterGrowth], values: Floats) -> bool:
+    """Whether the last two units left traces of models that are gone, and memory rose."""
+    is_counted = any(one.kind is CounterKind.RETAINED for one in counted)
+    return is_counted and len(values) > 2 and bool(values[-1] > values[-3])  # noqa: PLR2004
+
+
+def _suspected(
+    before: Judgement,
+    growth: Growth,
+    counted: tuple[CounterGrowth, ...],
+    counters: Sequence[Counter],
+) -> Judgement:
+    found = tuple(one for one in _grown(counters, growth) if growth.is_growing)
+    kinds = {(one.kind, one.function) for one in found}
+    also = tuple(one for one in counted if (one.kind, one.function) not in kinds)
+    return Judgement(GrowthState.SUSPECTED, growth, (*also, *found), before.alarmed_units + 1)
+
+
+def _grown(counters: Sequence[Counter], growth: Growth) -> tuple[CounterGrowth, ...]:
+    found = (counter_growth(counter, growth) for counter in counters)
+    return tuple(one for one in found if one is not None)
 
 
 def _alarmed(
     before: Judgement, growth: Growth, values: Floats, counters: Sequence[Counter]
 ) -> Judgement:
-    if not growth.is_growing and _is_growth_ongoing(before, growth, values):
-        return replace(before, alarmed_units=before.alarmed_units + 1)
-    against = 0 if growth.is_growing else before.in_a_row + 1
-    if against >= TO_CLEAR:
-        return Judgement(GrowthState.CLEARED, growth)
     units = before.alarmed_units + 1
-    if against:
-        # The evidence stays that of the last judgement that found growth.
-        return replace(before, alarmed_units=units, in_a_row=against)
-    found = (counter_growth(counter, growth) for counter in counters)
-    grew_with = tuple(one for one in found if one is not None)
+    if not growth.is_growing:
+        return _against(replace(before, alarmed_units=units), growth, values)
+    grew_with = _grown(counters, growth)
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
-    is_suspected = len(values) >= UNITS_TO_SUSPECT and explains
-    state = GrowthState.SUSPECTED if is_suspected else GrowthState.GROWING
+    was_suspected = before.state is GrowthState.SUSPECTED
+    is_long = was_suspected or max(len(values), units) >= UNITS_TO_SUSPECT
+    state = GrowthState.SUSPECTED if explains and is_long else GrowthState.GROWING
     return Judgement(state, growth, grew_with, units)
 
 
-def _is_growth_ongoing(before: Judgement, growth: Growth, values: Floats) -> bool:
+def _against(before: Judgement, growth: Growth, values: Floats) -> Judgement:
+    """The state after a judgement that found no growth; it turns only on evidence against it."""
+    found = before.growth.slope if before.growth is not None else None
+    if _is_growth_ongoing(growth, values, None if found is None else found.middle):
+        return before
+    is_over = growth.why_not in _ENDS or found is None or has_stopped(values, found.middle)
+    if not is_over and growth.why_not not in _SLOWS:
+        return before
+    against = before.in_a_row + 1
+    if against < TO_CLEAR:
+        # The evidence stays that of the last judgement that found growth.
+        return replace(before, in_a_row=against)
+    if is_over:
+        return Judgement(GrowthState.CLEARED, growth)
+    return replace(before, state=GrowthState.SLOWING, growth=growth, in_a_row=0)
+
+
+def _is_growth_ongoing(growth: Growth, values: Floats, slope: float | None) -> bool:
     """Whether what speaks against growth is only that garbage is collected now and then."""
     if growth.why_not is WhyNot.STOPPED and is_usual_pause(values, growth):
         return True
-    found = before.growth.slope if before.growth is not None else None
-    return found is not None and rises_between_falls(values, found.middle)
+    return slope is not None and rises_between_falls(values, slope)
 
 
 def unit_of(n_fits: int, n_folds: int = 0) -> UnitKind:

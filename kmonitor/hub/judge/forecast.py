@@ -11,7 +11,7 @@ import numpy as np
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.detectors import UnitKind
-from kmonitor.hub.judge.growth import MIN_UNITS, window_start
+from kmonitor.hub.judge.growth import MIN_STRAIGHT_UNITS, window_start
 from kmonitor.hub.judge.statistics import Floats, block_width, lower_envelope
 from kmonitor.hub.judge.units import RunUnits, Unit, highest_of
 from kmonitor_agent.wire.messages.verdict_events import LimitForecast, VerdictMetric
@@ -46,7 +46,7 @@ def forecast_nearest_limit(
         units=found.units * stride,
         earliest=found.earliest * stride,
         latest=None if found.latest is None else found.latest * stride,
-        unit_s=_unit_s(units),
+        unit_s=unit_seconds(units),
     )
 
 
@@ -77,7 +77,8 @@ def _limit_ahead(
     return of, "cgroup" if run.is_cgroup else "host"
 
 
-def _unit_s(units: Sequence[Unit]) -> float | None:
+def unit_seconds(units: Sequence[Unit]) -> float | None:
+    """What a unit takes lately, seconds; None if that is not known."""
     lately = units[-_LATELY:]
     durations_s = [
         (later.ended_s - unit.ended_s) / max(1, later.number - unit.number)
@@ -128,7 +129,7 @@ def forecast_limit(values: Floats, limit: float) -> Forecast | None:
         slope of the later half and at least 25 % each way (35 % below 40 units), then the early
         end is computed from the 95th percentile of the level and the late one from its median.
     """
-    if len(values) < MIN_UNITS:
+    if len(values) < MIN_STRAIGHT_UNITS:
         return None
     values = values[window_start(len(values)) :]
     slope = _slope(values)

@@ -3,8 +3,9 @@
 Each judgement is of one window, and carries what it rests on.
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final
 
@@ -22,7 +23,13 @@ from kmonitor.hub.judge.statistics import (
 )
 
 MIN_UNITS: Final = 10
-"""Fewer units since the start are not judged."""
+"""With fewer units since the start only what is straight grows."""
+
+MIN_STRAIGHT_UNITS: Final = 6
+"""Fewer are not judged."""
+
+MIN_RATED_UNITS: Final = 4
+"""With so many the change a unit has an interval."""
 
 MAX_UNITS: Final = 200
 """Only the last so many are judged: in longer windows growth that has stopped is seen late."""
@@ -40,14 +47,23 @@ class Floor:
     Attributes:
         amount: In the unit of the values.
         part: Of the level (the median).
+        fast: Change a unit from which three eighths of the amount count.
     """
 
     amount: float
     part: float
+    fast: float = math.inf
+
+    def least(self, level: float, per_unit: float) -> float:
+        """The rise that counts, at a level and a change a unit."""
+        amount = self.amount * (_FAST_PART if per_unit >= self.fast else 1.0)
+        return max(amount, self.part * level)
 
 
-RAM_FLOOR: Final = Floor(16 * 2.0**20, 0.005)
-"""16 MiB, or half a percent of what is used already."""
+RAM_FLOOR: Final = Floor(16 * 2.0**20, 0.005, fast=0.75 * 2.0**20)
+"""16 MiB, or half a percent of what is used already; 6 MiB for what grows by 0.75 MiB a unit."""
+
+_FAST_PART: Final = 0.375
 
 
 class WhyNot(StrEnum):
@@ -76,6 +92,8 @@ class Growth:
         rise: From the first fifth of the envelope to the last, in the unit of the values.
         slope: Change a unit with its 95 % interval; None for too few units.
         p_of_no_rise: Mann-Kendall's, of the envelope.
+        is_straight: Each unit adds the same: no other account than growth is left.
+        rising: Change a unit with its 80 % interval, where that is above 0; else None.
     """
 
     why_not: WhyNot | None
@@ -84,6 +102,8 @@ class Growth:
     rise: float = 0.0
     slope: Slope | None = None
     p_of_no_rise: float = 1.0
+    is_straight: bool = False
+    rising: Slope | None = None
 
     @property
     def is_growing(self) -> bool:
@@ -117,6 +137,8 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
     """
     n = len(values)
     whole = _judge(values, min(window_start(n), n), floor)
+    if n >= MIN_RATED_UNITS:
+        whole = replace(whole, rising=_rising(values, floor))
     if n < _UNITS_TO_HALVE or whole.why_not not in _BENT:
         return whole
     # A long warm-up hides a leak that goes on after it: the later half alone may show it.
@@ -126,10 +148,13 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
 
 def _judge(values: Floats, first: int, floor: Floor) -> Growth:
     last = len(values) - 1
-    if len(values) < MIN_UNITS:
+    if len(values) < MIN_RATED_UNITS:
         return Growth(WhyNot.TOO_FEW, first, last)
     window = _window(values[first:], floor)
-    why_not = next((why for why, holds in _CONDITIONS if not holds(window)), None)
+    is_straight = len(values) >= MIN_STRAIGHT_UNITS and _adds_the_same(window)
+    why_not = None if is_straight else WhyNot.TOO_FEW
+    if len(values) >= MIN_UNITS and not is_straight:
+        why_not = next((why for why, holds in _CONDITIONS if not holds(window)), None)
     return Growth(
         why_not,
         first,
@@ -137,12 +162,14 @@ def _judge(values: Floats, first: int, floor: Floor) -> Growth:
         rise=window.rise,
         slope=theil_sen_interval(window.x, window.envelope),
         p_of_no_rise=p_of_no_rise(window.envelope),
+        is_straight=is_straight,
     )
 
 
 def window_start(n: int) -> int:
     """Index of the first unit that is judged among so many: the warm-up is left out."""
-    warm_up = min(max(int(np.ceil(_WARM_UP_PART * n)), _MIN_WARM_UP), _MAX_WARM_UP)
+    least = _MIN_WARM_UP if n >= MIN_UNITS else 1
+    warm_up = min(max(int(np.ceil(_WARM_UP_PART * n)), least), _MAX_WARM_UP)
     return max(warm_up, n - MAX_UNITS)
 
 
@@ -174,7 +201,59 @@ def _is_large(window: _Window) -> bool:
     floor = window.floor
     noise = _NOISES * noise_of(window.values) / window.width**0.5
     level = float(np.median(window.values))
-    return window.rise > 0.0 and window.rise >= max(floor.amount, floor.part * level, noise)
+    per_unit = theil_sen_slope(window.x, window.envelope) or 0.0
+    return window.rise > 0.0 and window.rise >= max(floor.least(level, per_unit), noise)
+
+
+_EVEN: Final = 0.05
+_LATE_STEPS: Final = 3
+
+
+def _adds_the_same(window: _Window) -> bool:
+    """Whether each of the last units adds the same to within 5 %, and that is large."""
+    values = window.values[-MAX_UNITS:]
+    steps = np.diff(values)
+    middle = float(np.median(steps))
+    rise, level = float(values[-1] - values[0]), float(np.median(values))
+    if middle <= 0.0 or rise < window.floor.least(level, middle):
+        return False
+    return bool(np.all(np.abs(steps - middle) <= _EVEN * middle))
+
+
+def _rising(values: Floats, floor: Floor) -> Slope | None:
+    """Change a unit with its 80 % interval where it is clearly above 0 and goes on; else None."""
+    window = values[max(1, window_start(len(values))) :]
+    width = block_width(len(window))
+    envelope = lower_envelope(window, width)
+    x = np.arange(len(envelope), dtype=np.float64) * width
+    found = theil_sen_interval(x, envelope, confidence=_RISING_CONFIDENCE)
+    if found is None or found.low <= 0.0:
+        return None
+    rise = found.middle * (len(window) - 1)
+    level = float(np.median(window))
+    least = max(_RISING_PART * floor.least(level, found.middle), _NOISES * noise_of(window))
+    late = float(np.median(np.diff(window)[-_LATE_STEPS:]))
+    goes_on = late >= _SLOWED * found.middle
+    return found if rise >= least and goes_on else None
+
+
+_RISING_CONFIDENCE: Final = 0.8
+_RISING_PART: Final = 0.5
+
+_STOPPED_UNITS: Final = 6
+
+
+def has_stopped(values: Floats, slope: float) -> bool:
+    """Whether the last units speak against growth of so much a unit: they add less than a third.
+
+    Args:
+        values: What was judged, `[n]`.
+        slope: Of the growth that was found, change a unit.
+    """
+    lately = values[-_STOPPED_UNITS:]
+    x = np.arange(len(lately), dtype=np.float64)
+    found = theil_sen_interval(x, lately, confidence=_RISING_CONFIDENCE)
+    return found is not None and found.high < _STOPPED * slope
 
 
 def _has_trend(window: _Window) -> bool:

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import (
     GrowthExplanation,
     explain_first_unit,
@@ -16,7 +17,7 @@ from kmonitor.hub.judge.causes import (
 )
 from kmonitor.hub.judge.counters import ONCE, Counter, CounterGrowth, CounterKind, counter_growth
 from kmonitor.hub.judge.detectors import (
-    ALARMED,
+    EXPLAINED,
     UNITS_TO_SUSPECT,
     GrowthState,
     Judgement,
@@ -25,8 +26,8 @@ from kmonitor.hub.judge.detectors import (
     next_slowdown_judgement,
     unit_of,
 )
-from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing
-from kmonitor.hub.judge.growth import RAM_FLOOR, Floor
+from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing, unit_seconds
+from kmonitor.hub.judge.growth import RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.units import (
     Floats,
     RunUnits,
@@ -67,7 +68,7 @@ class RunJudge:
         self._units = RunUnits()
         self._unit_kind = UnitKind.EPOCH
         self._has_judged = False
-        self._judgements: dict[VerdictMetric, Judgement] = {}
+        self._judgements: dict[tuple[UnitKind, VerdictMetric], Judgement] = {}
         self._stored: dict[VerdictMetric, Verdict] = {}
         self._newest: dict[VerdictMetric, Verdict] = {}
 
@@ -83,7 +84,8 @@ class RunJudge:
         elif not self._has_judged:
             # Of a hub before this one: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event
-            self._judgements[event.metric] = Judgement(state_of(event.state))
+            kind = UnitKind(event.per)
+            self._judgements[kind, event.metric] = _remembered(event)
 
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
         """Take the run's next samples; as of `RunUnits.add_samples`."""
@@ -94,8 +96,8 @@ class RunJudge:
         self._has_judged = True
         per = unit_of(self._units.fits_ended)
         if per is not self._unit_kind:
+            self._carry_over(self._unit_kind, per)
             self._unit_kind = per
-            self._judgements.clear()
         n_fresh = min(self._units.pop_n_fresh(per), _MOST_FRESH)
         if not n_fresh:
             return []
@@ -122,33 +124,50 @@ class RunJudge:
         is_finite = np.isfinite(values)
         if not is_finite.any():
             return None
-        judgement = self._judgements.get(metric, Judgement())
+        key = self._unit_kind, metric
+        judgement = self._judgements.get(key, Judgement())
         counters = counters_of(metric, units)
         for last in range(len(units) - n_fresh, len(units)):
             if is_finite[last]:
                 is_used = is_finite[: last + 1]
                 judgement = _next(
-                    metric, judgement, values[: last + 1][is_used], cut(counters, is_used)
+                    metric,
+                    judgement,
+                    values[: last + 1][is_used],
+                    cut(counters, is_used),
+                    self._room(metric, float(values[last])),
                 )
-        self._judgements[metric] = judgement
+        self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
         growth, before = judgement.growth, self._newest.get(metric)
         is_older = growth is None or growth.last >= len(measured)
-        if judgement.state in ALARMED and is_older and before is not None:
+        if judgement.is_open_alarm and is_older and before is not None:
             # It outlasts a start or reload: its evidence is that of before.
             return replace(before, unit=units[-1].number, forecast=None)
         details = JudgementDetails(metric, self._unit_kind, judgement, measured, units[-1].number)
         forecast = None
-        if judgement.state in ALARMED:
+        if judgement.is_open_alarm:
             forecast = forecast_nearest_limit(metric, self._units, measured, self._unit_kind)
         found = self._explanation(metric, judgement, counters, units[-1])
         return verdict_event(details, found, forecast)
+
+    def _carry_over(self, before: UnitKind, after: UnitKind) -> None:
+        """What grew by other units is not forgotten: it is judged anew from where it stands."""
+        for metric in VERDICT_METRICS:
+            judgement = self._judgements.get((before, metric))
+            if judgement is not None and judgement.is_open_alarm:
+                units = judgement.alarmed_units
+                self._judgements[after, metric] = Judgement(judgement.state, alarmed_units=units)
+
+    def _room(self, metric: VerdictMetric, value: float) -> float | None:
+        of = {"ram": self._units.ram_of, "vram": self._units.vram_of}.get(metric)
+        return None if of is None else max(0.0, of - value)
 
     def _explanation(
         self, metric: VerdictMetric, judgement: Judgement, counters: list[Counter], newest: Unit
     ) -> GrowthExplanation | None:
         growth = judgement.growth
-        if judgement.state not in ALARMED or growth is None:
+        if judgement.state not in EXPLAINED or growth is None:
             return self._of_first_epoch(metric)
         is_per_fit = self._unit_kind is UnitKind.FIT
         if metric == "step_time":
@@ -157,7 +176,9 @@ class RunJudge:
             found = [one for one in grown if one is not None]
             return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(judgement.grew_with)
-        if metric == "ram":
+        if judgement.state is GrowthState.RISING and not grew_with:
+            return None
+        if metric == "ram" and growth.is_growing:
             grew_with += allocation_growth(self._units.allocated, growth)
         return explain_growth(
             growth,
@@ -176,19 +197,40 @@ class RunJudge:
 
 
 def _next(
-    metric: VerdictMetric, before: Judgement, values: Floats, counters: list[Counter]
+    metric: VerdictMetric,
+    before: Judgement,
+    values: Floats,
+    counters: list[Counter],
+    room: float | None,
 ) -> Judgement:
     if metric == "step_time":
         return next_slowdown_judgement(before, values)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
-    return next_judgement(before, values, counters, floor=floor)
+    return next_judgement(before, values, counters, floor=floor, room=room)
+
+
+_OLDER: Final = 2**31
+"""Index of the last unit of a judgement that another hub has made: before all that it reads."""
+
+
+def _remembered(event: Verdict) -> Judgement:
+    """The judgement of a hub before this one, as far as its verdict tells of it."""
+    growth = None
+    if event.slope is not None:
+        ends = (event.slope_low, event.slope_high)
+        low, high = (event.slope if end is None else end for end in ends)
+        growth = Growth(None, 0, _OLDER, event.rise, Slope(event.slope, low, high))
+    units = event.units if event.state in ALARMED_STATES else 0
+    return Judgement(state_of(event.state), growth, alarmed_units=units)
 
 
 _STATES: Final[dict[GrowthState, VerdictState]] = {
-    GrowthState.LEARNING: "learning",
+    GrowthState.MEASURING: "measuring",
+    GrowthState.RISING: "rising",
     GrowthState.STEADY: "steady",
     GrowthState.GROWING: "growing",
     GrowthState.SUSPECTED: "suspected",
+    GrowthState.SLOWING: "slowing",
     GrowthState.CLEARED: "cleared",
 }
 
@@ -242,9 +284,10 @@ def verdict_event(
         to_s=units[-1].ended_s,
         from_s=units[0].start_s,
         forecast=forecast,
+        unit_s=unit_seconds(units),
     )
     stride = 1.0
-    if growth is not None and growth.slope is not None:
+    if growth is not None and growth.slope is not None and growth.last < len(units):
         window = units[growth.first : growth.last + 1]
         stride = spacing(window)
         verdict = replace(
@@ -256,9 +299,14 @@ def verdict_event(
             slope_low=growth.slope.low / stride,
             slope_high=growth.slope.high / stride,
             rise=growth.rise,
-            why_not="" if growth.why_not is None else growth.why_not.name.lower(),
+            why_not=_why_not(details.judgement.state, growth),
         )
     return verdict if found is None else _with_cause(verdict, found, stride)
+
+
+def _why_not(state: GrowthState, growth: Growth) -> str:
+    is_said = state not in {GrowthState.SUSPECTED, GrowthState.RISING, GrowthState.MEASURING}
+    return growth.why_not.name.lower() if is_said and growth.why_not is not None else ""
 
 
 def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Verdict:
@@ -303,11 +351,11 @@ _NOT_BEFORE_UNITS: Final = 5
 def differs(before: Verdict | None, after: Verdict) -> bool:
     """Whether a verdict is worth storing after the one that was stored last."""
     if before is None:
-        return after.state != "learning"
+        return after.state != "measuring"
     if after.state != before.state:
-        # After a start or reload it always has to learn again: no news.
-        return after.state != "learning" or before.state in ALARMED_STATES
-    if after.state not in ALARMED_STATES:
+        # After a start or reload it always has to measure again: no news.
+        return after.state != "measuring" or before.state in ALARMED_STATES
+    if after.state not in ALARMED_STATES | {"rising", "slowing"}:
         return False
     if (after.per, after.cause, after.name) != (before.per, before.cause, before.name):
         return True

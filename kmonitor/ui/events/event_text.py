@@ -335,10 +335,11 @@ def _events_lost(event: events.LostEvents, name: str) -> EventLine:
 def _verdict(event: events.Verdict, name: str) -> EventLine | None:
     del name
     # A steady run is no news, and the card has newer figures.
-    if not event.turned or event.state in {"learning", "steady"}:
+    if not event.turned or event.state in {"measuring", "rising", "steady"}:
         return None
-    level: Level = "info" if event.state == "cleared" else "warning"
-    icon = "check" if event.state == "cleared" else "warning"
+    is_better = event.state in {"cleared", "slowing"}
+    level: Level = "info" if is_better else "warning"
+    icon = "check" if is_better else "warning"
     return EventLine(icon, level, verdict_log_text(event))
 
 

@@ -34,7 +34,8 @@ from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, VerdictMetric, VerdictState
 
-_QUIET: Final = frozenset[VerdictState]({"learning", "steady"})
+_QUIET: Final = frozenset[VerdictState]({"measuring", "steady"})
+_NO_ALARM: Final = _QUIET | {"cleared", "rising"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def verdict_label(run: RunSummary, verdict: Verdict | None, *, now_wall_s: float
         verdict: Of the card's metric; None: none yet.
         now_wall_s: Now, UTC epoch seconds.
     """
-    if verdict is None or (has_ended(run) and verdict.state == "learning"):
+    if verdict is None or (has_ended(run) and verdict.state == "measuring"):
         return NO_VERDICT
     return VerdictLabel(
         text=verdict_state_text(verdict),
@@ -95,7 +96,7 @@ def judged_rate(verdict: Verdict | None, computed: RateLabel) -> RateLabel:
         verdict: Of the card's metric since the last reload; None: none yet.
         computed: Shown while nothing was judged.
     """
-    if verdict is None or verdict.state == "learning" or verdict.slope is None:
+    if verdict is None or verdict.state == "measuring" or verdict.slope is None:
         return computed
     if verdict.state == "steady":
         return NO_RATE  # the verdict says it, and the evidence shows the slope
@@ -115,7 +116,7 @@ def evidence_state(
         now_wall_s: Now, UTC epoch seconds.
         can_request: Whether the run takes commands from here.
     """
-    is_alarm = verdict.state not in _QUIET and verdict.state != "cleared"
+    is_alarm = verdict.state not in _NO_ALARM
     forecast = forecast_text(run, verdict, now_wall_s=now_wall_s)
     lines = [*evidence_lines(verdict), forecast]
     advice = advice_of(verdict) if is_alarm else []

@@ -8,6 +8,7 @@ from kmonitor.ui.text.formats import (
     bytes_text,
     change_text,
     count_text,
+    duration_text,
     number_text,
     rate_text,
 )
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MIN_UNITS: Final = 10
-"""Units that are needed before anything is said; as `kmonitor.hub.judge.growth` has it."""
+"""Units with which noise is told from a trend; as `kmonitor.hub.judge.growth` has it."""
 
-UNITS_TO_GROW: Final = 14
-"""Units with which a rise from the first on is called growing: five judgements of the hub's."""
+_MORE_UNITS: Final = 4
+"""More than those: what rises is judged five times before it is called growing."""
 
 _WHOLE_FROM: Final = 10.0
 Tone = Literal["mute", "ok", "warn", "crit"]
@@ -69,20 +70,20 @@ NO_VERDICT: Final = VerdictLabel()
 
 
 def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
-    """What is known, in two or three words: "leak suspected", "learning 4/10".
+    """What is known, in two or three words: "leak suspected", "measuring".
 
     Args:
         verdict: What is known.
-        is_final: The run has ended, and learns nothing more.
+        is_final: The run has ended, and nothing more is measured.
     """
-    if is_final and verdict.state == "learning":
-        return tr("not judged")
+    if is_final and verdict.state == "measuring":
+        return tr("too short to judge")
     is_time = verdict.metric == "step_time"
-    needed = _needed(verdict)
-    n = min(verdict.units, needed)
     texts: dict[VerdictState, str] = {
-        "learning": tr("learning {n}/{all}").format(n=n, all=needed),
+        "measuring": tr("measuring"),
+        "rising": tr("rising"),
         "steady": tr("steady"),
+        "slowing": tr("slower, but less and less") if is_time else tr("growing less and less"),
         "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
         "suspected": suspicion_of(verdict.metric),
@@ -90,9 +91,14 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     return texts[verdict.state]
 
 
-def _needed(verdict: Verdict) -> int:
-    """Units until a verdict; more for what rises from the first, which must be seen to go on."""
-    return MIN_UNITS if verdict.units < MIN_UNITS else UNITS_TO_GROW
+def more_known_text(verdict: Verdict) -> str:
+    """When more will be known: "more is known in about 3 min"; empty where that is open."""
+    if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
+        return ""
+    left = max(1, MIN_UNITS - verdict.units)
+    if verdict.state == "rising":
+        left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
+    return tr("more is known in about {time}").format(time=duration_text(left * verdict.unit_s))
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
@@ -118,17 +124,29 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
 
     Args:
         verdict: What is known.
-        is_final: The run has ended, and learns nothing more.
+        is_final: The run has ended, and nothing more is measured.
     """
-    if verdict.state == "learning":
-        needed, units = units_text(_needed(verdict), verdict), count_text(verdict.units)
-        text = tr("learning: a verdict takes {needed}, {n} measured so far")
-        if is_final:
-            text = tr("not judged: a verdict takes {needed}, {n} measured")
-        return text.format(needed=needed, n=units)
+    if verdict.state in {"measuring", "rising"}:
+        return _unjudged_headline(verdict, is_final=is_final)
     text = verdict_state_text(verdict)
     cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
     return f"{text}: {cause}" if cause else text
+
+
+def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
+    more = "" if is_final else more_known_text(verdict)
+    if verdict.state == "measuring":
+        if is_final:
+            units = units_text(verdict.units, verdict)
+            return tr("too short to judge: it ended after {units}").format(units=units)
+        return f"{tr('measuring')}: {more}" if more else tr("measuring")
+    text = tr("rising, not judged") if is_final else tr("rising, not yet judged")
+    rate = ""
+    if verdict.slope is not None:
+        rate = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], unit_name(verdict))
+    counted = cause_text(verdict)
+    said = "; ".join(part for part in (rate, counted, more) if part)
+    return f"{text}: {said}" if said else text
 
 
 def cause_text(verdict: Verdict) -> str:

@@ -12,8 +12,11 @@ VerdictMetric = Literal["ram", "vram", "graph", "step_time"]
 
 VERDICT_METRICS: tuple[VerdictMetric, ...] = get_args(VerdictMetric)
 
-VerdictState = Literal["learning", "steady", "growing", "suspected", "cleared"]
-"""`growing` is a fact about numbers; `suspected`: a leak is, as what is counted grew with it."""
+VerdictState = Literal[
+    "measuring", "rising", "steady", "growing", "suspected", "slowing", "cleared"
+]
+"""`rising`: so far, not yet judged; `growing` is a fact about numbers; `suspected`: a leak is, as
+what is counted grew with it; `slowing`: it was growing, and does so less and less."""
 
 ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
 
@@ -76,6 +79,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
         rise: From the beginning of the window to its end, in the metric's unit.
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
             "bending", "stopped"; empty when it is, or when nothing was judged.
+        unit_s: What a unit takes lately, seconds; None if not known.
         cause: What grows: "retained_traces", "retracing", "rebuilt", "python", "tensors",
             "workers", "malloc", "native", "cache", "unknown"; "data_cache": what the first epoch
             took, where nothing grows; empty where nothing is known.
@@ -101,6 +105,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
     slope_high: Number | None = None
     rise: Number = 0.0
     why_not: Name = ""
+    unit_s: Seconds | None = None
     cause: Name = ""
     sureness: Name = ""
     name: Text = ""

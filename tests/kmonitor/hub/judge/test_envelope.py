@@ -25,7 +25,11 @@ def test_envelope_lies_below(values: list[float], width: int):
 
 
 def test_more_values_have_wider_blocks():
-    assert [block_width(n) for n in (7, 11, 12, 24, 60, 120, 200)] == [1, 1, 2, 3, 4, 3, 5]
+    assert [block_width(n) for n in (7, 15, 16, 24, 60, 120, 200)] == [1, 1, 2, 3, 4, 3, 5]
+
+
+def test_from_seven_values_on_a_line_has_blocks_enough_for_the_trend_test():
+    assert all(n // block_width(n) >= 7 for n in range(7, 401))
 
 
 def test_noise_worked_by_hand():

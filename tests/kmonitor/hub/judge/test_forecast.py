@@ -48,7 +48,7 @@ def test_what_may_be_flat_has_no_latest():
 def test_falling_flat_or_few_values_have_no_forecast():
     assert forecast_limit(-1.0 * np.arange(40.0), 100.0) is None
     assert forecast_limit(np.zeros(40), 100.0) is None
-    assert forecast_limit(np.arange(9.0), 100.0) is None
+    assert forecast_limit(np.arange(5.0), 100.0) is None
 
 
 def test_a_limit_that_is_met_already_is_now():

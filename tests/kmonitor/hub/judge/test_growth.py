@@ -3,7 +3,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor.hub.judge.growth import RAM_FLOOR, Floor, WhyNot, judge_growth, window_start
+from kmonitor.hub.judge.growth import (
+    RAM_FLOOR,
+    Floor,
+    WhyNot,
+    has_stopped,
+    judge_growth,
+    window_start,
+)
 
 MIB = 2.0**20
 FLOOR = Floor(16.0, 0.005)
@@ -13,12 +20,61 @@ def noise(n: int, sigma: float = 1.0) -> np.ndarray:
     return np.random.default_rng(8).normal(0.0, sigma, n)
 
 
-def test_fewer_than_ten_units_are_not_judged():
-    growth = judge_growth(1000.0 * np.arange(9.0), FLOOR)
+def test_of_fewer_than_ten_units_only_a_straight_line_grows():
+    line = 1000.0 * np.arange(9.0)
+    bent = line - 30.0 * np.arange(9.0) ** 2
 
-    assert growth.why_not is WhyNot.TOO_FEW
-    assert growth.slope is None
+    assert judge_growth(line, FLOOR).is_straight
+    assert judge_growth(bent, FLOOR).why_not is WhyNot.TOO_FEW
+    assert judge_growth(bent, FLOOR).rising is not None
+    assert judge_growth(line[:5], FLOOR).why_not is WhyNot.TOO_FEW
+    assert judge_growth(line[:3], FLOOR).slope is None
     assert judge_growth(np.empty(0), FLOOR).first == 0
+
+
+@pytest.mark.parametrize("level", [0.0, 500.0, 3000.0])
+@pytest.mark.parametrize("slope", [1.0, 3.0, 8.0, 50.0, 500.0])
+def test_a_line_without_noise_grows_and_stays_so_whatever_the_number_of_units(
+    slope: float, level: float
+):
+    """From the sixth unit on, or since its rise is above the floor."""
+    grows = [
+        judge_growth((level + slope * np.arange(float(n))) * MIB, RAM_FLOOR).is_growing
+        for n in range(4, 401)
+    ]
+    first = grows.index(True)
+
+    assert all(grows[first:])
+    assert first + 4 <= max(6, 3 + np.ceil(max(6.0, 0.005 * (level + 100)) / slope) + 1)
+
+
+@pytest.mark.parametrize("level", [300.0, 3000.0])
+def test_a_faster_line_is_seen_no_later(level: float):
+    def first(slope: float) -> int:
+        for n in range(4, 60):
+            if judge_growth((level + slope * np.arange(float(n))) * MIB, RAM_FLOOR).is_growing:
+                return n
+        return 60
+
+    delays = [first(slope) for slope in (0.8, 1.0, 1.5, 2.0, 4.0, 8.0, 30.0)]
+
+    assert delays == sorted(delays, reverse=True)
+
+
+def test_what_lasts_is_rising_from_the_fourth_unit_on_and_what_bends_is_not():
+    rising = judge_growth(np.array([0.0, 100.0, 112.0, 121.0, 133.0]), FLOOR).rising
+    settles = judge_growth(np.array([0.0, 100.0, 190.0, 200.0, 201.0, 201.5, 202.0]), FLOOR)
+
+    assert rising is not None
+    assert rising.low > 0.0
+    assert settles.rising is None
+    assert judge_growth(np.array([0.0, 100.0, 112.0]), FLOOR).rising is None
+
+
+def test_growth_has_stopped_when_the_last_units_add_less_than_a_third():
+    assert has_stopped(np.array([0.0, 8.0, 16.0, 16.0, 16.0, 16.1, 16.0, 16.1]), 8.0)
+    assert not has_stopped(8.0 * np.arange(10.0), 8.0)
+    assert not has_stopped(5.0 * np.arange(10.0), 8.0)
 
 
 def test_warm_up_is_left_out():
@@ -93,7 +149,7 @@ def test_any_values_are_judged(values: list[float]):
     assert growth.is_growing == (growth.why_not is None)
     if growth.is_growing:
         assert growth.slope is not None
-        assert growth.rise >= 16 * MIB
+        assert growth.rise > 0.0
 
 
 @settings(deadline=None, max_examples=25)

@@ -27,33 +27,110 @@ GROWN = judge_growth(LINE, RAM_FLOOR)
 
 
 def replay(
-    values: np.ndarray, *counters: Counter, before: Judgement | None = None
+    values: np.ndarray,
+    *counters: Counter,
+    before: Judgement | None = None,
+    room: float | None = None,
 ) -> list[Judgement]:
     verdict, told = before or Judgement(), list[Judgement]()
     for n in range(1, len(values) + 1):
-        verdict = next_judgement(verdict, values[:n], counters)
+        seen = [Counter(one.kind, one.values[:n], one.function) for one in counters]
+        verdict = next_judgement(verdict, values[:n], seen, room=room)
         told.append(verdict)
     return told
 
 
-def test_what_rises_from_the_first_is_neither_steady_nor_a_leak_while_learning():
-    states = [one.state for one in replay(LINE)]
+NOISY = LINE + np.random.default_rng(4).normal(0.0, 1.5, 60) * MIB
 
-    assert set(states[: 9 + TO_ALARM - 1]) == {GrowthState.LEARNING}
+
+def test_what_rises_is_rising_until_it_is_judged_and_never_steady():
+    states = [one.state for one in replay(NOISY)]
+
+    assert states[:3] == [GrowthState.MEASURING] * 3
+    assert set(states[4:13]) == {GrowthState.RISING}
+    assert set(states[13:]) == {GrowthState.GROWING}
     assert replay(FLAT)[9].state is GrowthState.STEADY
 
 
-def test_what_rose_at_first_and_no_more_is_steady():
-    values = np.concatenate((LINE[:11], np.full(4, LINE[0])))
+def test_what_adds_the_same_each_time_grows_from_the_sixth_unit_on():
+    states = [one.state for one in replay(LINE)]
+
+    assert states.index(GrowthState.GROWING) == 5
+    assert set(states[5:]) == {GrowthState.GROWING}
+
+
+def test_what_rose_at_first_and_no_more_is_not_growing():
+    values = np.concatenate((NOISY[:8], NOISY[:1].repeat(12)))
 
     assert replay(values)[-1].state is GrowthState.STEADY
 
 
 def test_growth_is_told_after_five_judgements_in_a_row():
-    """The first with ten units; a line with steps too small for the floor comes later."""
-    states = [one.state for one in replay(LINE)]
+    """The first with ten units, unless each unit adds the same."""
+    states = [one.state for one in replay(NOISY)]
 
     assert states.index(GrowthState.GROWING) == 9 + TO_ALARM - 1
+
+
+@pytest.mark.parametrize("room", [None, 500.0 * MIB])
+def test_what_would_fill_the_room_in_ten_times_as_long_is_not_steady(room: float | None):
+    """Its interval holds a change of 1 MiB a unit: 600 MiB in 600 units."""
+    values = FLAT + np.random.default_rng(3).normal(0.0, 40.0, 60) * MIB
+    told = replay(values, room=room)[-1]
+
+    assert told.growth is not None
+    assert told.growth.slope is not None
+    high_mib = told.growth.slope.high / MIB
+    is_steady = high_mib * 600.0 < (1000.0 if room is None else 500.0)
+    assert (told.state is GrowthState.STEADY) == is_steady
+    assert told.state in {GrowthState.STEADY, GrowthState.MEASURING}
+
+
+def test_traces_that_two_units_left_behind_are_a_leak_at_once():
+    """The first unit's model lives while it is counted."""
+    retained = Counter(CounterKind.RETAINED, 16.0 * np.arange(60.0), "train_function")
+    states = [one.state for one in replay(NOISY, retained)]
+
+    assert states[2] is GrowthState.SUSPECTED
+    assert set(states[2:]) == {GrowthState.SUSPECTED}
+    assert replay(NOISY, retained)[2].grew_with[0].per_unit.middle == 16.0
+
+
+def test_traces_that_are_counted_once_or_cost_nothing_are_none():
+    once = Counter(CounterKind.RETAINED, np.where(np.arange(60.0) > 1, 16.0, 0.0))
+    each = Counter(CounterKind.RETAINED, 16.0 * np.arange(60.0))
+
+    assert GrowthState.SUSPECTED not in {one.state for one in replay(FLAT, once)}
+    assert GrowthState.SUSPECTED not in {one.state for one in replay(FLAT, each)}
+
+
+def test_an_ensemble_of_five_models_is_a_count_and_no_leak():
+    units = np.arange(30.0)
+    values = (1000.0 + 40.0 * np.minimum(units, 5.0)) * MIB
+    values += np.random.default_rng(5).normal(0.0, 1.5, 30) * MIB
+    traces = Counter(CounterKind.TRACES, 16.0 * np.minimum(units, 5.0), "train_function")
+    told = replay(values, traces)
+
+    assert not any(one.state in ALARMED for one in told)
+    assert told[4].state is GrowthState.RISING
+    assert told[4].grew_with[0].function == "train_function"
+
+
+def test_functions_of_data_pipelines_explain_no_growth():
+    traces = Counter(CounterKind.TRACES, 3.0 * np.arange(60.0), "Dataset_map_<lambda>")
+
+    assert replay(LINE, traces)[-1].grew_with == ()
+
+
+def test_growth_that_slows_down_is_said_to_and_no_longer_growing_only_when_it_ends():
+    units = np.arange(120.0)
+    slower = 1000.0 + 10.0 * np.minimum(units, 40.0) + 4.0 * np.clip(units - 40.0, 0.0, 40.0)
+    states = [one.state for one in replay(slower * MIB)]
+
+    assert states[40] is GrowthState.GROWING
+    assert GrowthState.SLOWING in states[41:80]
+    assert GrowthState.CLEARED not in states[:60]
+    assert states[-1] is GrowthState.CLEARED
 
 
 def test_garbage_that_is_collected_now_and_then_clears_no_leak():
@@ -88,7 +165,8 @@ def test_growth_that_was_given_back_is_cleared_while_it_comes_again():
     states = [one.state for one in replay((500.0 + 8.0 * (units % 60)) * MIB)]
 
     assert states[59] is GrowthState.GROWING
-    assert states[70] is GrowthState.CLEARED
+    assert GrowthState.CLEARED in states[60:70]
+    assert states[70] is GrowthState.RISING
 
 
 def test_a_leak_is_suspected_only_with_a_counter_and_twenty_units():
@@ -134,7 +212,7 @@ def test_an_alarm_stands_over_a_restart_until_it_was_judged_anew():
     assert {one.state for one in anew[: 9 + TO_CLEAR - 1]} == {GrowthState.GROWING}
     assert anew[9 + TO_CLEAR - 1].state is GrowthState.CLEARED
     assert (
-        replay(FLAT[:1], before=Judgement(GrowthState.CLEARED))[-1].state is GrowthState.LEARNING
+        replay(FLAT[:1], before=Judgement(GrowthState.CLEARED))[-1].state is GrowthState.MEASURING
     )
 
 

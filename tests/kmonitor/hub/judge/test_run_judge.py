@@ -35,13 +35,13 @@ def _of(told: Iterable[Verdict], metric: str) -> list[Verdict]:
     return [verdict for verdict in told if verdict.metric == metric]
 
 
-def test_a_steady_run_is_learnt_and_then_steady_and_told_once():
+def test_a_steady_run_is_measured_and_then_steady_and_told_once():
     judge, told = _judged(events_of(Growing(), 9))
     assert told == []
     assert {(one.metric, one.state) for one in judge.newest_verdicts()} == {
-        ("ram", "learning"),
-        ("graph", "learning"),
-        ("step_time", "learning"),
+        ("ram", "measuring"),
+        ("graph", "measuring"),
+        ("step_time", "measuring"),
     }
 
     _, told = _judged(events_of(Growing(), 60, first=9), judge)
@@ -59,7 +59,7 @@ def test_traces_that_nobody_needs_are_suspected_and_named():
     judge, told = _judged(events_of(grows, 40))
 
     ram = _of(told, "ram")
-    assert [one.state for one in ram if one.turned] == ["growing", "suspected"]
+    assert [(one.state, one.units) for one in ram if one.turned] == [("suspected", 3)]
     (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.cause, now.sureness, now.name) == ("retained_traces", "counted", "train_function")
     assert now.advice[:2] == ["collect", "reload"]
@@ -76,7 +76,8 @@ def test_a_graph_that_grows_is_told_once_as_its_suspicion_says_the_same():
     _, told = _judged(events_of(Growing(ram_mib=4.0, traces=3, function="scale"), 40))
 
     graph = _of(told, "graph")
-    assert [one.state for one in graph if one.turned] == ["growing"]
+    assert [one.state for one in graph if one.turned] == ["rising", "growing"]
+    assert graph[0].cause == "retracing"
     assert graph[-1].state == "suspected"
 
 

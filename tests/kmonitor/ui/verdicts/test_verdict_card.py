@@ -118,7 +118,7 @@ def test_a_card_shows_an_alarm_on_a_line_of_its_own_with_its_forecast():
 def test_a_run_that_has_ended_learns_nothing_and_meets_no_limit():
     run = made_up_run(state="finished")
 
-    assert verdict_label(run, replace(LEAK, state="learning"), now_wall_s=0.0) is NO_VERDICT
+    assert verdict_label(run, replace(LEAK, state="measuring"), now_wall_s=0.0) is NO_VERDICT
     picture = verdict_label(run, LEAK, now_wall_s=NOW_WALL_S)
     assert (picture.forecast, picture.forecast_tooltip) == ("", "")
 
@@ -269,7 +269,7 @@ def test_a_card_says_steady_once_and_reckons_until_something_is_judged():
     reckoned = RateLabel("steady", 0, "")
 
     assert judged_rate(None, reckoned) is reckoned
-    assert judged_rate(replace(LEAK, state="learning"), reckoned) is reckoned
+    assert judged_rate(replace(LEAK, state="measuring"), reckoned) is reckoned
     assert judged_rate(replace(LEAK, state="steady"), reckoned) is NO_RATE
     assert judged_rate(replace(LEAK, state="cleared"), reckoned).direction == 0
 

@@ -44,8 +44,9 @@ LEAK = replace(
 @pytest.mark.parametrize(
     ("verdict", "words", "tone"),
     [
-        (replace(LEAK, state="learning", units=4), "learning 4/10", "mute"),
-        (replace(LEAK, state="learning", units=12), "learning 12/14", "mute"),
+        (replace(LEAK, state="measuring", units=4), "measuring", "mute"),
+        (replace(LEAK, state="rising", units=6), "rising", "mute"),
+        (replace(LEAK, state="slowing"), "growing less and less", "mute"),
         (replace(LEAK, state="steady"), "steady", "mute"),
         (replace(LEAK, state="growing"), "growing", "warn"),
         (LEAK, "leak suspected", "crit"),
@@ -61,21 +62,34 @@ def test_each_state_has_its_words_and_tone(verdict: Verdict, words: str, tone: s
 
 def test_units_that_are_missing_are_those_of_the_judgement():
     assert verdict_text.MIN_UNITS == growth.MIN_UNITS
-    assert verdict_text.UNITS_TO_GROW == growth.MIN_UNITS + detectors.TO_ALARM - 1
+    assert growth.MIN_UNITS + verdict_text._MORE_UNITS == growth.MIN_UNITS + detectors.TO_ALARM - 1
 
 
-def test_learning_says_how_much_is_missing():
-    told = verdict_headline(replace(LEAK, state="learning", units=4, cause="", per="fit"))
+def test_measuring_says_when_more_is_known_and_no_arithmetic():
+    told = verdict_headline(
+        replace(LEAK, state="measuring", units=4, cause="", per="fit", unit_s=20.0)
+    )
 
-    assert with_plain_spaces(told) == "learning: a verdict takes 10 fits, 4 measured so far"
+    assert with_plain_spaces(told) == "measuring: more is known in about 2 min"
 
 
-def test_a_run_that_has_ended_learns_nothing_more():
-    verdict = replace(LEAK, state="learning", units=4, cause="", per="fit")
+def test_what_rises_says_how_fast_and_what_was_counted():
+    rises = replace(LEAK, state="rising", units=6, unit_s=10.0)
 
-    assert verdict_state_text(verdict, is_final=True) == "not judged"
+    assert with_plain_spaces(verdict_headline(rises)) == (
+        "rising, not yet judged: +8.10 MiB / epoch; traces of models that are gone are kept"
+        " (train_function); more is known in about 1 min"
+    )
+    final = verdict_headline(replace(rises, cause=""), is_final=True)
+    assert with_plain_spaces(final) == "rising, not judged: +8.10 MiB / epoch"
+
+
+def test_a_run_that_has_ended_measures_nothing_more():
+    verdict = replace(LEAK, state="measuring", units=4, cause="", per="fit")
+
+    assert verdict_state_text(verdict, is_final=True) == "too short to judge"
     told = verdict_headline(verdict, is_final=True)
-    assert with_plain_spaces(told) == "not judged: a verdict takes 10 fits, 4 measured"
+    assert with_plain_spaces(told) == "too short to judge: it ended after 4 fits"
     assert verdict_headline(LEAK, is_final=True) == verdict_headline(LEAK)
 
 
