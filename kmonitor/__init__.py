@@ -3,6 +3,13 @@
 The part that runs inside a training process is the package `kmonitor_agent`.
 """
 
-from kmonitor_agent.wire.release import VERSION as __version__  # noqa: N811 - the name that Python expects
-
 __all__ = ["__version__"]
+
+
+def __getattr__(name: str) -> str:
+    # When it is asked for: a command takes over its signals before it imports anything.
+    if name != "__version__":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from kmonitor_agent.wire.release import VERSION  # noqa: PLC0415 - see above
+
+    return VERSION

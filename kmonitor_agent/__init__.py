@@ -58,6 +58,8 @@ def __getattr__(name: str) -> Any:
     """Import an exported name; called by Python for names not yet in the module."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # First: what is missing is to be named with what installs it.
+    import_module("kmonitor_agent.dependencies").check_dependencies()
     value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value

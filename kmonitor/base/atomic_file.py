@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -52,12 +53,18 @@ def atomic_file(output: Path) -> Generator[BinaryIO]:
 
 @contextmanager
 def _unfinished(target: Path) -> Generator[tuple[Path, BinaryIO]]:
-    """A new file beside the target that nobody else has; removed, unless it was renamed."""
+    """A new file beside the target that nobody else has; removed, unless it was renamed.
+
+    Who may read the target may read it, and nobody else.
+    """
     name = f".{target.name[:_LONGEST_STEM]}.{secrets.token_hex(6)}.part"
     path = target.with_name(name)
-    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    number = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else 0o600)
     try:
         with os.fdopen(number, "wb") as file:
+            if mode is not None:
+                path.chmod(mode)
             yield path, file
     finally:
         path.unlink(missing_ok=True)

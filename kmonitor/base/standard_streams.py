@@ -28,8 +28,14 @@ def escape_what_cannot_be_encoded() -> None:
     """
     codecs.register_error(_ESCAPES, _escaped)
     for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
+        if isinstance(stream, io.TextIOWrapper) and _raises(stream):
             stream.reconfigure(errors=_ESCAPES)
+
+
+def _raises(stream: io.TextIOWrapper) -> bool:
+    # In the C locale bytes of names come back as they were, and all else is refused.
+    is_unicode = codecs.lookup(stream.encoding).name.startswith("utf-")
+    return stream.errors == "strict" or (stream.errors == "surrogateescape" and not is_unicode)
 
 
 def _escaped(exc: UnicodeError) -> tuple[str, int]:

@@ -86,8 +86,9 @@ def _format_of(output: Path | None) -> ExportFormat:
         )
     found = ENDINGS.get(output.suffix.casefold())
     if found is None:
+        name = terminal_safe(output.name or str(output))
         raise UsageError(
-            f"What {terminal_safe(output.name)} is to be does not follow from its ending.",
+            f"What {name} is to be does not follow from its ending.",
             "Add --format csv, json or parquet.",
         )
     return found

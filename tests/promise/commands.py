@@ -152,6 +152,11 @@ ENVIRONMENTS: Final[tuple[tuple[str, dict[str, str], tuple[str, ...]], ...]] = (
         {"PYTHONIOENCODING": "ascii", "LANG": "C", "PYTHONUTF8": "0"},
         ("show", "last"),
     ),
+    (
+        "C locale",
+        {"LANG": "C", "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        ("runs",),
+    ),
     ("ASCII help", {"PYTHONIOENCODING": "ascii", "LANG": "C", "PYTHONUTF8": "0"}, ("--help",)),
     ("ASCII doctor", {"PYTHONIOENCODING": "ascii:strict", "LANG": "C"}, ("doctor",)),
     ("Latin", {"PYTHONIOENCODING": "latin-1"}, ("runs",)),

@@ -123,6 +123,8 @@ class FolderReader:
         if not chunk.is_last:
             watched.due_s = now_s
         self._store_chunk(watched.spool_reader.run, chunk)
+        if chunk.is_last:
+            self._note_left(watched.spool_reader)
 
     def _note_left(self, reader: SpoolReader) -> None:
         record = self._event_log.registry.get(reader.run)

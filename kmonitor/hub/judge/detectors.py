@@ -77,6 +77,7 @@ EXPLAINED: Final = ALARMED | {GrowthState.RISING, GrowthState.SLOWING}
 class UnitKind(StrEnum):
     """What one unit of a series is."""
 
+    STEP = "step"
     EPOCH = "epoch"
     FIT = "fit"
     FOLD = "fold"

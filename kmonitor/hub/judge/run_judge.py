@@ -1,7 +1,9 @@
 """Verdicts on one run, from unit to unit; stored when they turn or their numbers change."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from dataclasses import replace as replaced
 from itertools import islice
 from typing import Final
 
@@ -17,6 +19,7 @@ from kmonitor.hub.judge.causes import (
 )
 from kmonitor.hub.judge.counters import ONCE, Counter, CounterGrowth, CounterKind, counter_growth
 from kmonitor.hub.judge.detectors import (
+    ALARMED,
     EXPLAINED,
     UNITS_TO_SUSPECT,
     GrowthState,
@@ -26,24 +29,41 @@ from kmonitor.hub.judge.detectors import (
     next_slowdown_judgement,
     unit_of,
 )
+from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing, unit_seconds
-from kmonitor.hub.judge.growth import RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.units import (
     Floats,
     RunUnits,
     Unit,
     allocation_growth,
+    columns_of,
     counters_of,
     cut,
     values_of,
 )
-from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Event, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.events import (
+    CorrelatedGrowth,
+    EpochEnded,
+    EpochStarted,
+    Event,
+    LimitForecast,
+    Sample,
+    SessionStarted,
+    Verdict,
+)
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
     VERDICT_METRICS,
     VerdictMetric,
     VerdictState,
 )
+
+_WITHIN: Final[tuple[VerdictMetric, ...]] = ("ram", "vram")
+"""What is judged within an epoch."""
+
+_TIMES_MORE: Final = 10
+"""So many times the steps made so far may be left of an epoch that does not say."""
 
 GRAPH_FLOOR: Final = Floor(50.0, 0.02)
 """Operations: the smallest traced step has more."""
@@ -66,6 +86,7 @@ class RunJudge:
     def __init__(self) -> None:
         self.row = 0
         self._units = RunUnits()
+        self._segments = EpochSegments()
         self._unit_kind = UnitKind.EPOCH
         self._has_judged = False
         self._judgements: dict[tuple[UnitKind, VerdictMetric], Judgement] = {}
@@ -79,8 +100,14 @@ class RunJudge:
             t_s: Its run time, seconds.
             event: Of a kind in `JUDGED_EVENT_KINDS`.
         """
-        if not isinstance(event, Verdict):
+        if isinstance(event, Sample):
+            self.read_samples(np.array([t_s]), columns_of(event))
+        elif not isinstance(event, Verdict):
             self._units.add(t_s, event)
+            if isinstance(event, EpochStarted):
+                self._segments.begin()
+            elif isinstance(event, EpochEnded | SessionStarted):
+                self._segments.end()
         elif not self._has_judged:
             # Of a hub before this one: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event
@@ -90,6 +117,7 @@ class RunJudge:
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
         """Take the run's next samples; as of `RunUnits.add_samples`."""
         self._units.add_samples(t_s, columns)
+        self._segments.add(t_s, columns)
 
     def judge(self) -> list[Verdict]:
         """Judge the units that were completed since; the verdicts that are to be stored."""
@@ -99,13 +127,19 @@ class RunJudge:
             self._carry_over(self._unit_kind, per)
             self._unit_kind = per
         n_fresh = min(self._units.pop_n_fresh(per), _MOST_FRESH)
-        if not n_fresh:
-            return []
-        new: list[Verdict] = []
         units = list(self._units.completed[per])
-        for metric in VERDICT_METRICS:
-            verdict = self._judge(metric, units, n_fresh)
-            if verdict is None:
+        new = self._judge_units(VERDICT_METRICS, units, per, n_fresh) if n_fresh else []
+        if per is UnitKind.EPOCH and len(units) < MIN_UNITS:
+            new += self._judge_within()
+        return new
+
+    def _judge_units(
+        self, metrics: Sequence[VerdictMetric], units: list[Unit], kind: UnitKind, n_fresh: int
+    ) -> list[Verdict]:
+        new: list[Verdict] = []
+        for metric in metrics:
+            verdict = self._judge(metric, units, kind, n_fresh)
+            if verdict is None or not self._says_more(verdict):
                 continue
             self._newest[metric] = verdict
             before = self._stored.get(metric)
@@ -115,16 +149,35 @@ class RunJudge:
                 new.append(self._stored[metric])
         return new
 
+    def _judge_within(self) -> list[Verdict]:
+        """Judge memory within the open epoch, by its steps, until there are enough epochs."""
+        n_fresh, segments = self._segments.pop_n_fresh(), self._segments.closed
+        if not n_fresh or len(segments) < LEAST_SEGMENTS:
+            return []
+        return self._judge_units(_WITHIN, list(segments), UnitKind.STEP, n_fresh)
+
+    def _says_more(self, verdict: Verdict) -> bool:
+        """Whether a verdict takes the place of the newest, which may be by other units."""
+        before = self._newest.get(verdict.metric)
+        if before is None or before.per == verdict.per:
+            return True
+        is_quiet = verdict.state in {"measuring", "steady"}
+        if verdict.per == "step":
+            return not is_quiet and before.state not in ALARMED_STATES
+        return not (before.per == "step" and verdict.state == "measuring")
+
     def newest_verdicts(self) -> list[Verdict]:
         """The newest verdict of each metric that was measured."""
         return [self._newest[metric] for metric in VERDICT_METRICS if metric in self._newest]
 
-    def _judge(self, metric: VerdictMetric, units: list[Unit], n_fresh: int) -> Verdict | None:
-        values = values_of(metric, units, self._unit_kind)
+    def _judge(
+        self, metric: VerdictMetric, units: list[Unit], kind: UnitKind, n_fresh: int
+    ) -> Verdict | None:
+        values = values_of(metric, units, kind)
         is_finite = np.isfinite(values)
         if not is_finite.any():
             return None
-        key = self._unit_kind, metric
+        key = kind, metric
         judgement = self._judgements.get(key, Judgement())
         counters = counters_of(metric, units)
         for last in range(len(units) - n_fresh, len(units)):
@@ -137,6 +190,8 @@ class RunJudge:
                     cut(counters, is_used),
                     self._room(metric, float(values[last])),
                 )
+        if kind is UnitKind.STEP:
+            judgement = self._capped(metric, judgement, units)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
         growth, before = judgement.growth, self._newest.get(metric)
@@ -144,12 +199,31 @@ class RunJudge:
         if judgement.is_open_alarm and is_older and before is not None:
             # It outlasts a start or reload: its evidence is that of before.
             return replace(before, unit=units[-1].number, forecast=None)
-        details = JudgementDetails(metric, self._unit_kind, judgement, measured, units[-1].number)
+        details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = None
         if judgement.is_open_alarm:
-            forecast = forecast_nearest_limit(metric, self._units, measured, self._unit_kind)
-        found = self._explanation(metric, judgement, counters, units[-1])
+            forecast = forecast_nearest_limit(metric, self._units, measured, kind)
+        found = None
+        if kind is not UnitKind.STEP:
+            found = self._explanation(metric, judgement, counters, units[-1])
         return verdict_event(details, found, forecast)
+
+    def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
+        """What rises in the first epoch of several may be data that are kept once.
+
+        It is called growing then only where it would fill the room before the epoch ends.
+        """
+        plan, growth = self._units.plan, judgement.growth
+        if judgement.state not in ALARMED or growth is None or growth.slope is None:
+            return judgement
+        if plan.epochs_ended or plan.epochs == 1:
+            return judgement
+        room = self._room(metric, units[-1].high.get(metric, math.nan))
+        per_step = growth.slope.middle / spacing(units)
+        left = (plan.steps or _TIMES_MORE * units[-1].number) - units[-1].number
+        if room is not None and per_step * left >= room:
+            return judgement
+        return replaced(judgement, state=GrowthState.RISING, in_a_row=0)
 
     def _carry_over(self, before: UnitKind, after: UnitKind) -> None:
         """What grew by other units is not forgotten: it is judged anew from where it stands."""
@@ -278,8 +352,8 @@ def verdict_event(
         t_s=units[-1].ended_s,
         metric=details.metric,
         state=_state(details.judgement, because, len(units)),
-        per="fit" if details.unit_kind is UnitKind.FIT else "epoch",
-        units=len(units),
+        per=details.unit_kind.value,
+        units=details.unit if details.unit_kind is UnitKind.STEP else len(units),
         unit=details.unit,
         to_s=units[-1].ended_s,
         from_s=units[0].start_s,

@@ -57,6 +57,7 @@ JUDGED_EVENT_KINDS: Final = (
 """Types of events that are read, `verdict` among them."""
 
 SAMPLED: Final = (
+    "step",
     "ram_bytes",
     "vram_bytes",
     "allocator_in_use_bytes",
@@ -74,6 +75,21 @@ KEPT_UNITS: Final = 2 * MAX_UNITS
 
 _MOST_FUNCTIONS: Final = 16
 _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
+
+
+@dataclass(slots=True)
+class FitPlan:
+    """What is known of a fit that runs.
+
+    Attributes:
+        epochs: Planned; 0: not known.
+        steps: Of an epoch; None: not known.
+        epochs_ended: So far.
+    """
+
+    epochs: int = 0
+    steps: int | None = None
+    epochs_ended: int = 0
 
 
 @dataclass(slots=True)
@@ -164,6 +180,7 @@ class RunUnits:
         vram_of: What VRAM is a part of, bytes; None if nobody says.
         allocated: Bytes that Python allocated in one epoch by the last *Diagnose*, and the line
             that allocated most; None: nobody looked, in this process.
+        plan: Of the fit that runs, or ran last.
         epoch_samples: What memory did in the first epoch since the last start or reload.
     """
 
@@ -178,6 +195,7 @@ class RunUnits:
         self.vram_of: float | None = None
         self.allocated: tuple[float, str] | None = None
         self.epoch_samples = FirstEpochSamples()
+        self.plan = FitPlan()
         self._epochs_ended = 0
         self._fresh: dict[UnitKind, int] = dict.fromkeys(_JUDGED, 0)
         self._open: dict[UnitKind, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
@@ -201,9 +219,7 @@ class RunUnits:
         """
         match event:
             case Sample():
-                fields = ((name, getattr(event, name)) for name in SAMPLED)
-                values = {name: np.array([value]) for name, value in fields if value is not None}
-                self.add_samples(np.array([t_s]), values)
+                self.add_samples(np.array([t_s]), columns_of(event))
             case GraphSize():
                 self._graph(event)
             case EpochStarted():
@@ -214,6 +230,7 @@ class RunUnits:
                 self._epoch_ended(t_s, event)
             case FitStarted():
                 self._kind = (0, event.batch_size)
+                self.plan = FitPlan(event.epochs, event.steps)
             case FitEnded():
                 self._fit_ended(t_s)
             case SessionEnded():
@@ -282,6 +299,8 @@ class RunUnits:
     def _epoch_ended(self, t_s: float, event: EpochEnded) -> None:
         self._complete_epoch()
         self._epochs_ended += 1
+        self.plan.epochs_ended += 1
+        self.plan.steps = self.plan.steps or event.steps
         self.epoch_samples.end(t_s)
         for each in self._open.values():
             each.epoch_ended(event, self._children_bytes)
@@ -323,6 +342,12 @@ class RunUnits:
             self.completed[per].clear()
             self._fresh[per] = 0
             self._open[per] = Unit(self._open[per].number, t_s)
+
+
+def columns_of(sample: Sample) -> dict[str, Floats]:
+    """Of `SAMPLED` what a sample has read, `[1]` each."""
+    fields = ((name, getattr(sample, name)) for name in SAMPLED)
+    return {name: np.array([float(value)]) for name, value in fields if value is not None}
 
 
 def _finite_values(values: Floats | None) -> Floats:

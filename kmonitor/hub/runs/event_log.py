@@ -41,6 +41,7 @@ from kmonitor_agent.wire.messages.events import (
     GraphSize,
     LostEvents,
     Notice,
+    Sample,
     SessionDied,
     SessionEnded,
     SessionStarted,
@@ -63,6 +64,11 @@ _ROW_OVERHEAD_BYTES = 200
 _STORED_OVERHEAD_BYTES = 70
 """What a row takes in the database besides its body: columns, and its place in two indexes.
 Source: measured by filling a database with 100 000 samples."""
+
+_JUDGED_WITHIN = 10
+"""Runs of which fewer epochs have ended are judged within their epochs too."""
+
+_LOOK_EVERY_S = 5.0
 
 _ENDS_UNIT = (EpochEnded, FitEnded, EpochStarted, GraphSize)
 """With one of these an epoch or a fit is over and has all that belongs to it."""
@@ -132,6 +138,7 @@ class HubEventLog:
         self._gaps: dict[int, tuple[int, LostEvents]] = {}
         """By run key its newest event's row, where that is a gap."""
         self.unit_ended: set[str] = set()
+        self._looked_s: dict[int, float] = {}
         self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
 
     @property
@@ -169,7 +176,7 @@ class HubEventLog:
             self._pending.events.append((row, record.key, seq, t_s, wall_s, kind, stored_body))
             self._pending_bytes += len(stored_body) + _ROW_OVERHEAD_BYTES
             record.stored_bytes += len(stored_body) + _STORED_OVERHEAD_BYTES
-            if isinstance(event, _ENDS_UNIT):
+            if isinstance(event, _ENDS_UNIT) or self._is_look_due(record, t_s, event):
                 self.unit_ended.add(record.run)
             elif isinstance(event, CommandProgress):
                 self._progress(event, row)
@@ -185,6 +192,18 @@ class HubEventLog:
         # What was shipped later did not happen now.
         record.last_wall_s = min(wall_s, record.last_event_wall_s) if record.is_shipped else wall_s
         self.registry.mark_changed(record)
+
+    def _is_look_due(self, record: RunRecord, t_s: float, event: AnyEvent | None) -> bool:
+        """Whether to judge a run within its epoch: a long one of the first, each five seconds."""
+        if not isinstance(event, Sample):
+            return False
+        if record.epochs_done >= _JUDGED_WITHIN or record.epoch is None:
+            self._looked_s.pop(record.key, None)
+            return False
+        if t_s - self._looked_s.setdefault(record.key, t_s) < _LOOK_EVERY_S:
+            return False
+        self._looked_s[record.key] = t_s
+        return True
 
     def _gap(self, record: RunRecord, row: int, event: AnyEvent | None) -> LostEvents | None:
         """One row for a gap, however many events report parts of it."""

@@ -95,6 +95,8 @@ def more_known_text(verdict: Verdict) -> str:
     """When more will be known: "more is known in about 3 min"; empty where that is open."""
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
+    if verdict.per == "step":
+        return ""  # it is judged on as samples come
     left = max(1, MIN_UNITS - verdict.units)
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
@@ -264,13 +266,14 @@ def verdict_log_text(verdict: Verdict) -> str:
 
 def unit_name(verdict: Verdict) -> str:
     """One unit: "epoch", "fit" or "fold"."""
-    return {"epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}[verdict.per]
+    names = {"step": tr("step"), "epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}
+    return names[verdict.per]
 
 
 def units_text(n: float, verdict: Verdict) -> str:
     """A number of units: "1 epoch", "14 fits"."""
-    many = {"epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}[verdict.per]
-    return f"{count_text(n)} {unit_name(verdict) if n == 1 else many}"
+    names = {"step": tr("steps"), "epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}
+    return f"{count_text(n)} {unit_name(verdict) if n == 1 else names[verdict.per]}"
 
 
 def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:

@@ -273,7 +273,7 @@ MAX_COLUMN: Final = 64
 SAMPLE_COLUMNS: Final = tuple(
     field
     for field in Sample.__struct_fields__
-    if field not in {"t_s", "fit", "epoch", "step", "logs", "more_devices"}
+    if field not in {"t_s", "fit", "epoch", "logs", "more_devices"}
 )
 """Fields of `Sample` that are columns."""
 

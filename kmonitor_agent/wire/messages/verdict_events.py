@@ -93,7 +93,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
 
     metric: VerdictMetric
     state: VerdictState
-    per: Literal["epoch", "fit", "fold"]
+    per: Literal["step", "epoch", "fit", "fold"]
     units: Count = 0
     unit: Count = 0
     turned: bool = False

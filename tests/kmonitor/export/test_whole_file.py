@@ -61,3 +61,15 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path, place: str):
         file.write(b"x")
 
     assert names_in(tmp_path) == ["a-folder"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="files have no such modes there")
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644])
+def test_who_may_read_a_file_that_is_replaced_stays_as_it_was(tmp_path: Path, mode: int):
+    output = tmp_path / "run.csv"
+    output.touch(mode=mode)
+    output.chmod(mode)
+    with atomic_file(output) as file:
+        file.write(b"new")
+
+    assert (output.stat().st_mode & 0o777, output.read_bytes()) == (mode, b"new")
