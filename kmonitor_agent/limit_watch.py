@@ -5,7 +5,7 @@ next: collect, then reload, then restart, as far as needed.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal, get_args
 
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
@@ -120,7 +120,7 @@ class LimitWatch:
         self._base_wanted = True
         self._waits_for_answer = False
 
-    def started_again(self, t_s: float, in_vain: int = 0) -> None:
+    def started_again(self, t_s: float, in_vain: int = 0, futile: Collection[str] = ()) -> None:
         """This process was started by a restart that this limit requested: its last answer.
 
         A process that is above the limit from its first reading on would be started again for
@@ -130,10 +130,11 @@ class LimitWatch:
         Args:
             t_s: When it began, seconds.
             in_vain: `restarts_in_vain` of the process that requested it.
+            futile: Levels of `auto` that gave nothing back in the processes before.
         """
         self._vain_before = in_vain
         if self.escalation is not None:
-            self.escalation.started_again(t_s)
+            self.escalation.started_again(t_s, futile)
         else:
             self._answered_s, self._was_started_again = t_s, True
 
@@ -279,6 +280,19 @@ class Escalation:
         self._tried: list[EscalationLevel] = []
         self._left_out: dict[EscalationLevel, str] = {}
         self._is_over = False
+        self._futile: set[EscalationLevel] = set()
+
+    @property
+    def futile(self) -> list[EscalationLevel]:
+        """Levels that gave nothing back, and are not done again for the same cause."""
+        return sorted(self._futile)
+
+    def note_outcome(self, level: EscalationLevel, *, gave_back: bool) -> None:
+        """What a level has done; what once gave something back is not futile."""
+        if gave_back:
+            self._futile.discard(level)
+        else:
+            self._futile.add(level)
 
     @property
     def is_over(self) -> bool:
@@ -330,13 +344,15 @@ class Escalation:
         self._tried, self._left_out = [], {}
         self._is_over = False
 
-    def started_again(self, t_s: float) -> None:
+    def started_again(self, t_s: float, futile: Collection[str] = ()) -> None:
         """This process was started by a restart that the same limit requested.
 
         Args:
             t_s: When it began, seconds.
+            futile: Levels that gave nothing back before it.
         """
         self._ran_s["restart"] = t_s
+        self._futile.update(level for level in LEVELS if level in futile)
 
     def summary(self) -> str:
         """What was tried and what could not be, in words."""

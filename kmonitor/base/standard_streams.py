@@ -4,7 +4,7 @@ import codecs
 import io
 import os
 import sys
-from typing import Final
+from typing import Any, Final
 
 _ESCAPES: Final = "kmonitor-escapes"
 
@@ -32,7 +32,7 @@ def escape_what_cannot_be_encoded() -> None:
             stream.reconfigure(errors=_ESCAPES)
 
 
-def _raises(stream: io.TextIOWrapper) -> bool:
+def _raises(stream: "io.TextIOWrapper[Any]") -> bool:
     # In the C locale bytes of names come back as they were, and all else is refused.
     is_unicode = codecs.lookup(stream.encoding).name.startswith("utf-")
     return stream.errors == "strict" or (stream.errors == "surrogateescape" and not is_unicode)

@@ -55,11 +55,15 @@ class AutoExecutor:
 
     def _escalate(self, fit: Fit, request: ActionRequest, watch: LimitWatch, step: int) -> None:
         """Level after level until one may have helped; the readings that follow judge it."""
-        why_not = _why_not(fit)
+        escalation = watch.escalation
+        futile = [] if escalation is None or _leaves_traces(fit) else escalation.futile
+        why_not = dict.fromkeys(futile, _FUTILE) | _why_not(fit)
         while (level := self._limits.next_step(watch, why_not)) not in ("wait", "nothing"):
             record = self._act(fit, replace(request, action=level, part_of=PART_OF), step)
             if record is None:
                 return
+            if escalation is not None and record.ok:
+                escalation.note_outcome(level, gave_back=not record.unchanged)
             if record.ok and _may_have_helped(record, watch):
                 self._limits.reset_base(watch)
                 return
@@ -84,6 +88,14 @@ class AutoExecutor:
         else:
             why = "; ".join(filter(None, (record.unchanged, record.why)))[:MAX_TEXT]
             self._report_progress(request, "done" if record.ok else "failed", why)
+
+
+_FUTILE: Final = "it gave nothing back before"
+
+
+def _leaves_traces(fit: Fit) -> bool:
+    """Whether there are traces of models that are gone, which a collect or reload releases."""
+    return bool(fit.framework.graph(fit.model()).retained)
 
 
 def _why_not(fit: Fit) -> dict[EscalationLevel, str]:
@@ -115,5 +127,4 @@ def _memory(footprint: Footprint, metric: str) -> float | None:
 
 def _is_enough(fit: Fit, record: ActionRecord) -> bool:
     """Whether a collect was all there is to do: it gave something back and left no debt."""
-    retained = fit.framework.graph(fit.model()).retained
-    return record.action == "reload" or (record.released_traces > 0 and not retained)
+    return record.action == "reload" or (record.released_traces > 0 and not _leaves_traces(fit))

@@ -1,7 +1,7 @@
 """The limits of a run in force: set by script or command, judged on two threads."""
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
@@ -75,6 +75,7 @@ class LimitEnforcer:
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
         self._started_by, self._in_vain = "", 0
+        self._futile: Collection[str] = ()
         self._epochs = 0
 
     def set_by_script(self, specs: tuple[LimitSpec, ...]) -> None:
@@ -227,22 +228,26 @@ class LimitEnforcer:
                 for watch in self._limit_watches.all_watches():
                     watch.end_trial()
 
-    def note_restart(self, requested_by: str, in_vain: int = 0) -> None:
+    def note_restart(
+        self, requested_by: str, in_vain: int = 0, futile: Collection[str] = ()
+    ) -> None:
         """This process was started by a restart; to be called before limits are set.
 
         Args:
             requested_by: Who requested it; limits of that wording, of the script or taken over, do
                 not ask for another at once. Empty when nobody did.
             in_vain: `restarts_in_vain` of the limit that requested it.
+            futile: Levels of its `auto` that gave nothing back.
         """
         self._started_by, self._in_vain = requested_by, in_vain
+        self._futile = futile
 
     def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
         known = self._limit_watches.all_watches()
         self._limit_watches.replace(metrics, specs)
         for watch in self._limit_watches.all_watches():
             if watch not in known and limit_text(watch.spec) == self._started_by:
-                watch.started_again(_BEGAN_S, self._in_vain)
+                watch.started_again(_BEGAN_S, self._in_vain, self._futile)
 
     def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
         self._emit(crossing)

@@ -20,6 +20,7 @@ from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
 from kmonitor_agent.frameworks.detection import fit_resumer
 from kmonitor_agent.guard import FaultLog, describe_exception, is_from_signal_handler
+from kmonitor_agent.limit_watch import LimitWatch
 from kmonitor_agent.reclaim.actions import predict_reload_effect, read_footprint
 from kmonitor_agent.reclaim.restart.fit_state import (
     CannotResume,
@@ -56,6 +57,7 @@ class SupervisorClient:
         run_id: The run's id: the one that it had in the process before, or a new one.
         started_by: Who requested the restart that started this process; empty if none did.
         in_vain: Restarts in a row before it that did not help the limit that requested them.
+        futile: Levels of that limit's `auto` that gave nothing back before.
         is_leaving: State is committed and this process is on its way out.
     """
 
@@ -70,6 +72,7 @@ class SupervisorClient:
         self.supervisor = 0
         self.run_id = new_id()
         self.started_by, self.in_vain = "", 0
+        self.futile: list[str] = []
         self.is_leaving = False
         self._within_s = LEAVE_WITHIN_S
         self._supervision: Supervision | None = None
@@ -87,6 +90,7 @@ class SupervisorClient:
         left = supervision.previous_request()
         if left is not None and left.run == self.run_id:
             self.started_by, self.in_vain = left.requested_by, left.in_vain
+            self.futile = left.futile
         terms = supervision.settings()
         if terms is not None:
             self.supervisor = terms.supervisor
@@ -106,18 +110,23 @@ class SupervisorClient:
         """
         return None if self._state_store is None else self._state_store.read(fit)
 
-    def announce(self, requested_by: str, in_vain: int = 0) -> None:
+    def announce(self, requested_by: str, watch: LimitWatch | None = None) -> None:
         """Announce to the supervisor that this process leaves to be started again.
 
         Args:
             requested_by: Who requested it.
-            in_vain: Restarts in a row that did not help the limit that requested them.
+            watch: The limit that did; the next process goes on from what it knows.
 
         Raises:
             OSError: The supervisor's folder cannot be written.
         """
         if self._supervision is not None:
-            self._supervision.leave(RestartRequest(self.run_id, requested_by[:200], in_vain))
+            in_vain = 0 if watch is None else watch.restarts_in_vain
+            escalation = None if watch is None else watch.escalation
+            futile: list[str] = [] if escalation is None else [*escalation.futile]
+            self._supervision.leave(
+                RestartRequest(self.run_id, requested_by[:200], in_vain, futile)
+            )
 
     def leave(self) -> None:
         """Leave the process with status 75; comes back only by the `SystemExit` that it raises.
@@ -213,7 +222,7 @@ class SupervisedFits:
         self._process_session = session
         self._faults = faults
         self._open: list[Fit] = []
-        limits.note_restart(client.started_by, client.in_vain)
+        limits.note_restart(client.started_by, client.in_vain, client.futile)
 
     def follow(self, fit: Fit, model: KerasModel) -> None:
         """A fit begins: have it resumed where an earlier process left it, and saved later.
@@ -383,8 +392,7 @@ class SupervisedFits:
             )
         if result.checkpoint is not None:
             try:
-                in_vain = 0 if request.watch is None else request.watch.restarts_in_vain
-                self._supervisor_client.announce(request.requested_by, in_vain)
+                self._supervisor_client.announce(request.requested_by, request.watch)
             except OSError as exc:
                 result = SaveResult(result.seconds, why=f"kmonitor run could not be told: {exc}")
         if result.checkpoint is None:

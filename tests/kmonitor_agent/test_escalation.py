@@ -92,3 +92,19 @@ def test_step_may_always_be_asked_for_once_all_levels_were_tried(escalation: Esc
         escalation.next_step({}, 0.0)
 
     assert escalation.is_due(0.0)
+
+
+def test_what_gave_nothing_back_is_remembered_over_resets_and_restarts():
+    first = Escalation(cooldown_s=60.0)
+    first.note_outcome("collect", gave_back=False)
+    first.note_outcome("reload", gave_back=False)
+    first.note_outcome("reload", gave_back=True)
+    first.reset()
+
+    assert first.futile == ["collect"]
+    second = Escalation(cooldown_s=60.0)
+    second.started_again(0.0, first.futile)
+    assert second.futile == ["collect"]
+    why_not = dict.fromkeys(second.futile, "it gave nothing back before")
+    assert second.next_step(why_not, 100.0) == "reload"
+    assert "collect not done: it gave nothing back before" in second.summary()

@@ -266,7 +266,7 @@ class RunUnits:
                 self._complete_epoch()
                 self.allocated = None
                 self._restart(t_s)
-            case ActionRecord() if event.ok and event.action == "reload":
+            case ActionRecord() if event.ok and event.action == "reload" and not event.unchanged:
                 self._complete_epoch()
                 self._restart(t_s)
             case LimitsInForce():

@@ -66,11 +66,13 @@ class RestartRequest(msgspec.Struct, frozen=True):
         run: Id of the run that leaves.
         requested_by: Who asked for the restart.
         in_vain: Restarts in a row for the limit that asked which did not help it.
+        futile: Levels of its `auto` that gave nothing back.
     """
 
     run: Id
     requested_by: Name = ""
     in_vain: Count = 0
+    futile: Annotated[list[Name], msgspec.Meta(max_length=8)] = []
 
 
 @dataclass(frozen=True, slots=True)
