@@ -27,12 +27,13 @@ def escape_what_cannot_be_encoded() -> None:
     The same escapes are right within the strings of JSON.
     """
     codecs.register_error(_ESCAPES, _escaped)
+    stream: Any
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper) and _raises(stream):
             stream.reconfigure(errors=_ESCAPES)
 
 
-def _raises(stream: "io.TextIOWrapper[Any]") -> bool:
+def _raises(stream: Any) -> bool:
     # In the C locale bytes of names come back as they were, and all else is refused.
     is_unicode = codecs.lookup(stream.encoding).name.startswith("utf-")
     return stream.errors == "strict" or (stream.errors == "surrogateescape" and not is_unicode)
