@@ -66,7 +66,7 @@ PLACES: list[tuple[Any, str]] = [
     (reclaim.Keras3TensorFlowReclaim, "release_retained"),
     (reclaim.Keras3TensorFlowReclaim, "make_functions"),
     (actions, "_clear"),
-    (actions, "restore"),
+    (actions, "_restore_values"),
     (actions, "collect_garbage"),
     (actions, "return_free_pages"),
     (keras.Sequential, "make_train_function"),
