@@ -58,7 +58,7 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         # The table above names the allocator's device; there is no room for it here.
         title = metric_title(run, verdict.metric).partition(" (")[0]
         _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))
-        if verdict.state in {"growing", "suspected"}:
+        if verdict.state in {"growing", "suspected", "slowing"} or verdict.advice:
             for line in _detail_lines(run, verdict):
                 _print_verdict_line("", line)
 

@@ -3,7 +3,8 @@
 | state | condition | may trigger |
 |---|---|---|
 | measuring | too few units, or the interval holds both growth and none | - |
-| rising | the 80 % interval of the change a unit is above 0, and it goes on | - |
+| rising | the 80 % interval of the change a unit is above 0, and it goes on; or each of the \
+last two units added traces, and memory | - |
 | steady | the 95 % interval excludes what would fill the room in ten times as long | - |
 | growing | each unit adds the same, or five judgements in a row found a trend | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or the last two units \
@@ -137,7 +138,8 @@ def next_judgement(
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
     if in_a_row >= TO_ALARM or (growth.is_growing and growth.is_straight):
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
-    if growth.is_growing or growth.rising is not None:
+    is_counted = bool(counted) and _rose(values)
+    if growth.is_growing or growth.rising is not None or is_counted:
         return Judgement(GrowthState.RISING, growth, counted, in_a_row=in_a_row)
     return Judgement(_quiet_state(before, growth, values, room), growth)
 
@@ -163,7 +165,11 @@ def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:
 def _is_left_behind(counted: Sequence[CounterGrowth], values: Floats) -> bool:
     """Whether the last two units left traces of models that are gone, and memory rose."""
     is_counted = any(one.kind is CounterKind.RETAINED for one in counted)
-    return is_counted and len(values) > 2 and bool(values[-1] > values[-3])  # noqa: PLR2004
+    return is_counted and _rose(values)
+
+
+def _rose(values: Floats) -> bool:
+    return len(values) > 2 and bool(values[-1] > values[-2] > values[-3])  # noqa: PLR2004
 
 
 def _suspected(

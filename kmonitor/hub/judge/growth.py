@@ -28,8 +28,10 @@ MIN_UNITS: Final = 10
 MIN_STRAIGHT_UNITS: Final = 6
 """Fewer are not judged."""
 
-MIN_RATED_UNITS: Final = 4
+MIN_RATED_UNITS: Final = 3
 """With so many the change a unit has an interval."""
+
+_MIN_RISING_UNITS: Final = 4
 
 MAX_UNITS: Final = 200
 """Only the last so many are judged: in longer windows growth that has stopped is seen late."""
@@ -137,7 +139,7 @@ def judge_growth(values: Floats, floor: Floor) -> Growth:
     """
     n = len(values)
     whole = _judge(values, min(window_start(n), n), floor)
-    if n >= MIN_RATED_UNITS:
+    if n >= _MIN_RISING_UNITS:
         whole = replace(whole, rising=_rising(values, floor))
     if n < _UNITS_TO_HALVE or whole.why_not not in _BENT:
         return whole

@@ -251,7 +251,7 @@ class RunJudge:
             return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING and not grew_with:
-            return None
+            return None  # it is too early to look for what was not counted
         if metric == "ram" and growth.is_growing:
             grew_with += allocation_growth(self._units.allocated, growth)
         return explain_growth(

@@ -35,7 +35,7 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, VerdictMetric, VerdictState
 
 _QUIET: Final = frozenset[VerdictState]({"measuring", "steady"})
-_NO_ALARM: Final = _QUIET | {"cleared", "rising"}
+_NO_ADVICE: Final = _QUIET | {"cleared"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +116,7 @@ def evidence_state(
         now_wall_s: Now, UTC epoch seconds.
         can_request: Whether the run takes commands from here.
     """
-    is_alarm = verdict.state not in _NO_ALARM
+    is_alarm = verdict.state not in _NO_ADVICE
     forecast = forecast_text(run, verdict, now_wall_s=now_wall_s)
     lines = [*evidence_lines(verdict), forecast]
     advice = advice_of(verdict) if is_alarm else []

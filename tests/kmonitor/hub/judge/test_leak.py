@@ -112,6 +112,7 @@ def test_an_ensemble_of_five_models_is_a_count_and_no_leak():
     told = replay(values, traces)
 
     assert not any(one.state in ALARMED for one in told)
+    assert told[2].state is GrowthState.RISING
     assert told[4].state is GrowthState.RISING
     assert told[4].grew_with[0].function == "train_function"
 
