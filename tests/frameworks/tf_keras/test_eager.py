@@ -121,13 +121,16 @@ def test_a_live_model_keeps_its_traces_over_a_collect() -> None:
     assert function.experimental_get_tracing_count() == traces
 
 
-def test_names_that_were_given_stay_given_over_a_reload(tmp_path: Path) -> None:
+def test_layers_after_a_reload_are_named_as_without_it(tmp_path: Path) -> None:
     model = _fitted()
-    before = tf_keras.layers.Dense(1).name
+    tf_keras.backend.clear_session()
+    before = [tf_keras.layers.Dense(1).name, tf_keras.backend.get_uid("own")]
 
-    reload(framework_for(model), model, CheckpointStore(tmp_path), tag=TAG)
+    outcome = reload(framework_for(model), model, CheckpointStore(tmp_path), tag=TAG)
 
-    assert tf_keras.layers.Dense(1).name not in {before, *(x.name for x in model.layers)}
+    assert outcome.ok
+    assert before == ["dense", 1]
+    assert [tf_keras.layers.Dense(1).name, tf_keras.backend.get_uid("own")] == ["dense_1", 2]
 
 
 def test_a_plain_fit_reloads_on_request(closed_runs: None) -> None:
