@@ -1,4 +1,4 @@
-"""Samples where `/proc` cannot be read or says nonsense: only the fields of that file are absent."""
+"""Samples where `/proc` says nonsense or cannot be read: only that file's fields are absent."""
 
 import builtins
 import errno
