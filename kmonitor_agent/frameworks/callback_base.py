@@ -11,6 +11,8 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, Final, TypeVar
 
+from kmonitor_agent.frameworks.script_values import instance_dict, items_of
+
 _NAMES: Final = ("keras", "tf_keras")
 
 _NO_KERAS: Final = (
@@ -69,6 +71,23 @@ def overrides_step_end(cls: type) -> bool:
         for name in ("on_batch_end", "on_train_batch_end")
         if base.__module__.partition(".")[0] not in _NAMES
     )
+
+
+def leave_timing_check_to_others(callback_list: object) -> None:
+    """Have tf_keras time the hooks of a fit's steps only where it would without our callbacks.
+
+    Its list of callbacks does so, and warns "Callback method ... is slow" where steps take less
+    than a few milliseconds, as soon as one of them is of a class that is not tf_keras' own.
+    """
+    attributes = instance_dict(callback_list)
+    if attributes.get("_check_timing") is not True:
+        return
+    modules = (kind.__module__ for kind in type(callback_list).__mro__)
+    module = next((each for each in modules if each.startswith("tf_keras.")), "")
+    known = vars(sys.modules[module]) if module in sys.modules else {}
+    kinds = map(type, items_of(attributes.get("callbacks")))
+    if all(_is_ours(kind) or kind.__name__ in known for kind in kinds):
+        attributes["_check_timing"] = False
 
 
 def _callback_class(environ: Mapping[str, str]) -> type:

@@ -231,9 +231,20 @@ def _counters() -> Generator[Any]:
         yield state.get_global_attribute(_COUNTERS, default=defaultdict(int), set_to_default=True)
     for package in _KERAS2:
         backend = sys.modules.get(f"{package}.src.backend")
-        by_graph = getattr(backend, "PER_GRAPH_OBJECT_NAME_UIDS", None)
-        if backend is not None and by_graph is not None:
-            yield by_graph.setdefault(backend.get_graph(), defaultdict(int))
+        if hasattr(backend, "PER_GRAPH_OBJECT_NAME_UIDS"):
+            yield from keras2_name_counters(backend)
+
+
+def keras2_name_counters(backend: Any) -> list[Any]:
+    """Counters of names of a Keras 2: those of `get_uid`, and those of layers if they are others.
+
+    `get_uid` counts by a graph of Keras' own, layers by TensorFlow's default graph. In v1 graph
+    mode that is one graph.
+    """
+    own, default = backend.get_graph(), sys.modules["tensorflow"].compat.v1.get_default_graph()
+    graphs = [own] if own is default else [own, default]
+    by_graph = backend.PER_GRAPH_OBJECT_NAME_UIDS
+    return [by_graph.setdefault(graph, defaultdict(int)) for graph in graphs]
 
 
 _SHUFFLING: Final = ("python", "numpy", "torch")

@@ -150,7 +150,7 @@ def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
             return safe_count(fit_locals.get("batch_size"))
         if _reads_scripts_loader(adapter):
             return None
-        batch_size = safe_getattr(adapter, "batch_size")
+        batch_size: Any = safe_getattr(adapter, "batch_size")
         batch_size = batch_size() if callable(batch_size) else batch_size
         if batch_size is None:
             batch_size = _batch_size_of(safe_getattr(adapter, "_dataset"))

@@ -5,22 +5,22 @@ import math
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import psutil
 
+from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.wire.local.control_groups import cgroup_limit
+from kmonitor_agent.wire.messages.fields import MAX_COUNT
 from kmonitor_agent.wire.messages.readings import Reading
 
 _STATM: Final = Path("/proc/self/statm")
 _STATUS: Final = Path("/proc/self/status")
 _TASKS: Final = Path("/proc/self/task")
 _NOT_YET: Final = "not read yet"
-
-_FAILURES: Final = (psutil.Error, OSError, ValueError, IndexError, KeyError, RuntimeError)
-"""Raised where `/proc` is another file system, or is mounted over."""
 
 _REST: Final = 1000.0
 """Pause after the expensive readings, as a multiple of their time: a thousandth of a core."""
@@ -104,17 +104,17 @@ class ProcessMemory:
         return self._known_process
 
     def _read_unique(self) -> Reading:
-        try:
-            unique = float(self._process().memory_full_info().uss)
-        except _FAILURES as exc:
-            return Reading.missing("bytes", f"the unique set cannot be read: {exc}")
-        return Reading(unique, "bytes", "process: unique set (psutil)")
+        return _attempt(
+            "the unique set",
+            "process: unique set (psutil)",
+            lambda: self._process().memory_full_info().uss,
+        )
 
     def _list_children(self) -> None:
         try:
             children = self._process().children(recursive=True)
-        except _FAILURES as exc:
-            self._why_no_children = f"the children cannot be listed: {exc}"
+        except Exception as exc:  # noqa: BLE001 - see `_attempt`
+            self._why_no_children = f"the children cannot be listed: {describe_exception(exc)}"
             return
         self._why_no_children = ""
         self._children = {child.pid: child for child in children}
@@ -124,14 +124,16 @@ class ProcessMemory:
             return Reading.missing("bytes", self._why_no_children)
         resident = 0
         for pid in _direct_children() - self._children.keys():
-            with contextlib.suppress(*_FAILURES):
+            with contextlib.suppress(Exception):  # it ended meanwhile, or never was
                 self._children[pid] = psutil.Process(pid)
         for pid, child in tuple(self._children.items()):
             try:
                 resident += child.memory_info().rss
-            except _FAILURES:
+            except Exception:  # noqa: BLE001 - see `_attempt`
                 del self._children[pid]  # it ended meanwhile
-        return Reading(float(resident), "bytes", "children: resident sets (psutil)")
+        return _attempt(
+            "the children's memory", "children: resident sets (psutil)", lambda: resident
+        )
 
 
 def _direct_children() -> set[int]:
@@ -150,44 +152,66 @@ def _direct_children() -> set[int]:
 
 def read_resident_set() -> Reading:
     """Resident set of this process, bytes; any thread, about 10 us."""
-    try:
-        pages = int(_STATM.read_bytes().split()[1])
-    except (OSError, ValueError, IndexError):
-        return _read_by_psutil()
-    return Reading(float(pages * os.sysconf("SC_PAGE_SIZE")), "bytes", f"process: {_STATM}")
+    reading = _attempt("the resident set", f"process: {_STATM}", _resident_bytes)
+    if reading.value is not None:
+        return reading
+    return _attempt(
+        "the resident set",
+        "process: psutil resident set",
+        lambda: psutil.Process().memory_info().rss,
+    )
 
 
-def _read_by_psutil() -> Reading:
-    try:
-        resident = float(psutil.Process().memory_info().rss)
-    except _FAILURES as exc:
-        return Reading.missing("bytes", f"the resident set cannot be read: {exc}")
-    return Reading(resident, "bytes", "process: psutil resident set")
+def _resident_bytes() -> int:
+    return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _host_memory() -> tuple[Reading, Reading]:
     """All of the host's memory, and what it could still give."""
     try:
         host = psutil.virtual_memory()
-    except _FAILURES as exc:
-        missing = Reading.missing("bytes", f"the host's memory cannot be read: {exc}")
-        return missing, missing
-    available = Reading(float(host.available), "bytes", "host: available memory")
-    return Reading(float(host.total), "bytes", "host: total memory"), available
+    except Exception as exc:  # noqa: BLE001 - see `_attempt`
+        why = f"the host's memory cannot be read: {describe_exception(exc)}"
+        return Reading.missing("bytes", why), Reading.missing("bytes", why)
+    total = _attempt("the host's memory", "host: total memory", lambda: host.total)
+    return total, _attempt(
+        "the host's available memory", "host: available memory", lambda: host.available
+    )
 
 
 def _peak_bytes() -> Reading:
-    # Not getrusage: its maximum is inherited from the parent across fork and exec.
-    try:
-        for line in _STATUS.read_bytes().splitlines():
-            if line.startswith(b"VmHWM:"):
-                return Reading(float(line.split()[1]) * 1024, "bytes", f"process: {_STATUS} VmHWM")
-    except (OSError, ValueError, IndexError):
-        pass
     if sys.platform == "win32":
-        peak = float(psutil.Process().memory_info().peak_wset)
-        return Reading(peak, "bytes", "process: peak working set")
-    return Reading.missing("bytes", f"the peak is not known on {sys.platform}")
+        return _attempt(
+            "the peak",
+            "process: peak working set",
+            lambda: psutil.Process().memory_info().peak_wset,
+        )
+    if sys.platform != "linux":
+        return Reading.missing("bytes", f"the peak is not known on {sys.platform}")
+    return _attempt("the peak", f"process: {_STATUS} VmHWM", _high_water_bytes)
+
+
+def _high_water_bytes() -> int:
+    # Not getrusage: its maximum is inherited from the parent across fork and exec.
+    for line in _STATUS.read_bytes().splitlines():
+        if line.startswith(b"VmHWM:"):
+            return int(line.split()[1]) * 1024
+    raise LookupError(f"{_STATUS} has no VmHWM")
+
+
+def _attempt(name: str, source: str, read: Callable[[], int]) -> Reading:
+    """A reading in bytes; one that fails, or is no size in bytes, is absent with the reason.
+
+    Where `/proc` is another file system or is mounted over, psutil raises whatever the text there
+    leads to: KeyError, ValueError, OverflowError, or a warning that the script made an error.
+    """
+    try:
+        value = float(read())
+    except Exception as exc:  # noqa: BLE001 - one probe costs nothing but itself
+        return Reading.missing("bytes", f"{name} cannot be read: {describe_exception(exc)}")
+    if not 0 <= value <= MAX_COUNT:
+        return Reading.missing("bytes", f"{name} cannot be read: {value:g} bytes is no size")
+    return Reading(value, "bytes", source)
 
 
 def _bound(host_total: Reading, cgroup: Reading) -> Reading:

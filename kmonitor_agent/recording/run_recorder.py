@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final, TypedDict
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
+from kmonitor_agent.frameworks.callback_base import leave_timing_check_to_others
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.script_values import safe_count, safe_get
 from kmonitor_agent.guard import FaultLog, is_from_signal_handler
@@ -202,9 +203,11 @@ class RunRecorder:
             settings: Of this callback.
         """
         origin = find_origin(callback)
+        guarded = self.faults.guarded
+        with guarded("run.timing_check"):
+            leave_timing_check_to_others(None if origin.token is None else origin.token())
         if not self._process_session.is_ours or self._is_followed(origin):
             return None
-        guarded = self.faults.guarded
         with self._begin_lock:
             # Counted whatever fails: saved states of fits go by this number.
             ordinal = self._fit_count = self._fit_count + 1

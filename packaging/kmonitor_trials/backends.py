@@ -26,7 +26,13 @@ TORCH_ON_CPU = f"{TORCH}+cpu" if sys.platform == "linux" else TORCH
 CPU_BUILDS = "https://download.pytorch.org/whl/cpu"
 """Where PyTorch's builds for the CPU are, if pip's own places have none."""
 
+TENSORBOARD = "tensorboard==2.21.*"
+"""What PyTorch's `SummaryWriter` needs."""
+
 TESTS = "tests/frameworks/backends"
+
+PROMISE_TESTS = "tests/promise/test_frameworks.py"
+"""Those of what is not installed are skipped."""
 
 
 def try_jax() -> None:
@@ -69,7 +75,7 @@ def _install_first(python: Path, wanted: str, ways: Sequence[Sequence[str]], wha
 
 
 def _try_backend(python: Path, backend: str) -> None:
-    install(python, [str(ROOT), "keras", *TEST_TOOLS], locked=True)
+    install(python, [str(ROOT), "keras", TENSORBOARD, *TEST_TOOLS], locked=True)
     expect_missing(python, "tensorflow", "PySide6")
     environ = {"KERAS_BACKEND": backend, "ALLOW_NO_WINDOW": "1", "ALLOW_NO_FRAMEWORK": "1"}
     said = expect(
@@ -79,3 +85,4 @@ def _try_backend(python: Path, backend: str) -> None:
     )
     tell(f"  keras and {backend}: {said.splitlines()[-1]}")
     expect_tests_pass(python, environ, below=TESTS)
+    expect_tests_pass(python, environ, "-m", "full", below=PROMISE_TESTS)

@@ -15,7 +15,7 @@ from kmonitor_trials.outcome import ROOT, WORK, Failed, expect, tell
 
 LOCK = Project.at(ROOT).lock
 
-TEST_TOOLS = ("pytest", "hypothesis", "ipykernel", "jupyter_client", "pyarrow")
+TEST_TOOLS = ("pytest", "pytest-timeout", "hypothesis", "ipykernel", "jupyter_client", "pyarrow")
 
 NOT_OF_FLOORS = ("desktop", "dev")
 """Extras without a trial of their oldest versions: the window's pictures are the lock's Qt's."""

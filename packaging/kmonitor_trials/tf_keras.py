@@ -1,5 +1,8 @@
 """Trials of tf_keras 2 (eager, and in v1 graph mode), on its newest and its oldest version."""
 
+from pathlib import Path
+
+from kmonitor_trials.backends import PROMISE_TESTS, TENSORBOARD
 from kmonitor_trials.environments import (
     TEST_TOOLS,
     expect_tests_pass,
@@ -21,7 +24,9 @@ def try_newest() -> None:
     Raises:
         Failed: With what did not work.
     """
-    _try("tf-keras", NEWEST, "-m", "keras", locked=True)
+    python = _try("tf-keras", NEWEST, "-m", "keras", locked=True)
+    install(python, [TENSORBOARD], locked=True)
+    expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"}, "-m", "full", below=PROMISE_TESTS)
 
 
 def try_oldest() -> None:
@@ -33,7 +38,7 @@ def try_oldest() -> None:
     _try("tf-keras-floor", OLDEST, "-m", "not full", locked=False)
 
 
-def _try(name: str, versions: tuple[str, str, str], *options: str, locked: bool) -> None:
+def _try(name: str, versions: tuple[str, str, str], *options: str, locked: bool) -> Path:
     keras, tensorflow, tf_keras = versions
     python = make_environment(name)
     install(python, [str(ROOT), keras, tensorflow, *TEST_TOOLS], locked=locked)
@@ -50,3 +55,4 @@ def _try(name: str, versions: tuple[str, str, str], *options: str, locked: bool)
     )
     tell(f"  tf_keras and tensorflow: {said.splitlines()[-1]}")
     expect_tests_pass(python, {"ALLOW_NO_WINDOW": "1"}, *options, below=TESTS)
+    return python

@@ -51,6 +51,8 @@ class Case:
         lines: Lines that kmonitor may print to standard error, at most.
         full: Left to `make test-full`.
         computes: False for a script that ends before it has a result.
+        keras: The module that is imported as `keras`.
+        needs: Modules that must be installed.
     """
 
     name: str
@@ -68,6 +70,8 @@ class Case:
     lines: int = 1
     full: bool = True
     computes: bool = True
+    keras: str = "keras"
+    needs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +101,7 @@ def count(name):
 ##BEFORE##
 import random
 import numpy as np
-import keras
+import ##KERAS## as keras
 
 def make_model():
     layers = keras.layers
@@ -117,6 +121,23 @@ def fit(model, callbacks, data):
     return model.fit(callbacks=callbacks, **data)
 
 ##DEFINE##
+
+def array_of(variable):
+    if hasattr(keras, "ops"):
+        return keras.ops.convert_to_numpy(variable.value)
+    return variable.numpy()
+
+def next_draws():
+    found = [random.random(), float(np.random.random())]
+    if hasattr(keras, "random"):
+        found += keras.ops.convert_to_numpy(keras.random.uniform((2,))).tolist()
+    if keras.backend.backend() == "tensorflow":
+        import tensorflow as tf
+        found.append(tf.random.uniform((2,)).numpy().tolist())
+    if keras.backend.backend() == "torch":
+        import torch
+        found.append(torch.rand(2).tolist())
+    return found
 
 def main():
     keras.utils.set_random_seed(7)
@@ -138,15 +159,11 @@ def main():
     import hashlib
     digest = hashlib.sha256()
     for variable in model.variables:
-        digest.update(np.ascontiguousarray(keras.ops.convert_to_numpy(variable.value)).tobytes())
+        digest.update(np.ascontiguousarray(array_of(variable)).tobytes())
     found["weights"] = digest.hexdigest()
-    found["names"] = [v.path for v in model.variables]
+    found["names"] = [getattr(v, "path", v.name) for v in model.variables]
     found["names"] += [keras.layers.Dense(1).name, keras.Sequential().name]
-    found["draws"] = [random.random(), float(np.random.random())]
-    found["draws"] += keras.ops.convert_to_numpy(keras.random.uniform((2,))).tolist()
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-        found["draws"].append(tf.random.uniform((2,)).numpy().tolist())
+    found["draws"] = next_draws()
     found["counts"] = COUNTS
     found["handlers"] = [str(__import__("signal").getsignal(n)) for n in (1, 2, 15)]
     ##AFTER##
@@ -169,7 +186,8 @@ def script_of(case: Case) -> str:
         return code.strip().replace("\n", "\n" + " " * depth) or "pass"
 
     return (
-        SCRIPT.replace("##BEFORE##", indented(case.before, 0))
+        SCRIPT.replace("##KERAS##", case.keras)
+        .replace("##BEFORE##", indented(case.before, 0))
         .replace("##DEFINE##", indented(case.define, 0))
         .replace("##MONITOR##", case.monitor)
         .replace("##ADD##", indented(case.add, 8))
@@ -210,6 +228,7 @@ def run(case: Case, folder: Path) -> Ran:
     environ = {
         **os.environ,
         "PYTHONPATH": str(ROOT),
+        "KERAS_BACKEND": "tensorflow",
         "TF_CPP_MIN_LOG_LEVEL": "3",
         "TF_ENABLE_ONEDNN_OPTS": "0",
         "CUDA_VISIBLE_DEVICES": "-1",

@@ -45,8 +45,18 @@ def all_traces(step: Any) -> Iterator[Any]:
 
 
 def outer_traces(step: Any) -> list[list[Any]]:
-    """The traces of each function that is called from outside; those trace the others."""
-    return [list(each._list_all_concrete_functions()) for each in _outermost(step)]  # noqa: SLF001
+    """The traces that run of each function that is called from outside; those trace the others."""
+    return [_traces_that_run(each) for each in _outermost(step)]
+
+
+def _traces_that_run(function: Any) -> list[Any]:
+    # TensorFlow traces a function that creates variables (those of tf_keras' optimizers) twice for
+    # its first arguments, and runs only the second. The first makes again what exists by now.
+    traces = list(function._list_all_concrete_functions())  # noqa: SLF001 - private, looked for
+    if not getattr(function, "_created_variables", None):
+        return traces
+    creating = getattr(function, "_concrete_variable_creation_fn", None)
+    return [each for each in traces if each is not creating]
 
 
 TracedSignatures = list[list[tuple[tuple[Any, ...], dict[str, Any]]]]

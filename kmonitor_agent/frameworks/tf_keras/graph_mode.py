@@ -28,7 +28,11 @@ from kmonitor_agent.frameworks.base import (
     StateVariable,
     missing_name_text,
 )
-from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
+from kmonitor_agent.frameworks.global_state import (
+    keras2_name_counters,
+    read_random_states,
+    write_random_states,
+)
 from kmonitor_agent.frameworks.model_building import (
     CannotRebuild,
     CompileArguments,
@@ -304,7 +308,7 @@ class _Settings:
     """A script's settings of graph and session, which clearing forgets."""
 
     seed: int | None
-    names: dict[Any, int]
+    names: list[dict[Any, int]]
     learning_phase: int | None
     session_config: Any
 
@@ -378,7 +382,7 @@ class V1GraphRebuilder:
         session = backend._SESSION.session  # noqa: SLF001
         return _Settings(
             seed=graph.seed,
-            names=dict(backend.PER_GRAPH_OBJECT_NAME_UIDS.get(graph, {})),
+            names=[dict(each) for each in keras2_name_counters(backend)],
             learning_phase=phase if isinstance(phase, int) else None,
             session_config=None if session is None else session._config,  # noqa: SLF001
         )

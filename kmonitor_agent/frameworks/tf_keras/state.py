@@ -18,6 +18,7 @@ from kmonitor_agent.frameworks.base import (
     StateVariable,
     missing_name_text,
 )
+from kmonitor_agent.frameworks.global_state import keras2_name_counters
 from kmonitor_agent.frameworks.model_facts import variable_bytes, variables_of
 
 _LOOP_COUNTERS: Final = ("_train_counter", "_test_counter", "_predict_counter")
@@ -161,7 +162,8 @@ def clear_keras2_session(package: str) -> str:
         backend = keras2_backend(package)
         settings = {name: getattr(backend, name) for name in _PRESERVED_GLOBALS}
         phase, session = backend._DUMMY_EAGER_GRAPH, backend._SESSION  # noqa: SLF001 - looked for
-        names = dict(backend.PER_GRAPH_OBJECT_NAME_UIDS.get(backend.get_graph(), {}))
+        names = [dict(each) for each in keras2_name_counters(backend)]
+        observed = set(backend.OBSERVED_NAMES)
         is_set, own_session = phase.learning_phase_is_set, session.session
     except (ImportError, AttributeError) as exc:
         return f"session not cleared: {missing_name_text(keras2_title(package), exc)}"
@@ -173,15 +175,13 @@ def clear_keras2_session(package: str) -> str:
             setattr(backend, name, value)
         phase.learning_phase_is_set = is_set
         session.session = own_session
+        backend.OBSERVED_NAMES.update(observed)
         continue_name_counters(backend, names)
     return ""
 
 
-def continue_name_counters(backend: Any, names: dict[Any, int]) -> None:
-    """Go on counting layer names where the graph before stopped, so that none comes twice."""
-    graph = backend.get_graph()
-    backend.get_uid("")  # makes the new graph's counters
-    counters = backend.PER_GRAPH_OBJECT_NAME_UIDS.get(graph)
-    if counters is not None:
+def continue_name_counters(backend: Any, names: list[dict[Any, int]]) -> None:
+    """Go on counting names where the graphs before stopped, so that none comes twice."""
+    for counters, known in zip(keras2_name_counters(backend), names, strict=False):
         counters.clear()
-        counters.update(names)
+        counters.update(known)

@@ -1,5 +1,6 @@
 """Control groups of a process, version 1 and 2: where they lie, memory limits, OOM kills."""
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -11,6 +12,9 @@ _LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
 _UNLIMITED_BYTES: Final = 1 << 60
 """Version 1 writes "no limit" as the largest multiple of a page, just below 2**63."""
 
+_MOST_DIGITS: Final = 20
+"""Of a number of 64 bits."""
+
 
 def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
     """The smallest memory limit of this process's group and all groups above it, bytes.
@@ -20,18 +24,22 @@ def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
 
     Source: https://docs.kernel.org/admin-guide/cgroup-v2.html and cgroup-v1/memory.html.
     """
-    if not (proc / "cgroup").is_file():
+    try:
+        groups, mounts = _read_texts(proc)
+    except FileNotFoundError:
         return Reading.missing("bytes", "control groups are a Linux feature")
-    limits = [limit for limit in _limits(proc) if limit[0] < _UNLIMITED_BYTES]
+    except OSError as exc:
+        return Reading.missing("bytes", f"the control groups cannot be read: {exc}")
+    limits = [limit for limit in _limits(groups, mounts) if limit[0] < _UNLIMITED_BYTES]
     if not limits:
         return Reading.missing("bytes", "no cgroup limits this process's memory")
     limit, path = min(limits)
     return Reading(float(limit), "bytes", f"cgroup: {path}")
 
 
-def _limits(proc: Path) -> Iterator[tuple[int, str]]:
+def _limits(groups: str, mounts: str) -> Iterator[tuple[int, str]]:
     """Limits from the process's group up to the mount point."""
-    for version, folder in group_folders(proc):
+    for version, folder in _memory_folders(groups, mounts):
         path = folder / _LIMIT[version]
         limit = _read_limit(path)
         if limit is not None:
@@ -40,10 +48,10 @@ def _limits(proc: Path) -> Iterator[tuple[int, str]]:
 
 def _read_limit(path: Path) -> int | None:
     try:
-        text = path.read_text().strip()
-    except OSError:
+        text = path.read_bytes().strip()
+    except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdigit() and len(text) <= _MOST_DIGITS else None
 
 
 COUNTED_ALONE: Final = "memory.oom_control"
@@ -95,12 +103,12 @@ def oom_counter_files(process: Path) -> Iterator[Path]:
 def read_oom_kill_count(path: Path) -> int | None:
     """The kills that such a file, or /proc/vmstat, counts; None where it cannot be read."""
     try:
-        lines = path.read_text().splitlines()
-    except OSError:
+        lines = path.read_bytes().splitlines()
+    except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
     for line in lines:
-        name, _, count = line.partition(" ")
-        if name == "oom_kill" and count.strip().isdigit():
+        name, _, count = line.partition(b" ")
+        if name == b"oom_kill" and count.strip().isdigit() and len(count) <= _MOST_DIGITS:
             return int(count)
     return None
 
@@ -120,10 +128,19 @@ def group_folders(proc: Path = Path("/proc/self")) -> Iterator[tuple[int, Path]]
         proc: The process's folder in procfs.
     """
     try:
-        groups = (proc / "cgroup").read_text()
-        mounts = (proc / "mountinfo").read_text()
+        groups, mounts = _read_texts(proc)
     except OSError:
         return
+    yield from _memory_folders(groups, mounts)
+
+
+def _read_texts(proc: Path) -> tuple[str, str]:
+    """The process's groups and mounts; a mount point may have a name in any encoding."""
+    groups, mounts = [(proc / name).read_bytes() for name in ("cgroup", "mountinfo")]
+    return os.fsdecode(groups), os.fsdecode(mounts)
+
+
+def _memory_folders(groups: str, mounts: str) -> Iterator[tuple[int, Path]]:
     for line in groups.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")

@@ -148,3 +148,27 @@ def test_steps_are_the_same_where_all_they_compute_is(one: Any, other: Any, *, s
     give = find_internals().eager_context
     assert give is not None
     assert is_same_step(old, new, give().get_function_def) == same
+
+
+@pytest.mark.parametrize(("factor", "same"), [(2.0, True), (3.0, False)])
+def test_a_step_that_created_variables_is_compared_by_the_trace_that_runs(
+    factor: float, *, same: bool
+):
+    created: list[Any] = []
+
+    def step(times: float) -> Any:
+        def run(x: Any) -> Any:
+            if not created:
+                created.append(tf.Variable(1.0))
+            return x * times * created[0]
+
+        return tf.function(run, autograph=False)
+
+    old, new = step(2.0), step(factor)
+    old(tf.ones((2, 2)))
+
+    retrace(new, step_arguments(old))
+
+    give = find_internals().eager_context
+    assert give is not None
+    assert is_same_step(old, new, give().get_function_def) == same

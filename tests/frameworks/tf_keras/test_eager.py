@@ -1,8 +1,10 @@
 """tf_keras 2 in eager mode: reload is exact or says so first, collect keeps a loop flat."""
 
 import gc
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -119,13 +121,16 @@ def test_a_live_model_keeps_its_traces_over_a_collect() -> None:
     assert function.experimental_get_tracing_count() == traces
 
 
-def test_names_that_were_given_stay_given_over_a_reload(tmp_path: Path) -> None:
+def test_layers_after_a_reload_are_named_as_without_it(tmp_path: Path) -> None:
     model = _fitted()
-    before = tf_keras.layers.Dense(1).name
+    tf_keras.backend.clear_session()
+    before = [tf_keras.layers.Dense(1).name, tf_keras.backend.get_uid("own")]
 
-    reload(framework_for(model), model, CheckpointStore(tmp_path), tag=TAG)
+    outcome = reload(framework_for(model), model, CheckpointStore(tmp_path), tag=TAG)
 
-    assert tf_keras.layers.Dense(1).name not in {before, *(x.name for x in model.layers)}
+    assert outcome.ok
+    assert before == ["dense", 1]
+    assert [tf_keras.layers.Dense(1).name, tf_keras.backend.get_uid("own")] == ["dense_1", 2]
 
 
 def test_a_plain_fit_reloads_on_request(closed_runs: None) -> None:
@@ -184,6 +189,27 @@ def test_slots_of_old_and_new_optimizers_are_told_by_kind() -> None:
         slots = {slot.name: slot.n for slot in framework_for(model).describe(model).slots}
 
         assert slots["m"] == slots["v"] == 6
+
+
+@pytest.mark.parametrize("own", [False, True])
+def test_tf_keras_times_hooks_only_for_callbacks_of_the_script(
+    monkeypatch: pytest.MonkeyPatch, closed_runs: None, *, own: bool
+) -> None:
+    class Own(tf_keras.callbacks.Callback):
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            """Nothing, but tf_keras times it."""
+
+    theirs = [Own() if own else tf_keras.callbacks.TerminateOnNaN()]
+    counts: list[int] = []
+    for ours in ([], [MonitorCallback(hub="off")]):
+        calls: list[float] = []
+        clock = SimpleNamespace(time=lambda calls=calls: calls.append(0.0) or 0.0)
+        monkeypatch.setattr(sys.modules["tf_keras.src.callbacks"], "time", clock)
+        dense().fit(**arrays(), epochs=2, verbose=0, callbacks=[*theirs, *ours])
+        counts.append(len(calls))
+
+    assert counts[0] == counts[1]
+    assert (counts[0] > 0) is own
 
 
 def _fitted() -> Any:
