@@ -119,7 +119,6 @@ ALLOWED: dict[str, dict[str, str]] = {
         "backend.set_learning_phase": OWN,
     },
     f"{_FRAMEWORKS}tf_keras/state.py": {
-        "backend.get_uid": OWN,
         "backend.clear_session": OWN,
     },
     f"{_AGENT}probes/heap.py": {
