@@ -1,0 +1,94 @@
+"""Scripts after real reports: their heads, and what a hub says of some of them."""
+
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from tests.leaks.report import Report, read_report, script_named, scripts
+from tests.leaks.running import Course, How, has_ended, read_course, run_name, run_script
+from tests.support.live_hub import LiveHub
+from tests.support.running_tests import LONG
+from tests.support.waiting import DEADLINE_S, wait_until
+
+QUICK: Final = {
+    "tensorflow_37653_from_generator": 14,
+    "mava_346_python_arguments": 14,
+    "keras_9345_histories_kept": 14,
+    "tensorflow_36240_cache": 12,
+    "keras_rl_233_ring": 16,
+}
+"""Those of `make test`, and how many units of each."""
+
+MORE: Final = (
+    "tensorflow_61791_subclass_loop",
+    "tensorflow_43627_models_in_docker",
+    "tensorflow_124972_shapes",
+    "discuss_82886_model_argument",
+    "keras_16320_compiled_again",
+    "tensorflow_35084_py_function",
+    "tf_keras_464_sequence_each_fit",
+    "tensorflow_34876_predictions",
+    "innereye_209_validation_outputs",
+    "cdtools_87_closures",
+    "ipython_11204_out",
+    "optuna_1178_trials",
+    "keras_8946_processes_left",
+    "numpy_28825_memmap_in_order",
+    "keras_2674_hdf5",
+    "tensorflow_54299_shuffled_images",
+    "keras_16947_one_sequence",
+    "tensorflow_30952_embedding",
+    "keras_3939_numbers_kept",
+    "keras_8607_epoch_metrics",
+)
+"""Those of `make test-full`."""
+
+
+def watched(name: str, home: Path, hub: LiveHub, units: int | None = None) -> Course:
+    """What a hub says of a script that it watches."""
+    script = script_named(name)
+    run = run_script(script, home.parent, How(units=units, limit_s=3 * DEADLINE_S), home)
+    assert run.status == 0, run.errors
+    with hub.client() as client:
+        run_of = run_name(script, fixed=False)
+        wait_until(lambda: has_ended(client, run_of), what="the hub has it all")
+        return read_course(client, run_of)
+
+
+def check(report: Report, course: Course) -> None:
+    assert course.is_right(report.expected), [(one.units, one.state) for one in course.said]
+    assert not report.named or course.cause in report.named
+
+
+@pytest.mark.parametrize("script", scripts(), ids=lambda script: script.stem)
+def test_head_is_complete_and_names_a_thread(script: Path):
+    report = read_report(script)
+
+    assert report.faults() == []
+
+
+def test_no_thread_is_the_first_of_two_scripts():
+    threads = [read_report(script).thread for script in scripts()]
+
+    assert len(set(threads)) == len(threads)
+
+
+@pytest.mark.keras
+@pytest.mark.slow
+@LONG
+@pytest.mark.parametrize("name", QUICK)
+def test_quick_script_is_judged_right(name: str, kmonitor_home: Path, live_hub: LiveHub):
+    course = watched(name, kmonitor_home, live_hub, QUICK[name])
+
+    check(read_report(script_named(name)), course)
+
+
+@pytest.mark.keras
+@pytest.mark.slow
+@pytest.mark.full
+@pytest.mark.parametrize("name", MORE)
+def test_script_is_judged_right(name: str, kmonitor_home: Path, live_hub: LiveHub):
+    course = watched(name, kmonitor_home, live_hub)
+
+    check(read_report(script_named(name)), course)
