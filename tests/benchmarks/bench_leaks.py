@@ -2,7 +2,7 @@
 
     make bench-leaks                                   all, an hour and more
     make bench-leaks ARGS="tensorflow_37653 memmap"    those whose names hold a word
-    make bench-leaks ARGS="--limit-s 60 --fixed --json leaks.json datasets/"
+    make bench-leaks ARGS="--limit-s 60 --forms both --json leaks.json datasets/"
 
 Each runs twice: without kmonitor, for the true growth a unit by counters of its own; and with
 `MonitorCallback` and a hub in a folder of their own. A script that fails, is ended or cannot run
@@ -290,7 +290,12 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--limit-s", type=float, default=300.0, help="longest time of a run")
     parser.add_argument("--units", type=int, help="units in place of each script's own number")
     parser.add_argument("--json", type=Path, help="file for the results, written as they come")
-    parser.add_argument("--fixed", action="store_true", help="also each script with its remedy")
+    parser.add_argument(
+        "--forms",
+        choices=["reported", "fixed", "both"],
+        default="reported",
+        help="scripts as reported, with their remedies, or both",
+    )
     parser.add_argument(
         "--runs",
         choices=["both", "one", "plain", "watched"],
@@ -310,14 +315,18 @@ def main(arguments: Sequence[str]) -> int:
         return 2
     print(f"{len(chosen)} scripts; growth in MiB a unit, blocks of Python in numbers")
     print(_line([name for name, _ in _COLUMNS]), flush=True)
-    runs = [(script, False) for script in chosen]
-    if options.fixed:
-        runs += [(script, True) for script in chosen if read_report(script).fixed]
+    forms = {"reported": [False], "fixed": [True], "both": [False, True]}[options.forms]
+    runs = [
+        (script, fixed)
+        for script in chosen
+        for fixed in forms
+        if not fixed or read_report(script).fixed
+    ]
     with (
         tempfile.TemporaryDirectory(prefix="kmonitor-leaks-") as name,
         Bench(options, Path(name)) as bench,
     ):
-        for script, fixed in sorted(runs):
+        for script, fixed in runs:
             print(row(bench.run(script, fixed=fixed)), flush=True)
             if options.json:
                 found = [record(one) for one in bench.results]

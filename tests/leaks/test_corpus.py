@@ -5,6 +5,7 @@ from typing import Final
 
 import pytest
 
+from tests.leaks import corpus
 from tests.leaks.report import Report, read_report, script_named, scripts
 from tests.leaks.running import Course, How, has_ended, read_course, run_name, run_script
 from tests.support.live_hub import LiveHub
@@ -72,6 +73,14 @@ def test_no_thread_is_the_first_of_two_scripts():
     threads = [read_report(script).thread for script in scripts()]
 
     assert len(set(threads)) == len(threads)
+
+
+def test_script_that_lacks_a_module_ends_as_skipped(capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(SystemExit) as ended:
+        corpus.require("no_such_framework")
+
+    assert ended.value.code == corpus.EXIT_SKIPPED
+    assert "no_such_framework" in capsys.readouterr().err
 
 
 @pytest.mark.keras
