@@ -81,10 +81,10 @@ def watch(*, each_epoch: bool = False, each_steps: int = 0, callbacks: Any = Non
 
 def _counting_hooks(each_steps: int) -> dict[str, Any]:
     if not each_steps:
-        return {"on_epoch_end": lambda epoch, _logs: unit(epoch)}
+        return {"on_epoch_end": lambda epoch, logs: unit(epoch)}
     steps = iter(range(1, sys.maxsize))
 
-    def on_train_batch_end(_batch: int, _logs: Any) -> None:
+    def on_train_batch_end(batch: int, logs: Any) -> None:
         step = next(steps)
         if step % each_steps == 0:
             unit(step // each_steps - 1)

@@ -39,15 +39,14 @@ class Net(keras.Model):
         with tf.GradientTape() as tape:
             error = self(x, training=True) - y
             loss = tf.reduce_mean(error**2)
-        self.optimizer.apply(tape.gradient(loss, self.trainable_variables))
+        weights = self.trainable_variables
+        self.optimizer.apply(tape.gradient(loss, weights), weights)
         self.errors.append(float(loss) if corpus.FIXED else error)
         return {"loss": loss}
 
 
 model = Net()
-model.build((None, 20))
 model.compile("sgd", "mse", run_eagerly=True)
-model.optimizer.build(model.trainable_variables)
 x, y = np.random.rand(2000, 20).astype("float32"), np.zeros((2000, 200), "float32")
 kept = corpus.watch(each_epoch=True)
 model.fit(x, y, batch_size=100, epochs=corpus.units(LEAK), verbose=0, callbacks=kept)
