@@ -12,44 +12,44 @@ from tests.support.live_hub import LiveHub
 from tests.support.running_tests import LONG
 from tests.support.waiting import DEADLINE_S, wait_until
 
-QUICK: Final = {
-    "tensorflow_37653_from_generator": 14,
-    "mava_346_python_arguments": 14,
-    "keras_9345_histories_kept": 14,
-    "tensorflow_36240_cache": 12,
-    "keras_rl_233_ring": 16,
-}
-"""Those of `make test`, and how many units of each."""
+QUICK: Final = (
+    "tensorflow_37653_from_generator",
+    "keras_9345_histories_kept",
+    "cdtools_87_closures",
+    "donkeycar_166_cycled_generator",
+    "tensorflow_36240_cache",
+)
+"""Those of `make test`: the shortest of their kind."""
 
 MORE: Final = (
-    "tensorflow_61791_subclass_loop",
-    "tensorflow_43627_models_in_docker",
     "tensorflow_124972_shapes",
+    "tensorflow_31175_function_argument",
+    "mava_346_python_arguments",
     "discuss_82886_model_argument",
-    "keras_16320_compiled_again",
     "tensorflow_35084_py_function",
-    "tf_keras_464_sequence_each_fit",
-    "tensorflow_34876_predictions",
+    "tensorflow_41395_captured_tensor",
+    "h5py_2542_many_datasets",
     "innereye_209_validation_outputs",
-    "cdtools_87_closures",
-    "ipython_11204_out",
-    "optuna_1178_trials",
+    "tensorflow_38945_validation_split",
     "keras_8946_processes_left",
-    "numpy_28825_memmap_in_order",
+    "tensorflow_44711_predict_loop",
+    "tensorflow_44728_gan_train_on_batch",
+    "tensorflow_29697_cache_over_epochs",
+    "nanogpt_287_memmap",
     "keras_2674_hdf5",
-    "tensorflow_54299_shuffled_images",
-    "keras_16947_one_sequence",
+    "stardist_107_lru_cache",
+    "pymatch_23_ensemble",
+    "keras_3863_cycles_until_collected",
     "tensorflow_30952_embedding",
-    "keras_3939_numbers_kept",
     "keras_8607_epoch_metrics",
 )
 """Those of `make test-full`."""
 
 
-def watched(name: str, home: Path, hub: LiveHub, units: int | None = None) -> Course:
+def watched(name: str, home: Path, hub: LiveHub) -> Course:
     """What a hub says of a script that it watches."""
     script = script_named(name)
-    run = run_script(script, home.parent, How(units=units, limit_s=3 * DEADLINE_S), home)
+    run = run_script(script, home.parent, How(limit_s=3 * DEADLINE_S), home)
     assert run.status == 0, run.errors
     with hub.client() as client:
         run_of = run_name(script, fixed=False)
@@ -88,7 +88,7 @@ def test_script_that_lacks_a_module_ends_as_skipped(capsys: pytest.CaptureFixtur
 @LONG
 @pytest.mark.parametrize("name", QUICK)
 def test_quick_script_is_judged_right(name: str, kmonitor_home: Path, live_hub: LiveHub):
-    course = watched(name, kmonitor_home, live_hub, QUICK[name])
+    course = watched(name, kmonitor_home, live_hub)
 
     check(read_report(script_named(name)), course)
 
