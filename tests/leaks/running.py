@@ -17,7 +17,6 @@ import numpy as np
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row
 from kmonitor_agent.wire.messages.events import Verdict
-from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, VerdictMetric
 from tests.leaks.corpus import EXIT_SKIPPED
 from tests.leaks.report import ROOT, Expected
@@ -219,12 +218,13 @@ def read_course(client: HubClient, name: str, metric: VerdictMetric = "ram") -> 
 
 
 def has_ended(client: HubClient, name: str) -> bool:
-    """Whether the hub knows that the run of a name has ended."""
-    return any(run.name == name and _is_over(run) for run in client.runs())
-
-
-def _is_over(run: RunSummary) -> bool:
-    return run.state in ENDED
+    """Whether the hub knows that the run of a name has ended, and has stored all of it."""
+    runs = [run for run in client.runs() if run.name == name and run.state in ENDED]
+    # A run is known to have finished before its last rows are stored, and judged by what is.
+    return any(
+        run.state != "finished" or any(True for _ in client.all_rows(run.run, ("session_end",)))
+        for run in runs
+    )
 
 
 def as_mib(growth: dict[str, float], name: str) -> float | None:

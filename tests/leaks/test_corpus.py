@@ -15,7 +15,7 @@ from tests.support.waiting import DEADLINE_S, wait_until
 QUICK: Final = (
     "tensorflow_37653_from_generator",
     "keras_9345_histories_kept",
-    "cdtools_87_closures",
+    "mava_346_python_arguments",
     "donkeycar_166_cycled_generator",
     "tensorflow_36240_cache",
 )
@@ -24,7 +24,7 @@ QUICK: Final = (
 MORE: Final = (
     "tensorflow_124972_shapes",
     "tensorflow_31175_function_argument",
-    "mava_346_python_arguments",
+    "tensorflow_61791_subclass_loop",
     "discuss_82886_model_argument",
     "tensorflow_35084_py_function",
     "tensorflow_41395_captured_tensor",
