@@ -29,7 +29,7 @@ LEAK = Report(
 selection = corpus.require("sklearn.model_selection")
 x, y = np.random.rand(150, 11).astype("float32"), np.random.rand(150)
 grid = selection.ParameterGrid({"width": [6, 8, 12, 16], "optimizer": ["adam", "rmsprop"]})
-folds = selection.KFold(-(-corpus.units(LEAK) // len(grid)))
+folds = selection.KFold(max(2, corpus.units(LEAK) // len(grid)))
 
 
 def build(X: Any, y: Any, width: int, optimizer: str) -> Any:  # noqa: N803 - their names
