@@ -23,14 +23,14 @@ LEAK = Report(
     expected="leak",
     named=("malloc", "python"),
     cause="IPython's Out holds the last expression of each cell",
-    remedy="end the line with a semicolon is not enough; set InteractiveShell.cache_size = 0",
+    remedy="InteractiveShell.cache_size = 0, or no array as the last line of a cell",
     needs=("IPython",),
 )
 
 interactive = corpus.require("IPython.core.interactiveshell").InteractiveShell
-interactive.cache_size.default_value = 0 if corpus.FIXED else 1000
 shell = interactive.instance()
 shell.history_manager.enabled = False
+shell.displayhook.do_full_cache = not corpus.FIXED
 shell.user_ns["model"] = corpus.dense(20, 50)
 shell.user_ns["x"] = np.random.rand(20_000, 20).astype("float32")
 shell.user_ns["y"] = np.zeros((20_000, 50), "float32")
