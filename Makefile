@@ -17,7 +17,7 @@ SET_UP := KMONITOR_TARGET=$@ packaging/set_up.sh
 BIN := .venv/bin
 CODE := kmonitor kmonitor_agent tests packaging
 
-.PHONY: help setup run test test-full check bench bench-peers languages house lock audit dist clean
+.PHONY: help setup run test test-full check bench bench-leaks bench-peers languages house lock audit dist clean
 
 help:  ## this list
 	@sed -n 's/^\([a-z-]*\):.*  ## /\1\t/p' Makefile | while IFS="$$(printf '\t')" read -r target text; do \
@@ -45,9 +45,13 @@ test-full:  ## also the slowest tests, the wheel, other versions, and Debian 13
 	@$(BIN)/python packaging/run_tests.py --full $(ARGS)
 	@$(BIN)/python packaging/run_trials.py
 
-bench:  ## every benchmark, one after the other (ARGS="hub" picks by name)
+bench:  ## every benchmark but the longest, one after the other (ARGS="hub" picks by name)
 	@$(SET_UP) --testing
 	@$(BIN)/python packaging/run_benchmarks.py $(ARGS)
+
+bench-leaks:  ## verdicts on every script of tests/leaks, an hour and more (ARGS="--help" lists the options)
+	@$(SET_UP) --testing
+	@PYTHONPATH=. $(BIN)/python tests/benchmarks/bench_leaks.py $(ARGS)
 
 bench-peers:  ## side by side with what people use today (ARGS="cost" picks a part)
 	@$(SET_UP) --testing

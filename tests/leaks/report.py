@@ -1,0 +1,128 @@
+"""Heads of the corpus's scripts: what was reported, what is true of it, and what should be said.
+
+`read_report` parses a head without running its script.
+"""
+
+import ast
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Literal
+
+FOLDER: Final = Path(__file__).resolve().parent
+ROOT: Final = FOLDER.parents[1]
+
+Memory = Literal["anonymous", "file", "malloc", "blocks", "children"]
+Expected = Literal["leak", "growing", "tiny", "none"]
+
+KINDS: Final = frozenset(
+    {
+        "retained traces",
+        "retracing",
+        "xla",
+        "predict and evaluate loops",
+        "load_model loops",
+        "searches",
+        "custom loops",
+        "eager training",
+        "callbacks",
+        "notebooks",
+        "inside an epoch",
+        "validation",
+        "datasets",
+        "workers",
+        "native",
+        "mapped files",
+        "buffers",
+        "curriculum",
+        "collector",
+        "warm-up",
+    }
+)
+
+COUNTED: Final = frozenset({"retained_traces", "retracing", "rebuilt", "workers", "python"})
+"""Causes of verdicts that have a counter of their own."""
+
+UNITS_COUNTED: Final = 8
+UNITS_OTHERS: Final = 15
+"""Within so many units growth should be called, where its cause is counted and where not."""
+
+_THREAD: Final = re.compile(r"[\w.-]+/[\w.-]+#\d+|https://\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Head of a script.
+
+    Attributes:
+        thread: "owner/repository#number", or the address of a page.
+        kind: One of `KINDS`.
+        unit: Of what the script runs UNITS many; "step" is a block of steps, "call" of calls.
+        grows: Kinds of memory that grow with each unit.
+        expected: What is right to say: "leak": growth is called, and stays called; "growing": it
+            is called, though it would end; "tiny": anything but a suspected leak; "none": neither
+            growth nor a leak.
+        cause: What happens.
+        remedy: What ends it; run by FIXED=1.
+        named: Causes of verdicts that are right.
+        units: How many run unless UNITS says so.
+        fixed: What is right to say with FIXED=1; empty: the script has no remedy to run.
+        needs: Modules without which it is skipped.
+        also: More threads.
+    """
+
+    thread: str
+    kind: str
+    unit: Literal["fit", "epoch", "step", "call"]
+    grows: tuple[Memory, ...]
+    expected: Expected
+    cause: str
+    remedy: str
+    named: tuple[str, ...] = ()
+    units: int = 25
+    fixed: Expected | Literal[""] = "none"
+    needs: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
+
+    @property
+    def units_until_called(self) -> int:
+        """Within how many units growth should be called."""
+        return UNITS_COUNTED if COUNTED.intersection(self.named) else UNITS_OTHERS
+
+    def faults(self) -> list[str]:
+        """Why the head is not complete; empty if it is."""
+        found = [
+            f"thread {one}" for one in (self.thread, *self.also) if not _THREAD.fullmatch(one)
+        ]
+        found += [f"no {name}" for name in ("cause", "remedy") if not getattr(self, name)]
+        if self.kind not in KINDS:
+            found.append(f"kind {self.kind}")
+        is_growth = self.expected in {"leak", "growing"}
+        if is_growth != bool(self.named):
+            found.append(f"{self.expected}, and causes {self.named}")
+        if is_growth and not self.grows:
+            found.append("nothing grows")
+        return found
+
+
+def scripts() -> list[Path]:
+    """Every script of the corpus, by folder and name."""
+    return sorted(FOLDER.glob("*/*.py"))
+
+
+def script_named(name: str) -> Path:
+    """The script of this name."""
+    return next(script for script in scripts() if script.stem == name)
+
+
+def read_report(script: Path) -> Report:
+    """The head of a script, which is not run."""
+    for node in ast.parse(script.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.Assign(targets=[ast.Name("LEAK")], value=ast.Call(keywords=keywords)):
+                return Report(
+                    **{each.arg or "": ast.literal_eval(each.value) for each in keywords}
+                )
+            case _:
+                pass
+    raise LookupError(f"{script}: no LEAK = Report(...)")
