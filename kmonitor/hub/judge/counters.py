@@ -66,24 +66,28 @@ _NO_CAUSE: Final = ("Dataset_", "__wrapped__", "tf_data_")
 
 
 def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
-    """Traces that each of the last two units added to: a count, which needs no statistics.
+    """Traces that the last two units added to: a count, which needs no statistics.
+
+    Of traces of models that are gone two of the last four: they show when Python has collected.
 
     Args:
         counters: Of all units; what is not counted one by one is passed over.
     """
     found: list[CounterGrowth] = []
     for counter in counters:
-        added = np.diff(counter.values[-_LATELY - 1 :])
         if counter.kind not in _COUNTED or counter.function.startswith(_NO_CAUSE):
             continue
-        if len(added) < _LATELY or not np.all(added >= 1.0):
+        among = _AMONG if counter.kind is CounterKind.RETAINED else _LATELY
+        added = np.diff(counter.values[-among - 1 :])
+        if np.count_nonzero(added >= 1.0) < _LATELY or not np.all(added >= 0.0):
             continue
-        middle, low, high = float(np.median(added)), float(added.min()), float(added.max())
+        middle, low, high = float(np.mean(added)), float(added.min()), float(added.max())
         found.append(CounterGrowth(counter.kind, Slope(middle, low, high), counter.function))
     return tuple(found)
 
 
 _LATELY: Final = 2
+_AMONG: Final = 4
 
 _LEAST_A_UNIT: Final = {
     CounterKind.TRACES: 0.5,
