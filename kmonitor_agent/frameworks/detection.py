@@ -23,6 +23,7 @@ from kmonitor_agent.frameworks.model_facts import (
     read_learning_rate,
 )
 from kmonitor_agent.frameworks.resuming import FitResumer
+from kmonitor_agent.frameworks.script_values import class_bases, class_module
 from kmonitor_agent.frameworks.tensorflow.framework import TensorFlowFramework
 from kmonitor_agent.frameworks.tf_keras.graph_mode import V1GraphFramework
 from kmonitor_agent.frameworks.tf_keras.reclaim import TfKerasReclaim
@@ -118,7 +119,7 @@ def forget_frameworks() -> None:
 
 
 def _kind(model_class: type) -> str:
-    roots = {cls.__module__.partition(".")[0] for cls in model_class.__mro__}
+    roots = {class_module(cls).partition(".")[0] for cls in class_bases(model_class)}
     if "tf_keras" in roots:
         return f"tf_keras{_mode()}"
     if "keras" not in roots:

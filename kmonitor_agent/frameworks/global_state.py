@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final
 
+from kmonitor_agent.frameworks.script_values import class_bases, class_name, instance_dict
+
 _KERAS2: Final = ("tf_keras", "keras")
 """Packages that may be a Keras 2."""
 
@@ -269,7 +271,7 @@ class GlobalStateSnapshot:
         self._hidden: list[str] = []
         for name in _HIDDEN_HOOKS if self._data is not None else ():
             # Only in the instance, and only until the first epoch; one that has it there keeps it.
-            if name not in getattr(data, "__dict__", {name: None}):
+            if name not in instance_dict(data):
                 setattr(data, name, _skip_epoch_end)
                 self._hidden.append(name)
 
@@ -284,7 +286,7 @@ class GlobalStateSnapshot:
 
 
 def _is_py_dataset(data: object) -> bool:
-    return any(cls.__name__ == "PyDataset" for cls in type(data).__mro__)
+    return any(class_name(cls) == "PyDataset" for cls in class_bases(type(data)))
 
 
 def _skip_epoch_end() -> None:

@@ -14,19 +14,27 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_building import lazy_imports_blocked
-from kmonitor_agent.frameworks.model_facts import dtype_name, optimizer_name, read_fit_facts
+from kmonitor_agent.frameworks.model_facts import optimizer_name, read_fit_facts
 from kmonitor_agent.frameworks.model_parts import (
     leaves_of,
     name_of,
     optimizer_variables,
     runs_only_known_code,
     settings_of,
+    variable_dtype,
+    variable_name,
+    variable_path,
+    variable_shape,
     weights_of,
     wrapped_optimizer,
 )
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
+    class_module,
+    class_name,
     instance_dict,
+    is_instance,
+    is_known_function,
     safe_getattr,
     safe_text,
 )
@@ -78,7 +86,7 @@ def read_layout(
     facts = read_fit_facts(model)
     return ModelLayout(
         name=name_of(model),
-        kind=type(model).__name__,
+        kind=class_name(type(model)),
         variables=tuple(reader.variables),
         layers=tuple(reader.layers),
         tensors=tuple(reader.tensors),
@@ -101,7 +109,7 @@ def fit_layout(model: KerasModel) -> ModelLayout | None:
     kind: Any = getattr(keras, "Model", None)
     if not isinstance(kind, type) or str(getattr(keras, "__version__", "")) < "3":
         return None
-    return read_layout(model) if issubclass(type(model), kind) else None
+    return read_layout(model) if is_instance(model, kind) else None
 
 
 class _Reader:
@@ -133,7 +141,7 @@ class _Reader:
         if graph is None:
             self._list_layers(model)
             return (
-                f"{type(model).__name__} computes in code of its own: which feature maps it"
+                f"{class_name(type(model))} computes in code of its own: which feature maps it"
                 " keeps can only be measured"
             )
         symbolic_inputs = _symbolic_inputs(graph, shapes)
@@ -150,8 +158,8 @@ class _Reader:
             ""
             if _trains_as_keras(model)
             else (
-                f"{type(model).__name__} has a train step of its own: what that keeps beyond one"
-                " pass is not counted"
+                f"{class_name(type(model))} has a train step of its own: what that keeps beyond"
+                " one pass is not counted"
             )
         )
 
@@ -209,7 +217,7 @@ class _Reader:
     def _list_layers(self, model: KerasModel) -> None:
         """Also layers that no call was seen of, so that no variable is without an owner."""
         for path, layer in leaves_of(model):
-            if type(layer).__name__ != "InputLayer":
+            if class_name(type(layer)) != "InputLayer":
                 self._layer(layer, path)
 
 
@@ -217,7 +225,7 @@ def _graph_of(layer: Any) -> Any | None:
     """The functional graph of a model that has one and computes by it."""
     import keras
 
-    is_list = issubclass(type(layer), keras.Sequential)
+    is_list = is_instance(layer, keras.Sequential)
     inner = instance_dict(layer).get("_functional") if is_list else layer
     if not {"_nodes_by_depth", "_inputs"} <= instance_dict(inner).keys():
         return None
@@ -230,7 +238,9 @@ def _inputs_of(graph: Any) -> list[Any]:
 
 def _is_of_keras(part: Any, method: str) -> bool:
     function = class_attribute(type(part), method)
-    return safe_text(safe_getattr(function, "__module__")).startswith("keras.")
+    return is_known_function(function) and safe_text(
+        safe_getattr(function, "__module__")
+    ).startswith("keras.")
 
 
 def _trains_as_keras(model: KerasModel) -> bool:
@@ -312,7 +322,7 @@ def _as_called(operation: Any, args: Any, kwargs: Any, outputs: list[Any]) -> li
     """
     import keras
 
-    if not str(type(operation).__module__).startswith(_NOT_IN_THE_MODEL):
+    if not class_module(type(operation)).startswith(_NOT_IN_THE_MODEL):
         return outputs  # a user's own code is not called
     try:
         specs = keras.tree.flatten(keras.Operation.compute_output_spec(operation, *args, **kwargs))
@@ -358,25 +368,25 @@ def _layer(layer: Any, path: str, variables: dict[int, int]) -> LayerLayout:
     kind = type(layer)
     return LayerLayout(
         path=path,
-        kind=kind.__name__,
+        kind=class_name(kind),
         variables=tuple(variables[each] for each in own if each in variables),
         settings=settings_of(layer),
         is_trainable=instance_dict(layer).get("_trainable", True) is not False,
-        is_own=not kind.__module__.startswith(_NOT_IN_THE_MODEL),
+        is_own=not class_module(kind).startswith(_NOT_IN_THE_MODEL),
     )
 
 
 def _variable(variable: Any, *, is_trainable: bool = True) -> VariableLayout:
     return VariableLayout(
-        path=str(getattr(variable, "path", variable.name)),
-        shape=tuple(int(length) for length in variable.shape),
-        dtype=dtype_name(variable),
+        path=variable_path(variable),
+        shape=variable_shape(variable) or (),
+        dtype=variable_dtype(variable),
         is_trainable=is_trainable,
     )
 
 
 def _is_of_seeds(variable: Any) -> bool:
-    return "seed_generator_state" in str(variable.name)
+    return "seed_generator_state" in variable_name(variable)
 
 
 def _optimizer(model: KerasModel) -> OptimizerLayout | None:

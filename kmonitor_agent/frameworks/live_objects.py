@@ -12,10 +12,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from threading import get_ident
 from types import FunctionType
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks, frame_locals
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.script_values import (
+    contents_of,
+    instance_dict,
+    is_instance,
+    items_of,
+)
 
 FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
 """Attributes of a model that hold its step functions; `fit` reads the first again at each step."""
@@ -65,7 +71,7 @@ def models_in_use(*, elsewhere: bool = False) -> set[int]:
             if frame.f_code.co_varnames[:1] == ("self",):
                 with frame_locals(frame) as variables:
                     owner = variables.get("self")
-                if kinds and issubclass(type(owner), kinds):
+                if is_instance(owner, *kinds):
                     used.add(id(owner))
     return used
 
@@ -77,7 +83,7 @@ def _model_classes() -> tuple[type, ...]:
 
 def _has_functions(model: Any) -> bool:
     # In the instance: an unbuilt model's `__getattr__` may be the script's own.
-    attributes = getattr(model, "__dict__", {})
+    attributes = instance_dict(model)
     return any(attributes.get(name) is not None for name in FUNCTIONS)
 
 
@@ -96,24 +102,21 @@ def container_name(objects: tuple[Any, ...]) -> str:
     wanted = set(map(id, objects))
     referrers: list[Any] = gc.get_referrers(*objects)
     candidates = [
-        (len(wanted.intersection(map(id, _values(each)))), each)
+        (len(wanted.intersection(map(id, contents_of(each)))), each)
         for each in referrers
-        if isinstance(each, _CONTAINERS)
+        if is_instance(each, *_CONTAINERS)
     ]
     n, container = max(candidates, key=lambda each: each[0], default=(0, None))
     return _name_of(container) if n >= max(2.0, _PART * len(objects)) else ""
 
 
-def _values(container: Any) -> list[Any]:
-    return list(container.values() if isinstance(container, dict) else container)
-
-
 def _name_of(container: Any) -> str:
     for referrer in gc.get_referrers(container):
         # An object whose `__dict__` was never read refers to its attributes itself.
-        names = referrer if isinstance(referrer, dict) else getattr(referrer, "__dict__", None)
-        for name, value in list(names.items()) if isinstance(names, dict) else ():
-            if value is container and isinstance(name, str):
+        is_dict = is_instance(referrer, dict)
+        names: Any = referrer if is_dict else instance_dict(referrer)
+        for name, value in list(dict[Any, Any].items(names)):
+            if value is container and type(name) is str:
                 return name
     return ""
 
@@ -130,9 +133,8 @@ def closure_values(function: FunctionType, depth: int = 4) -> Iterator[Any]:
             content: Any = cell.cell_contents
         except ValueError:  # an empty cell
             continue
-        values = cast("list[Any]", content) if isinstance(content, list | tuple) else [content]
-        for value in values:
-            if not isinstance(value, FunctionType):
+        for value in items_of(content) if is_instance(content, list, tuple) else [content]:
+            if type(value) is not FunctionType:
                 yield value
             elif depth > 0:
                 yield from closure_values(value, depth - 1)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
+from kmonitor_agent.frameworks.script_values import class_bases, class_module, own_attributes
 
 _LAZY: Final = "keras.src.utils.module_utils"
 """Holds a `LazyModule` for each; private, and the same from Keras 3.6 to 3.15."""
@@ -51,7 +52,7 @@ def _is_asleep(lazy: Any) -> bool:
 
 def keras_package(model: KerasModel) -> str:
     """The package whose Keras a model is of: keras or tf_keras."""
-    roots = [cls.__module__.partition(".")[0] for cls in type(model).__mro__]
+    roots = [class_module(cls).partition(".")[0] for cls in class_bases(type(model))]
     return "tf_keras" if "tf_keras" in roots else "keras"
 
 
@@ -118,14 +119,14 @@ def why_not_copyable(model: KerasModel) -> str:
 
 
 def _is_plain(model: KerasModel) -> bool:
-    return type(model).__module__.partition(".")[0] in {"keras", "tf_keras"}
+    return class_module(type(model)).partition(".")[0] in {"keras", "tf_keras"}
 
 
 def _has_config_of_its_own(model: KerasModel) -> bool:
-    for kind in type(model).__mro__:
-        if kind.__module__.partition(".")[0] in {"keras", "tf_keras"}:
+    for kind in class_bases(type(model)):
+        if class_module(kind).partition(".")[0] in {"keras", "tf_keras"}:
             return False
-        if "get_config" in vars(kind):
+        if "get_config" in own_attributes(kind):
             return True
     return False
 

@@ -19,15 +19,23 @@ from kmonitor_agent.frameworks.model_parts import (
     leaves_of,
     name_of,
     optimizer_variables,
+    variable_dtype,
+    variable_name,
+    variable_path,
+    variable_shape,
     weights_of,
     wrapped_optimizer,
 )
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
+    class_bases,
+    class_name,
+    holds_only_known,
     instance_dict,
     is_instance,
     is_known_class,
     items_of,
+    runs_only_package_code,
     safe_bool,
     safe_count,
     safe_get,
@@ -90,9 +98,9 @@ def optimizer_name(optimizer: Any) -> str:
     """Class name; of a loss-scaling wrapper also what it wraps; empty without an optimizer."""
     if optimizer is None:
         return ""
-    name = type(optimizer).__name__
+    name = class_name(type(optimizer))
     inner = wrapped_optimizer(optimizer)
-    return f"{name}({type(inner).__name__})" if inner is not None else name
+    return f"{name}({class_name(type(inner))})" if inner is not None else name
 
 
 def _steps_per_execution(values: Mapping[str, Any]) -> int:
@@ -124,7 +132,7 @@ def _loss_text(loss: Any) -> str:
         return ", ".join(map(_loss_text, items_of(loss)))
     if type(loss) is FunctionType:
         return loss.__name__
-    return safe_text(safe_getattr(loss, "name")) or type(loss).__name__
+    return safe_text(safe_getattr(loss, "name")) or class_name(type(loss))
 
 
 def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
@@ -171,7 +179,7 @@ def _batch_size_of(dataset: Any) -> int | None:
         size = safe_getattr(dataset, "_batch_size")
         if size is not None:
             return int(size.numpy() if hasattr(size, "numpy") else size)
-        if dataset is None or type(dataset).__name__ == "_UnbatchDataset":
+        if dataset is None or class_name(type(dataset)) == "_UnbatchDataset":
             return None
         dataset = safe_getattr(dataset, "_input_dataset")
     return None
@@ -240,6 +248,10 @@ def _by_name(inputs: Sequence[Any], data: Any) -> list[Any]:
 
 
 _OWN_RATE: Final = "it is code of the script's own, which kmonitor does not run"
+_OWN_PARTS: Final = (
+    "the schedule calls code of the script's own or holds values of its classes, which kmonitor"
+    " does not run"
+)
 
 
 def read_learning_rate(model: KerasModel) -> Reading:
@@ -254,6 +266,8 @@ def read_learning_rate(model: KerasModel) -> Reading:
     rate = values.get("_learning_rate", safe_get(values.get("_hyper"), "learning_rate"))
     if not is_known_class(type(rate)) or (_is_called(rate) and not _is_schedule(rate)):
         return Reading.missing("1", _OWN_RATE)
+    if _is_called(rate) and not (runs_only_package_code(type(rate)) and holds_only_known(rate)):
+        return Reading.missing("1", _OWN_PARTS)
     try:
         with preserve_name_counters():  # a schedule counts names
             return learning_rate_reading(_number(_current_rate(optimizer, rate)))
@@ -266,11 +280,11 @@ def _is_called(rate: object) -> bool:
 
 
 def _is_schedule(rate: object) -> bool:
-    return any(base.__name__ == "LearningRateSchedule" for base in type(rate).__mro__)
+    return any(class_name(base) == "LearningRateSchedule" for base in class_bases(type(rate)))
 
 
 def _current_rate(optimizer: Any, rate: Any) -> Any:
-    if is_known_class(type(optimizer)):
+    if runs_only_package_code(type(optimizer)):
         return optimizer.learning_rate
     if not _is_called(rate):
         return rate
@@ -302,7 +316,7 @@ def read_description(model: KerasModel) -> ModelDescription:
     slots = _readable(_slots(model))
     return ModelDescription(
         name=name_of(model),
-        kind=type(model).__name__,
+        kind=class_name(type(model)),
         layers=layers,
         parameters=sum(facts.parameters for facts in layers) + _elements(rest),
         parameter_bytes=sum(facts.parameter_bytes for facts in layers) + _bytes(rest),
@@ -326,7 +340,7 @@ def _layer_facts(path: str, layer: Any, seen: set[int]) -> LayerFacts:
     seen.update(id(each) for each, _ in weights)
     return LayerFacts(
         name=path[:4096],
-        kind=type(layer).__name__[:200],
+        kind=class_name(type(layer))[:200],
         output_shape=_output_shape(layer)[:4096],
         dtype=_dtype_text(layer)[:200],
         parameters=_elements(each for each, _ in weights),
@@ -359,7 +373,7 @@ def _slots(model: KerasModel) -> Iterator[SlotFacts]:
     optimizer = instance_dict(model).get("optimizer")
     if optimizer is None:
         return
-    weights = {_path(weight).replace("/", "_") for weight, _ in weights_of(model)}
+    weights = {variable_path(weight).replace("/", "_") for weight, _ in weights_of(model)}
     kinds: dict[str, list[Any]] = {}
     named: Any = safe_getattr(optimizer, "get_slot_names")
     names = frozenset(named()) if named is not None else frozenset()
@@ -369,18 +383,10 @@ def _slots(model: KerasModel) -> Iterator[SlotFacts]:
         yield SlotFacts(name=kind[:200], n=len(variables), n_bytes=_bytes(variables))
 
 
-def _path(weight: Any) -> str:
-    # Asked of its class: an attribute that a variable of a strategy lacks is looked for in its
-    # value, which all workers sum up together (batch normalization's means), or none. Up to
-    # Keras 3.6 it is a plain attribute.
-    has_path = hasattr(type(weight), "path") or "path" in instance_dict(weight)
-    return safe_text(safe_getattr(weight, "path" if has_path else "name", ""))
-
-
 def _slot_kind(variable: Any, weights: set[str], slots: frozenset[str]) -> str:
     # Keras 3 names a slot "<weight's path with _>_<slot>"; tf_keras "Adam/m/<weight>:0", and its
     # optimizers of before TensorFlow 2.11 "Adam/<weight>/m:0".
-    name = str(variable.name)
+    name = variable_name(variable)
     name_fields = name.split("_")
     for cut in range(len(name_fields) - 1, 0, -1):
         if "_".join(name_fields[:cut]) in weights:
@@ -399,27 +405,12 @@ def variables_of(optimizer: Any) -> list[Any]:
 
 def variable_bytes(variable: Any) -> int:
     """Size of one variable, bytes; 0 if its shape is not known."""
-    try:
-        elements = math.prod(int(n) for n in variable.shape)
-    except _UNREADABLE:
-        return 0
-    return elements * _ITEM_BYTES.get(dtype_name(variable), 4)
-
-
-def dtype_name(variable: Any) -> str:
-    """Name of a variable's dtype, the same on each backend."""
-    dtype = getattr(variable, "dtype", "float32")
-    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
+    return _elements([variable]) * _ITEM_BYTES.get(variable_dtype(variable), 4)
 
 
 def _elements(variables: Iterable[Any]) -> int:
-    total = 0
-    for variable in variables:
-        try:
-            total += math.prod(int(n) for n in variable.shape)
-        except _UNREADABLE:
-            continue
-    return total
+    shapes = map(variable_shape, variables)
+    return sum(math.prod(shape) for shape in shapes if shape is not None)
 
 
 def _bytes(variables: Iterable[Any]) -> int:

@@ -12,10 +12,15 @@ from typing import Any, Final
 
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
+    class_bases,
+    class_name,
     instance_dict,
+    is_exactly,
+    is_instance,
     is_known_class,
     is_known_function,
     items_of,
+    own_attributes,
     safe_getattr,
     safe_text,
 )
@@ -39,12 +44,12 @@ def is_layer(value: object) -> bool:
     """True for a layer or model of any Keras that was imported."""
     layers = [getattr(sys.modules.get(each), "layers", None) for each in _KERAS]
     kinds = [getattr(each, "Layer", None) for each in layers]
-    return issubclass(type(value), tuple(each for each in kinds if isinstance(each, type)))
+    return is_instance(value, *(each for each in kinds if isinstance(each, type)))
 
 
 def name_of(part: object) -> str:
     """Name of a model, layer or optimizer."""
-    kept = safe_getattr(part, "_name", type(part).__name__)
+    kept = safe_getattr(part, "_name", class_name(type(part)))
     return safe_text(safe_getattr(part, "name", kept))
 
 
@@ -55,7 +60,7 @@ def layers_of(model: object) -> list[Any]:
         return [each for each in items_of(values["_operations"]) if is_layer(each)]
     inner = [each for name in _LAYERS for each in items_of(values.get(name))]
     layers = list({id(each): each for part in inner for each in _within(part)}.values())
-    is_list = issubclass(type(model), keras_class("Sequential"))
+    is_list = is_instance(model, *keras_class("Sequential"))
     return layers[1:] if is_list and layers and _is_input(layers[0]) else layers
 
 
@@ -74,7 +79,7 @@ def _leaves(model: object, prefix: str, above: set[int]) -> Iterator[tuple[str, 
 
 
 def _inner_layers(layer: object) -> list[Any]:
-    if issubclass(type(layer), keras_class("Model")):
+    if is_instance(layer, *keras_class("Model")):
         return layers_of(layer)
     # A layer of the script's own may keep its parts under this name.
     return [each for each in items_of(instance_dict(layer).get("layers")) if is_layer(each)]
@@ -89,7 +94,7 @@ def _within(part: object) -> Iterator[Any]:
 
 
 def _is_input(layer: object) -> bool:
-    return type(layer).__name__ == "InputLayer"
+    return class_name(type(layer)) == "InputLayer"
 
 
 def weights_of(part: object) -> list[tuple[Any, bool]]:
@@ -112,6 +117,55 @@ def _collect(part: object, found: dict[int, tuple[Any, bool]], seen: set[int]) -
         for each in items_of(values.get(name)):
             for layer in _within(each):
                 _collect(layer, found, seen)
+
+
+def variable_shape(variable: object) -> tuple[int, ...] | None:
+    """Shape of a variable or tensor; None where it is not known, or only the script could tell."""
+    shape = safe_getattr(variable, "shape")
+    if shape is None:
+        shape = _held_by_variable(variable, "_shape")
+    try:
+        return tuple(int(length) for length in shape) if is_known_class(type(shape)) else None
+    except (TypeError, ValueError):  # of unknown rank, with an open length
+        return None
+
+
+def variable_name(variable: object) -> str:
+    """Name of a variable, empty without."""
+    name = safe_getattr(variable, "name")
+    return safe_text(_held_by_variable(variable, "_name") if name is None else name)
+
+
+def variable_path(variable: object) -> str:
+    """Path of a variable in its model; its name where it has none."""
+    # Asked of its class: an attribute that a variable of a strategy lacks is looked for in its
+    # value, which all workers sum up together (batch normalization's means), or none. Up to
+    # Keras 3.6 it is a plain attribute.
+    values = instance_dict(variable)
+    has_path = class_attribute(type(variable), "path") is not None or "path" in values
+    path = safe_getattr(variable, "path", values.get("_path")) if has_path else None
+    return safe_text(path) if path else variable_name(variable)
+
+
+def variable_dtype(variable: object) -> str:
+    """Name of a variable's dtype, the same on each backend."""
+    dtype = safe_getattr(variable, "dtype")
+    if dtype is None:
+        dtype = _held_by_variable(variable, "_dtype") or "float32"
+    return safe_text(safe_getattr(dtype, "name", dtype)).removeprefix("torch.")
+
+
+def variable_value(variable: object) -> Any:
+    """What one of Keras' variables keeps its value in; None on JAX while a fit has it."""
+    is_known = is_known_class(type(variable))
+    return safe_getattr(variable, "value") if is_known else instance_dict(variable).get("_value")
+
+
+def _held_by_variable(variable: object, name: str) -> Any:
+    """An attribute of Keras' that a class of the script's own hides; else that of the value."""
+    values = instance_dict(variable)
+    held = values.get(name)
+    return safe_getattr(values.get("_value"), name.removeprefix("_")) if held is None else held
 
 
 def _is_trainable(variable: object) -> bool:
@@ -154,26 +208,27 @@ def settings_of(part: object) -> dict[str, ConfigValue]:
     for name in _WRAPPED:
         inner = values.get(name)
         if is_layer(inner):
-            return {**settings, **settings_of(inner), "wraps": type(inner).__name__}
+            return {**settings, **settings_of(inner), "wraps": class_name(type(inner))}
     return settings
 
 
 def _parameters(kind: type) -> Iterator[str]:
     """Names of what Keras' own classes among the bases are made with."""
-    for base in reversed(type.__dict__["__mro__"].__get__(kind)):
-        make = vars(base).get("__init__") if is_known_class(base) else None
-        make = getattr(make, "__wrapped__", make)
+    for base in reversed(class_bases(kind)):
+        make = own_attributes(base).get("__init__") if is_known_class(base) else None
+        make = instance_dict(make).get("__wrapped__", make)
         if type(make) is FunctionType:
             code = make.__code__
             yield from code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
 
 
 def _is_plain(value: Any) -> bool:
-    return value is None or type(value) in {bool, int, float, str}
+    return value is None or is_exactly(value, bool, int, float, str)
 
 
 def _function_name(function: Any) -> str:
-    return function.__name__ if type(function) is FunctionType else type(function).__name__
+    is_function = type(function) is FunctionType
+    return function.__name__ if is_function else class_name(type(function))
 
 
 def runs_only_known_code(part: object) -> bool:
@@ -190,8 +245,8 @@ def _is_known(part: object, seen: set[int]) -> bool:
     for value in instance_dict(part).values():
         for each in (value, *items_of(value)):
             is_called = class_attribute(type(each), "__call__") is not None
-            if (is_called and not is_known_function(each)) or (
-                is_layer(each) and not _is_known(each, seen)
+            if not (_is_known(each, seen) if is_layer(each) else is_known_function(each)) and (
+                is_called
             ):
                 return False
     return True

@@ -7,10 +7,25 @@ one without us. So attributes are looked up statically, and only classes of Pyth
 frameworks are asked to compute, convert or name anything. What cannot be read so is absent.
 """
 
+import functools
 import itertools
+import os
 import sys
-from collections.abc import Callable, Iterable
-from types import FunctionType, GetSetDescriptorType, MemberDescriptorType
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import (
+    BuiltinFunctionType,
+    ClassMethodDescriptorType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodDescriptorType,
+    MethodType,
+    ModuleType,
+    WrapperDescriptorType,
+)
 from typing import Any, Final, cast
 
 _PACKAGES: Final = sys.stdlib_module_names | {
@@ -27,6 +42,7 @@ _PACKAGES: Final = sys.stdlib_module_names | {
     "ml_dtypes",
     "numpy",
     "pandas",
+    "pybind11_builtins",
     "scipy",
     "tensorflow",
     "tf_keras",
@@ -44,40 +60,260 @@ _LONGEST_NUMBER: Final = 400
 
 _BASES_OF: Final[Any] = type.__dict__["__mro__"]
 _MODULE_OF: Final[Any] = type.__dict__["__module__"]
+_NAME_OF: Final[Any] = type.__dict__["__name__"]
+_QUALNAME_OF: Final[Any] = type.__dict__["__qualname__"]
 _NAMES_OF: Final[Any] = type.__dict__["__dict__"]
+_FLAGS_OF: Final[Any] = type.__dict__["__flags__"]
 # By the descriptors of `type`: a metaclass may be the script's own.
+
+_MADE_AT_RUNTIME: Final = 1 << 9
+"""Py_TPFLAGS_HEAPTYPE; a class without it is part of a compiled module."""
+
+_FORWARDING: Final = frozenset(map(id, weakref.ProxyTypes))
+"""Classes of Python's whose objects ask another object for everything."""
+
+_IN_C: Final = (
+    *(BuiltinFunctionType, ClassMethodDescriptorType, GetSetDescriptorType),
+    *(MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType),
+)
+_INSTALLED: Final = ("site-packages", "dist-packages")
+_PYTHON_FOLDER: Final = Path(str(os.__file__)).parent
+_COMPILED_FOLDER: Final = Path(sys.base_exec_prefix, sys.platlibdir, _PYTHON_FOLDER.name)
+_OWN_FOLDER: Final = Path(__file__).absolute().parents[1]
+_PARTS_OF_GOOGLE: Final = ("google.protobuf", "google._upb")
+"""`google` itself is nobody's: anyone's packages may lie in it."""
+
+_MOST_REMEMBERED: Final = 10_000
+_known: dict[int, "weakref.ref[type]"] = {}
+"""Classes that were found to be known, by identity: a metaclass may hash and compare."""
+
+
+def own_attributes(kind: type) -> Mapping[str, Any]:
+    """What a class itself defines, by name."""
+    return _NAMES_OF.__get__(kind)
+
+
+def class_bases(kind: type) -> tuple[type, ...]:
+    """A class and its bases, in the order in which attributes are looked up."""
+    return _BASES_OF.__get__(kind)
+
+
+def class_name(kind: type) -> str:
+    """Name of a class; its metaclass is not asked."""
+    return _NAME_OF.__get__(kind)
+
+
+def class_module(kind: type) -> str:
+    """Module that a class says it is of; empty where that is no text."""
+    module = _MODULE_OF.__get__(kind)
+    return module if type(module) is str else ""
+
+
+def class_package(kind: type) -> str:
+    """Python's or the framework's package that defines a class; empty for the script's."""
+    return class_module(kind).partition(".")[0] if _is_known_base(kind) else ""
+
+
+def is_subclass(kind: type, bases: Iterable[type]) -> bool:
+    """True if a class is one of these or derives from one; what was registered does not count.
+
+    `issubclass` hashes the class where one of the bases is abstract.
+    """
+    wanted = set(map(id, bases))
+    return any(id(base) in wanted for base in class_bases(kind))
+
+
+def is_exactly(value: object, *kinds: type) -> bool:
+    """True if a value is of one of these classes itself; its class is not compared or hashed."""
+    return any(type(value) is kind for kind in kinds)
 
 
 def is_known_class(kind: type) -> bool:
-    """True if a class and all its bases belong to Python or a framework."""
-    return all(_is_known_module(_MODULE_OF.__get__(base)) for base in _BASES_OF.__get__(kind))
+    """True if a class and all its bases belong to Python or a framework.
+
+    A class says which module it is of, and may err: one that was made by `exec` is of `builtins`,
+    and a script may be named like a module of Python's. So the class must be what that module has
+    under its name, or have no code but that of the package's files.
+    """
+    return all(map(_is_known_base, class_bases(kind)))
 
 
-def is_known_function(function: object) -> bool:
-    """True for a function or class of Python or a framework, and for what one of these made."""
-    if type(function) is FunctionType:
-        return _is_known_module(function.__module__)
-    if issubclass(type(function), type):
-        return is_known_class(cast("type", function))
-    return is_known_class(type(function))
+def is_known_function(function: Any) -> bool:
+    """True for a function or class of Python or a framework, and for what one of these made.
+
+    A method or partial is known if what it calls and holds is; so is any other object.
+    """
+    kind: Any = type(function)
+    if kind is FunctionType:
+        return _is_known_code(function, function.__module__)
+    if kind is MethodType:
+        return is_known_function(function.__func__) and is_known_class(type(function.__self__))
+    if is_subclass(kind, (type,)):
+        return is_known_class(function) and is_known_class(kind)
+    return holds_only_known(function)
 
 
-def _is_known_module(name: object) -> bool:
-    return type(name) is str and name.partition(".")[0] in _PACKAGES
+def holds_only_known(value: object) -> bool:
+    """True if a value, and all that it holds, is of Python or a framework; functions included."""
+    todo: list[Any] = [value]
+    seen: dict[int, Any] = {}  # keeps them: an identity must not be given again
+    while todo:
+        each = todo.pop()
+        if id(each) in seen:
+            continue
+        seen[id(each)] = each
+        kind: Any = type(each)
+        if len(seen) > _MOST_LOOKED_AT or not is_known_class(kind):
+            return False
+        if is_subclass(kind, (FunctionType, MethodType, type)):
+            if not is_known_function(each):
+                return False
+        elif class_package(kind) == "numpy" and _holds_objects(each):
+            return False
+        else:
+            todo += _held_by(each, kind)
+    return True
+
+
+def _held_by(value: Any, kind: type) -> list[Any]:
+    held = [*contents_of(value), *instance_dict(value).values()]
+    if is_subclass(kind, (dict,)):
+        held += list(dict[Any, Any].keys(value))
+    if is_subclass(kind, (functools.partial,)):
+        held += [value.func, value.args, value.keywords]
+    return held
+
+
+def _holds_objects(value: Any) -> bool:
+    return getattr(getattr(value, "dtype", None), "hasobject", False) is True
+
+
+def runs_only_package_code(kind: type) -> bool:
+    """True if a class is known and the script replaced none of its methods."""
+    return is_known_class(kind) and all(
+        _has_only_package_code(base) for base in class_bases(kind) if _is_made_at_runtime(base)
+    )
+
+
+def _is_made_at_runtime(kind: type) -> bool:
+    return bool(_FLAGS_OF.__get__(kind) & _MADE_AT_RUNTIME)
+
+
+def _is_known_base(base: type) -> bool:
+    if not _is_made_at_runtime(base):
+        return _is_known_name(class_module(base)) and id(base) not in _FORWARDING
+    reference = _known.get(id(base))
+    if reference is not None and reference() is base:
+        return True
+    is_known = _is_known_name(class_module(base)) and (
+        _is_in_its_module(base) or _has_only_package_code(base)
+    )
+    if is_known:
+        if len(_known) >= _MOST_REMEMBERED:
+            _known.clear()
+        _known[id(base)] = weakref.ref(base)
+    return is_known
+
+
+def _is_known_name(module: object) -> bool:
+    return type(module) is str and module.partition(".")[0] in _PACKAGES
+
+
+def _is_in_its_module(kind: type) -> bool:
+    module = class_module(kind)
+    names = instance_dict(sys.modules.get(module))
+    origin = instance_dict(names.get("__spec__")).get("origin") or names.get("__file__")
+    if not _is_of_package(origin, module):
+        return False
+    value: Any = None
+    for name in _QUALNAME_OF.__get__(kind).split("."):
+        value = names.get(name)
+        names = _NAMES_OF.__get__(value) if is_subclass(type(value), (type,)) else {}
+    return value is kind
+
+
+def _has_only_package_code(kind: type) -> bool:
+    """True if no function in a class, or object that acts as one, is of another package."""
+    module = class_module(kind)
+    return all(_is_package_member(each, module) for each in list(_NAMES_OF.__get__(kind).values()))
+
+
+def _is_package_member(value: Any, module: str) -> bool:
+    kind: Any = type(value)
+    if kind is FunctionType:
+        return _is_known_code(value, module)
+    if kind is property:
+        return all(
+            each is None or _is_package_member(each, module)
+            for each in (value.fget, value.fset, value.fdel)
+        )
+    if is_exactly(value, staticmethod, classmethod, functools.cached_property):
+        is_cached = kind is functools.cached_property
+        return _is_package_member(value.func if is_cached else value.__func__, module)
+    is_data = class_attribute(kind, "__get__") is None and (
+        class_attribute(kind, "__call__") is None or is_subclass(kind, (type,))
+    )
+    return is_data or is_exactly(value, *_IN_C)
+
+
+def _is_known_code(function: Any, module: object) -> bool:
+    return _is_known_name(module) and _is_of_package(function.__code__.co_filename, str(module))
+
+
+def _is_of_package(path: object, module: str) -> bool:
+    """True if a file, as a module or a function's code names it, is one of a module's package."""
+    return type(path) is str and _is_in_package(path, module.partition(".")[0])
+
+
+@functools.lru_cache(_MOST_REMEMBERED)
+def _is_in_package(path: str, package: str) -> bool:
+    if package not in sys.stdlib_module_names:
+        return any(path.startswith(f"{folder}{os.sep}") for folder in _folders_of(package))
+    if path in {"built-in", "frozen"} or path.startswith("<frozen "):
+        return True
+    within = (path.removeprefix(f"{each}{os.sep}") for each in (_PYTHON_FOLDER, _COMPILED_FOLDER))
+    return any(each != path and not each.startswith(_INSTALLED) for each in within)
+
+
+def _folders_of(package: str) -> list[Path]:
+    """Folders of an imported package; none of one beside the script, which is the user's."""
+    if package == "kmonitor_agent":
+        return [_OWN_FOLDER]
+    folders: list[Path] = []
+    for name in _PARTS_OF_GOOGLE if package == "google" else (package,):
+        paths: Any = instance_dict(sys.modules.get(name)).get("__path__")
+        paths = paths if type(paths) is list else instance_dict(paths).get("_path")
+        folders += [Path(each) for each in items_of(paths) if type(each) is str]
+    script = instance_dict(sys.modules.get("__main__")).get("__file__")
+    beside = Path(script).absolute().parent if type(script) is str else None
+    return [
+        each
+        for each in folders
+        if each.absolute().parent != beside or each.parent.name in _INSTALLED
+    ]
 
 
 def instance_dict(owner: object) -> dict[str, Any]:
-    """Attributes that an object has of its own, by name; empty where there are none."""
-    try:
-        values = object.__getattribute__(owner, "__dict__")
-    except AttributeError:
-        return {}
-    return values if type(values) is dict else {}
+    """Attributes that an object has of its own, by name; empty where there are none.
+
+    By the descriptor that Python made for them: a class may have a property of that name.
+    """
+    kind: Any = type(owner)
+    for base in class_bases(kind):
+        slot = _NAMES_OF.__get__(base).get("__dict__")
+        if is_exactly(slot, GetSetDescriptorType, MemberDescriptorType):
+            try:
+                values = slot.__get__(owner, kind)
+            except (AttributeError, TypeError):  # the slot of another class
+                continue
+            if type(values) is dict:
+                return values
+    return {}
 
 
 def class_attribute(kind: type, name: str) -> Any:
     """What a class or one of its bases has under a name, as it was defined; None without."""
-    for base in _BASES_OF.__get__(kind):
+    for base in class_bases(kind):
         names = _NAMES_OF.__get__(base)
         if name in names:
             return names[name]
@@ -88,10 +324,10 @@ def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
     """An attribute, or something else if there is none or only the script's code could tell.
 
     Of an object whose class is the script's own only what it holds itself, or its class as plain
-    data or a slot.
+    data or a slot. So too of modules and classes, which may be the script's.
     """
     kind: Any = type(owner)
-    if is_known_class(kind):
+    if is_known_class(kind) and not is_subclass(kind, (type, ModuleType)):
         try:
             return getattr(owner, name, otherwise)
         except Exception:  # noqa: BLE001 - Keras' own raise, where there is nothing, various things
@@ -101,9 +337,9 @@ def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
         return values[name]
     value = class_attribute(kind, name)
     try:
-        if type(value) in {GetSetDescriptorType, MemberDescriptorType}:
+        if is_exactly(value, GetSetDescriptorType, MemberDescriptorType):
             return value.__get__(owner, kind)
-    except AttributeError:  # a slot that is empty
+    except (AttributeError, TypeError):  # a slot that is empty, or of another class
         return otherwise
     is_plain = value is not None and class_attribute(type(value), "__get__") is None
     return value if is_plain else otherwise
@@ -111,25 +347,37 @@ def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
 
 def is_instance(value: object, *kinds: type) -> bool:
     """True if a value's class is one of these or derives from one; `__class__` is not asked."""
-    return issubclass(type(value), kinds)
+    return is_subclass(type(value), kinds)
 
 
 def running_shell() -> Any:
     """IPython's running shell, or None; a module of the script's of that name is left alone."""
-    ask: Any = safe_getattr(sys.modules.get("IPython"), "get_ipython")
-    is_theirs = type(ask) is FunctionType and str(ask.__module__).startswith("IPython.")
+    ask: Any = instance_dict(sys.modules.get("IPython")).get("get_ipython")
+    is_theirs = type(ask) is FunctionType and is_known_function(ask)
     return ask() if is_theirs else None
 
 
 def items_of(value: object) -> list[Any]:
     """What a list or tuple holds, of any subclass; empty for anything else."""
-    kind = type(value)
-    if not issubclass(kind, (list, tuple)):
+    return contents_of(value) if is_instance(value, list, tuple) else []
+
+
+_CONTAINERS: Final = (list, tuple, deque, dict, set, frozenset)
+
+
+def contents_of(value: object, most: int = sys.maxsize) -> list[Any]:
+    """What a container of Python's or a subclass of one holds, of a dict its values.
+
+    Empty for anything else, and for one that holds more than `most`.
+    """
+    kind: Any = type(value)
+    base: Any = next((each for each in _CONTAINERS if is_subclass(kind, (each,))), None)
+    if base is None or base.__len__(value) > most:
         return []
-    if is_known_class(kind):
-        return list(cast("Iterable[Any]", value))
-    base: Any = list if issubclass(kind, list) else tuple
-    return list(base.__iter__(value))
+    if base is dict:
+        return list(dict[Any, Any].values(cast("dict[Any, Any]", value)))
+    # TensorFlow's own lists keep what they hold elsewhere.
+    return list(cast("Iterable[Any]", value) if is_known_class(kind) else base.__iter__(value))
 
 
 def safe_float(value: Any) -> float | None:

@@ -16,7 +16,12 @@ from typing import Any, Final, Self
 from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, frame_locals, is_keras_frame
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
-from kmonitor_agent.frameworks.script_values import safe_count, safe_getattr
+from kmonitor_agent.frameworks.script_values import (
+    class_attribute,
+    instance_dict,
+    safe_count,
+    safe_getattr,
+)
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_requests import ActionRequest
@@ -196,9 +201,14 @@ def _list_frame(frame: FrameType | None, callback: object) -> FrameType | None:
         code = caller_frame.f_code
         if code.co_name == "on_train_begin" and code.co_varnames[:1] == ("self",):
             caller = caller_frame.f_locals.get("self")
-            if caller is not callback and hasattr(caller, "callbacks"):
+            if caller is not callback and _has_callbacks(caller):
                 return caller_frame
     return None
+
+
+def _has_callbacks(caller: object) -> bool:
+    is_attribute = "callbacks" in instance_dict(caller)
+    return is_attribute or class_attribute(type(caller), "callbacks") is not None
 
 
 def _read_locals(frame: FrameType) -> tuple[int | None, int]:

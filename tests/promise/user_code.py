@@ -462,5 +462,226 @@ def fit(model, callbacks, data):
     return model.fit(callbacks=callbacks, **data)
 """,
     ),
+    Case(
+        "containers and elements of the user's in an own object",
+        define="""
+class D(dict):
+    def values(self): count("values"); return super().values()
+    def items(self): count("items"); return super().items()
+    def __len__(self): count("dict len"); return super().__len__()
+    def __iter__(self): count("dict iter"); return super().__iter__()
+class Li(list):
+    def __len__(self): count("list len"); return super().__len__()
+    def __iter__(self): count("list iter"); return super().__iter__()
+class E:
+    @property
+    def name(self): count("name"); random.random(); return "e"
+class Act:
+    def __init__(self): self.d, self.l, self.e = D(a=E()), Li([E()]), {E(), E()}
+    def __call__(self, x): return x * 2
+def make_model():
+    act = Act()
+    COUNTS.clear()
+    return keras.Sequential([keras.layers.Dense(3, activation=act), keras.layers.Dense(1)])
+""",
+        full=False,
+    ),
+    Case(
+        "a layer with a property named __dict__",
+        define="""
+import sys
+class Own(keras.layers.Dense):
+    @property
+    def __dict__(self):
+        if "kmonitor" in sys._getframe(1).f_code.co_filename: count("dict")
+        return {}
+class Act:
+    def __init__(self): self.units = 1
+    @property
+    def __dict__(self): count("dict of act"); random.random(); return {}
+    def __call__(self, x): return x * 2
+def make_model():
+    layers = [Own(3, activation=Act()), keras.layers.Dense(1)]
+    return keras.Sequential(layers)
+""",
+    ),
+    Case(
+        "a model with a metaclass that counts",
+        define="""
+import sys
+OURS = [False]
+def ours(name):
+    frame = sys._getframe(2)
+    while frame is not None and OURS[0]:
+        if "kmonitor_agent" in frame.f_code.co_filename: count(name); random.random(); return
+        if "/keras/" in frame.f_code.co_filename: return
+        frame = frame.f_back
+class Meta(type):
+    def __hash__(cls): ours("hash"); return type.__hash__(cls)
+    def __eq__(cls, other): ours("eq"); return cls is other
+    def __getattribute__(cls, name): ours(name); return type.__getattribute__(cls, name)
+    @property
+    def __name__(cls): ours("__name__"); return "Own"
+    @property
+    def __module__(cls): ours("__module__"); return "__main__"
+    @property
+    def __mro__(cls): ours("__mro__"); return type.__dict__["__mro__"].__get__(cls)
+    def __repr__(cls): ours("repr"); return "own"
+class Own(keras.Model, metaclass=Meta):
+    def __init__(self):
+        super().__init__()
+        self.inner = keras.layers.Dense(1)
+    def call(self, x): return self.inner(x)
+    def __getattribute__(self, name):
+        ours(name)
+        return super().__getattribute__(name)
+def make_model():
+    return Own()
+def fit(model, callbacks, data):
+    OURS[0] = True
+    try: return model.fit(callbacks=callbacks, **data)
+    finally: OURS[0] = False
+""",
+    ),
+    Case(
+        "variables of the user's class with properties that draw",
+        define="""
+import sys
+def ours(name):
+    if "kmonitor" in sys._getframe(2).f_code.co_filename: count(name); random.random()
+class Var(keras.Variable):
+    @property
+    def path(self): ours("path"); return super().path
+    @property
+    def name(self): ours("name"); return super().name
+    @property
+    def shape(self): ours("shape"); return super().shape
+    @property
+    def dtype(self): ours("dtype"); return super().dtype
+    @property
+    def value(self): ours("value"); return super().value
+    @property
+    def trainable(self): ours("trainable"); return True
+    def numpy(self): ours("numpy"); return super().numpy()
+class Own(keras.layers.Layer):
+    def build(self, shape): self.w = Var(np.ones((shape[-1], 1), "float32"), name="w")
+    def call(self, x): return keras.ops.matmul(x, self.w)
+def make_model():
+    return keras.Sequential([Own(), keras.layers.Dense(1)])
+""",
+        full=False,
+    ),
+    Case(
+        "a schedule of Keras' that holds the user's numbers",
+        define="""
+class Rate(float):
+    def __float__(self): count("float"); random.random(); return 0.1
+    def __array__(self, *a, **k): count("array"); return np.float32(0.1)
+    def __mul__(self, other): count("mul"); return 0.1 * other
+def compile_model(model):
+    schedule = keras.optimizers.schedules.ExponentialDecay(Rate(0.1), 3, 0.9)
+    model.compile(keras.optimizers.SGD(schedule), "mse")
+""",
+    ),
+    Case(
+        "a schedule of Keras' that holds a list of the user's",
+        define="""
+class Steps(list):
+    def __iter__(self): count("iter"); random.random(); return super().__iter__()
+    def __getitem__(self, i): count("item"); return super().__getitem__(i)
+    def __len__(self): count("len"); return super().__len__()
+def compile_model(model):
+    schedule = keras.optimizers.schedules.PiecewiseConstantDecay(Steps([2, 4]), [0.1, 0.05, 0.01])
+    model.compile(keras.optimizers.SGD(schedule), "mse")
+""",
+    ),
+    Case(
+        "a schedule of Keras' whose call the user replaced",
+        define="""
+kind = keras.optimizers.schedules.CosineDecay
+theirs = kind.__call__
+def call(self, step):
+    count("call"); random.random()
+    return theirs(self, step)
+kind.__call__ = call
+def compile_model(model):
+    model.compile(keras.optimizers.SGD(kind(0.1, 20)), "mse", run_eagerly=True)
+""",
+        full=False,
+    ),
+    Case(
+        "classes of the user's that seem to be Python's",
+        define="""
+code = '''
+class S(keras.optimizers.schedules.LearningRateSchedule):
+    def __call__(self, step):
+        count("schedule"); random.random()
+        return 0.01
+    def get_config(self): count("config"); return {}
+class N(dict):
+    def __float__(self): count("float"); random.random(); return 1.0
+class Layer(keras.layers.Dense):
+    @property
+    def units_twice(self): count("units"); return 2
+    @property
+    def name(self): count("name"); return "own"
+    @property
+    def trainable(self): count("trainable"); return True
+'''
+names = {"keras": keras, "count": count, "random": random}
+exec(code, names)
+class Adds(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None): logs["number"] = names["N"]()
+def make_callbacks(): return [Adds()]
+def compile_model(model):
+    model.compile(keras.optimizers.SGD(names["S"]()), "mse", run_eagerly=True)
+""",
+        full=False,
+    ),
+    Case(
+        "a file of the user's that is named like a module of Python's",
+        define="""
+import sys, pathlib
+folder = pathlib.Path(RESULT).parent / "more"
+folder.mkdir()
+(folder / "profile.py").write_text('''
+import random
+class Value:
+    def __init__(self, count): self.count = count
+    def __float__(self): self.count("float"); random.random(); return 1.0
+    def __str__(self): self.count("str"); return "1"
+    def __len__(self): self.count("len"); return 1
+    def __repr__(self): return "v"
+''')
+sys.path.insert(0, str(folder))
+sys.modules.pop("profile", None)
+import profile
+class Adds(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None): logs["number"] = profile.Value(count)
+def make_callbacks(): return [Adds()]
+""",
+    ),
+    Case(
+        "a list of callbacks of the user's class",
+        define="""
+import sys
+class Own(keras.callbacks.CallbackList):
+    def __getattribute__(self, name):
+        if "kmonitor" in sys._getframe(1).f_code.co_filename: count(name)
+        return super().__getattribute__(name)
+    def __hash__(self): count("hash"); return id(self)
+    def __eq__(self, other): count("eq"); return self is other
+def fit(model, callbacks, data):
+    every = Own(callbacks, model=model, epochs=1)
+    every.on_train_begin()
+    every.on_epoch_begin(0)
+    for batch in range(3):
+        every.on_train_batch_begin(batch)
+        every.on_train_batch_end(batch, {"loss": 1.0})
+    every.on_epoch_end(0, {"loss": 1.0})
+    every.on_train_end({"loss": 1.0})
+    model.build((None, 4))
+""",
+    ),
 )
 """What could run the user's Python: counted, with draws, prints and exceptions."""

@@ -61,7 +61,7 @@ class CounterGrowth:
 
 
 _COUNTED: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES})
-_NO_CAUSE: Final = ("Dataset_", "__wrapped__", "tf_data_")
+OF_PIPELINES: Final = ("Dataset_", "__wrapped__", "tf_data_")
 """How functions of data pipelines begin: they take kilobytes, and explain no growth."""
 
 
@@ -75,7 +75,7 @@ def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
     """
     found: list[CounterGrowth] = []
     for counter in counters:
-        if counter.kind not in _COUNTED or counter.function.startswith(_NO_CAUSE):
+        if counter.kind not in _COUNTED or counter.function.startswith(OF_PIPELINES):
             continue
         among = _AMONG if counter.kind is CounterKind.RETAINED else _LATELY
         added = np.diff(counter.values[-among - 1 :])
@@ -115,7 +115,7 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
         counter: Of the same units as the judged series.
         growth: The judgement.
     """
-    if counter.function.startswith(_NO_CAUSE):
+    if counter.function.startswith(OF_PIPELINES):
         return None
     values = counter.values[growth.first : growth.last + 1]
     x = np.arange(len(values), dtype=np.float64)

@@ -7,8 +7,8 @@
 last two units added traces, and memory | - |
 | steady | the 95 % interval excludes what would fill the room in ten times as long | - |
 | growing | each unit adds the same, or five judgements in a row found a trend | alert |
-| leak suspected | growing, and for 20 units something counted explains it; or two of the last four \
-units left traces of models that are gone, and memory rose | alert, `auto` |
+| leak suspected | growing, and for 20 units something counted explains it; or two of the last \
+four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down | - |
 | cleared | it was growing or slowing, and three judgements in a row found that it adds less \
 than a third of what it did | - |

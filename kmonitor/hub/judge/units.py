@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import FirstEpochSamples
-from kmonitor.hub.judge.counters import Counter, CounterGrowth, CounterKind
+from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
 from kmonitor.hub.judge.detectors import UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import MAX_UNITS, Growth
 from kmonitor.hub.judge.statistics import Floats
@@ -399,7 +399,7 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
     """Counters beside a metric; of functions those that were traced lately."""
     found = [
         Counter(CounterKind.RETAINED, _array(unit.retained for unit in units)),
-        Counter(CounterKind.TRACES, _array(unit.traces for unit in units)),
+        Counter(CounterKind.TRACES, _array(map(_traces_of_models, units))),
     ]
     if metric == "ram":
         found += [Counter(kind, _array(map(read, units))) for kind, read in _OF_MEMORY.items()]
@@ -412,6 +412,12 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
             counts = _array(unit.functions.get(name, 0.0) for unit in units)
             found.append(Counter(CounterKind.TRACES, counts, name))
     return [counter for counter in found if np.isfinite(counter.values).any()]
+
+
+def _traces_of_models(unit: Unit) -> float:
+    """Live traces without those of data pipelines, as far as these are among the largest."""
+    pipelines = (n for name, n in unit.functions.items() if name.startswith(OF_PIPELINES))
+    return unit.traces - sum(pipelines)
 
 
 def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:

@@ -22,6 +22,23 @@ from kmonitor_agent.call_stacks import frame_locals, is_keras_frame
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.live_objects import instances_of
 from kmonitor_agent.frameworks.model_facts import variable_bytes, variables_of
+from kmonitor_agent.frameworks.model_parts import (
+    optimizer_variables,
+    variable_path,
+    variable_value,
+    weights_of,
+)
+from kmonitor_agent.frameworks.script_values import (
+    class_name,
+    class_package,
+    contents_of,
+    instance_dict,
+    is_instance,
+    is_subclass,
+    items_of,
+    safe_getattr,
+    safe_text,
+)
 
 _MOST_FOLLOWED: Final = 50_000
 _LONGEST_LIST: Final = 10_000
@@ -71,29 +88,29 @@ class _Search:
         keras = sys.modules["keras"]
         backend = keras.backend.backend()
         self._contents = contents = ModelContents()
-        self._leaves: list[tuple[Any, list[Any]]] = [
-            (keras.Variable, contents.variables),
-            (keras.Metric, contents.metrics),
-            (keras.optimizers.Optimizer, contents.optimizers),
+        self._leaves: list[tuple[tuple[Any, ...], list[Any]]] = [
+            ((keras.Variable,), contents.variables),
+            ((keras.Metric,), contents.metrics),
+            ((keras.optimizers.Optimizer,), contents.optimizers),
         ]
         self._followed: tuple[Any, ...] = (keras.Layer, keras.random.SeedGenerator)
         self._model = keras.Model
-        self._generator: Any = ()
+        self._generators: tuple[Any, ...] = ()
         if backend == "torch":
             torch = sys.modules["torch"]
-            self._leaves.append((torch.optim.Optimizer, contents.torch_optimizers))
+            self._leaves.append(((torch.optim.Optimizer,), contents.torch_optimizers))
         if backend == "tensorflow":
             tf = sys.modules["tensorflow"]
             variables = (tf.Variable, tf.distribute.DistributedValues)
             self._leaves.append((variables, contents.foreign))
             self._followed += (tf.Module, tf.train.ExponentialMovingAverage)
-            self._generator = tf.random.Generator
+            self._generators = (tf.random.Generator,)
 
     def run(self, model: KerasModel) -> ModelContents:
         todo, seen = deque([model]), {id(model): model}
         while todo and len(seen) < _MOST_FOLLOWED:
             for child in self._visit(todo.popleft()):
-                if id(child) not in seen and not issubclass(type(child), _PLAIN):
+                if id(child) not in seen and not is_instance(child, *_PLAIN):
                     seen[id(child)] = child
                     todo.append(child)
         return self._contents
@@ -103,35 +120,30 @@ class _Search:
         # By its type: a stranger's proxy is not asked for its class.
         kind = type(value)
         for known, collected in self._leaves:
-            if issubclass(kind, known):
+            if is_subclass(kind, known):
                 collected.append(value)
                 return ()
         return self._held_by(value, kind)
 
     def _held_by(self, value: Any, kind: type) -> Iterable[Any]:
-        if issubclass(kind, self._model):
+        if is_subclass(kind, (self._model,)):
             self._contents.models.append(value)
-        if issubclass(kind, self._generator):
-            return (value.state,)
-        if issubclass(kind, _CONTAINERS):
-            return _items(value, kind) if len(value) <= _LONGEST_LIST else ()
-        is_scripts = kind.__module__.partition(".")[0] not in _FRAMEWORKS
-        if is_scripts or issubclass(kind, self._followed):
-            return list(getattr(value, "__dict__", {}).values())
+        if is_subclass(kind, self._generators):
+            return (safe_getattr(value, "state", instance_dict(value).get("_state_var")),)
+        if is_subclass(kind, _CONTAINERS):
+            items = contents_of(value, most=_LONGEST_LIST)
+            # The order of a set is another one in each process.
+            is_set = is_subclass(kind, (set, frozenset))
+            return sorted(items, key=_name_of) if is_set else items
+        is_scripts = class_package(kind) not in _FRAMEWORKS
+        if is_scripts or is_subclass(kind, self._followed):
+            return list(instance_dict(value).values())
         return ()
 
 
-def _items(container: Any, kind: type) -> list[Any]:
-    if issubclass(kind, dict):
-        return list(container.values())
-    if issubclass(kind, (set, frozenset)):
-        # The order of a set is another one in each process.
-        return sorted(container, key=_name_of)
-    return list(container)
-
-
 def _name_of(value: Any) -> str:
-    return f"{type(value).__name__} {getattr(value, 'name', '')}"
+    name = safe_getattr(value, "name", instance_dict(value).get("_name", ""))
+    return f"{class_name(type(value))} {safe_text(name)}"
 
 
 def exact_state(model: KerasModel) -> list[StateVariable]:
@@ -143,14 +155,14 @@ def exact_state(model: KerasModel) -> list[StateVariable]:
     Raises:
         StateUnreadable: The model has no weights yet, so there is nothing to save.
     """
-    if not (getattr(model, "built", False) or model.weights):
+    if not (instance_dict(model).get("built") or weights_of(model)):
         raise StateUnreadable("the model is not built yet: it has no weights to save")
     states: dict[int, StateVariable] = {}
     for group, variables in _groups(model):
         for variable in variables:
-            name = getattr(variable, "path", None) or getattr(variable, "name", "")
+            path = f"{group}/{variable_path(variable)}"
             for part in _replica_values(variable):
-                state = StateVariable(f"{group}/{name}", variable_bytes(part), part)
+                state = StateVariable(path, variable_bytes(part), part)
                 states.setdefault(id(part), state)
     if not states:
         raise StateUnreadable("the model has no variables: there is nothing to save")
@@ -162,9 +174,9 @@ def _replica_values(variable: Any) -> Iterable[Any]:
     if sys.modules["keras"].backend.backend() != "tensorflow":
         return (variable,)
     distributed = sys.modules["tensorflow"].distribute.DistributedValues
-    is_keras = isinstance(variable, sys.modules["keras"].Variable)
-    value: Any = variable.value if is_keras else variable
-    return value.values if isinstance(value, distributed) else (variable,)
+    is_keras = is_instance(variable, sys.modules["keras"].Variable)
+    value: Any = variable_value(variable) if is_keras else variable
+    return value.values if is_instance(value, distributed) else (variable,)
 
 
 def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
@@ -186,7 +198,7 @@ def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
 
 def _has_value(variable: Any) -> bool:
     # On JAX the values of a fit around this one are in its own frame.
-    return getattr(variable, "_value", variable) is not None
+    return instance_dict(variable).get("_value", variable) is not None
 
 
 def optimizers_of(model: KerasModel) -> list[Any]:
@@ -205,17 +217,17 @@ def with_wrapped_optimizers(optimizers: Iterable[Any]) -> list[Any]:
 def wrapped_optimizers(optimizer: Any) -> Iterator[Any]:
     """Optimizers that this one wraps."""
     kind = sys.modules["keras"].optimizers.Optimizer
-    for value in vars(optimizer).values():
-        for item in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(item, kind) and item is not optimizer:
+    for value in list(instance_dict(optimizer).values()):
+        for item in items_of(value) if is_instance(value, list, tuple) else (value,):
+            if is_instance(item, kind) and item is not optimizer:
                 yield item
                 yield from wrapped_optimizers(item)
 
 
 def _distinct_optimizers(model: KerasModel, contents: ModelContents) -> list[Any]:
-    own = getattr(model, "optimizer", None)
+    own = instance_dict(model).get("optimizer")
     known = sys.modules["keras"].optimizers.Optimizer
-    first = [own] if isinstance(own, known) else []
+    first = [own] if is_instance(own, known) else []
     return list({id(each): each for each in (*first, *contents.optimizers)}.values())
 
 
@@ -271,12 +283,16 @@ def _is_in_fit(model: KerasModel) -> bool:
 
 def _is_trained_whole(model: KerasModel) -> bool:
     trained = set[int]().union(*map(_trained_by, with_wrapped_optimizers(optimizers_of(model))))
-    return all(id(each) in trained for each in model.trainable_variables)
+    return _trainable_ids(model) <= trained
+
+
+def _trainable_ids(model: KerasModel) -> set[int]:
+    return {id(each) for each, is_trained in weights_of(model) if is_trained}
 
 
 def _has_step(model: KerasModel) -> bool:
     # Keras' own loops put the values back before they are read.
-    return getattr(model, "train_function", None) is not None
+    return instance_dict(model).get("train_function") is not None
 
 
 def _other_optimizers(model: KerasModel) -> list[Any]:
@@ -292,7 +308,7 @@ def _other_optimizers(model: KerasModel) -> list[Any]:
 def _other_living(model: KerasModel) -> list[Any]:
     keras = sys.modules["keras"]
     known = {id(each) for each in with_wrapped_optimizers(optimizers_of(model))}
-    variables = {id(each) for each in model.trainable_variables}
+    variables = _trainable_ids(model)
     living = instances_of([keras.optimizers.Optimizer])
     inside = {id(one) for each in living for one in wrapped_optimizers(each)}
     return [
@@ -303,16 +319,16 @@ def _other_living(model: KerasModel) -> list[Any]:
 
 
 def _trained_by(optimizer: Any) -> set[int]:
-    return {id(each) for each in vars(optimizer).get("_trainable_variables", ())}
+    return {id(each) for each in items_of(instance_dict(optimizer).get("_trainable_variables"))}
 
 
 def _keras_text(optimizer: Any) -> str:
-    count = len(optimizer.variables)
-    return f"the optimizer {type(optimizer).__name__} ({count} variables) {_NOT_A_PART}"
+    count = len(optimizer_variables(optimizer))
+    return f"the optimizer {class_name(type(optimizer))} ({count} variables) {_NOT_A_PART}"
 
 
 def _other_torch_optimizers(model: KerasModel) -> Iterator[Any]:
-    trained_ids = {id(each.value) for each in model.trainable_variables}
+    trained_ids = {id(variable_value(each)) for each, trained in weights_of(model) if trained}
     for each in instances_of([sys.modules["torch"].optim.Optimizer]):
         if not trained_ids.isdisjoint(
             id(one) for group in each.param_groups for one in group["params"]
@@ -321,4 +337,4 @@ def _other_torch_optimizers(model: KerasModel) -> Iterator[Any]:
 
 
 def _torch_text(optimizer: Any) -> str:
-    return f"the state of PyTorch's optimizer {type(optimizer).__name__} is not saved"
+    return f"the state of PyTorch's optimizer {class_name(type(optimizer))} is not saved"

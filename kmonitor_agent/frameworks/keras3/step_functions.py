@@ -14,6 +14,7 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable
 from kmonitor_agent.frameworks.keras3.state import find_contents
 from kmonitor_agent.frameworks.live_objects import FUNCTIONS, models_in_use
+from kmonitor_agent.frameworks.script_values import instance_dict, is_instance
 
 _OF_KERAS: Final = ("keras.", "tf_keras.")
 
@@ -24,8 +25,8 @@ def models_in(model: KerasModel) -> list[KerasModel]:
     A GAN's parts that a loop trains by `train_on_batch` have traces of their own. Another thread
     that evaluates a part reads its function at each step, so that one must stay.
     """
-    kind: Any = getattr(sys.modules.get("keras"), "Model", ())
-    if not isinstance(model, kind):
+    kind: Any = getattr(sys.modules.get("keras"), "Model", None)
+    if not (isinstance(kind, type) and is_instance(model, kind)):
         return [model]  # of tf_keras
     submodels = [each for each in find_contents(model).models if each is not model]
     submodels = [each for each in submodels if any(step_functions(each))]
@@ -36,7 +37,7 @@ def models_in(model: KerasModel) -> list[KerasModel]:
 def step_functions(model: KerasModel | None) -> Iterator[Any]:
     """The step functions that have been made."""
     for name in FUNCTIONS:
-        function = getattr(model, name, None)
+        function = instance_dict(model).get(name)
         if function is not None:
             yield function
 

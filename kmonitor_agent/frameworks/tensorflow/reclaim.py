@@ -36,6 +36,7 @@ from kmonitor_agent.frameworks.keras3.step_functions import (
     models_in,
 )
 from kmonitor_agent.frameworks.live_objects import FUNCTIONS
+from kmonitor_agent.frameworks.script_values import instance_dict
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow.memory import (
@@ -251,7 +252,7 @@ class Keras3TensorFlowReclaim:
     def inexact(self, model: KerasModel) -> str:
         """Why not, if a train step draws from `tf.random.*`, which a retrace seeds again."""
         facts = self._inventory.facts()
-        steps = (getattr(each, "train_function", None) for each in models_in(model))
+        steps = (instance_dict(each).get("train_function") for each in models_in(model))
         todo = [trace_name(trace) for step in steps for trace in all_traces(step)]
         seen = set(todo)
         operations: set[str] = set()

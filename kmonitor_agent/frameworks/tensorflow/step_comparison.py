@@ -15,6 +15,7 @@ from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.live_objects import closure_values
+from kmonitor_agent.frameworks.script_values import class_attribute
 
 _IGNORED: Final = frozenset({"_class", "_gradient_op_type", "token"})
 """Attributes with a number or name of one trace: a location, a gradient, a Python function."""
@@ -28,10 +29,11 @@ def traced_functions(step: Any) -> Iterator[Any]:
     todo, seen = [step], {id(step): step}
     while todo:
         function = todo.pop()
-        if hasattr(function, "experimental_get_tracing_count"):
+        # By its class: the model itself is in the closure too.
+        if class_attribute(type(function), "experimental_get_tracing_count") is not None:
             yield function
             function = getattr(function, "python_function", None)
-        if isinstance(function, FunctionType):
+        if type(function) is FunctionType:
             inner = {id(value): value for value in closure_values(function)}
             todo.extend(value for key, value in inner.items() if key not in seen)
             seen |= inner

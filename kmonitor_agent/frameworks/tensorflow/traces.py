@@ -22,6 +22,7 @@ from typing import Any, Final
 from kmonitor_agent.call_stacks import call_stacks
 from kmonitor_agent.frameworks.base import ReleasedTraces, TraceHolder
 from kmonitor_agent.frameworks.live_objects import closure_values, container_name, instances_of
+from kmonitor_agent.frameworks.script_values import class_name, holds_only_known, is_instance
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals, traced_name
 
 TraceKey = tuple[str, int]
@@ -387,14 +388,14 @@ class GraphOwners:
 
     def _find_owners(self, graphs: list[Any]) -> dict[int, list[tuple[int, bytes]]]:
         """Names of the functions that own a graph, by the graph's identity."""
-        owner_type = self._internals.function_type
+        owner_type: Any = self._internals.function_type
         by_name = {name: (scope, name) for scope, name in list(self._internals.functions or ())}
         # Objects refer to their class: cheaper than to look for those that refer to a graph.
         # The type's own attribute: `isinstance` would ask an abstract class each time.
         functions = [each for each in gc.get_referrers(owner_type) if type(each) is owner_type]
         if by_name.keys() - {function.name for function in functions}:
             referrers = gc.get_referrers(*graphs)
-            functions = [each for each in referrers if owner_type in type(each).__mro__]
+            functions = [each for each in referrers if is_instance(each, owner_type)]
         owners: dict[int, list[tuple[int, bytes]]] = {}
         for function in functions:
             graph = getattr(function, "_cached_graph", None)
@@ -495,10 +496,17 @@ def _differences(traces: list[Any]) -> str:
     values: set[str] = set()
     for trace in traces:
         leaves = tf.nest.flatten(trace.structured_input_signature)
-        shapes.add(repr([str(leaf.shape) for leaf in leaves if isinstance(leaf, tf.TensorSpec)]))
-        values.add(repr([repr(leaf) for leaf in leaves if not isinstance(leaf, tf.TensorSpec)]))
+        is_tensor = [is_instance(leaf, tf.TensorSpec) for leaf in leaves]
+        pairs = list(zip(leaves, is_tensor, strict=True))
+        shapes.add(repr([str(leaf.shape) for leaf, is_it in pairs if is_it]))
+        values.add(repr([_text_of(leaf) for leaf, is_it in pairs if not is_it]))
     counts = [(len(shapes), "shapes"), (len(values), "Python values")]
     return ", ".join(f"{count} {what}" for count, what in counts if count > 1)
+
+
+def _text_of(argument: object) -> str:
+    known = holds_only_known(argument)
+    return repr(argument) if known else f"{class_name(type(argument))} {id(argument)}"
 
 
 def _recreated_functions(alive: tuple[Any, ...], suspects: set[str]) -> Iterator[TraceHolder]:

@@ -29,11 +29,11 @@ from kmonitor_agent.frameworks.keras3.step_functions import (
     models_in,
 )
 from kmonitor_agent.frameworks.model_facts import (
-    dtype_name,
     read_description,
     read_fit_facts,
     read_learning_rate,
 )
+from kmonitor_agent.frameworks.model_parts import variable_dtype
 from kmonitor_agent.frameworks.torch.graphs import (
     TorchGraphs,
     empty_device_caches,
@@ -223,7 +223,7 @@ def tensor_of(variable: Any) -> Any:
 def read_tensor(tensor: Any) -> Any:
     """A tensor's value as a numpy array of the same dtype."""
     torch = torch_module()
-    name = dtype_name(tensor)
+    name = variable_dtype(tensor)
     host = tensor.detach().cpu().contiguous()
     if name not in _FOREIGN:
         return host.numpy()
@@ -235,7 +235,7 @@ def read_tensor(tensor: Any) -> Any:
 def write_tensor(tensor: Any, value: Any) -> None:
     """Give a tensor the value of a numpy array, in place."""
     torch = torch_module()
-    name = dtype_name(tensor)
+    name = variable_dtype(tensor)
     with torch.no_grad():
         if name not in _FOREIGN:
             tensor.copy_(torch.from_numpy(value))
