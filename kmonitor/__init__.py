@@ -5,6 +5,8 @@ The part that runs inside a training process is the package `kmonitor_agent`.
 
 __all__ = ["__version__"]
 
+__version__: str
+
 
 def __getattr__(name: str) -> str:
     # When it is asked for: a command takes over its signals before it imports anything.
