@@ -94,8 +94,8 @@ class Sample(Event, frozen=True, tag="sample"):
         fit: Ordinal of the running fit, 0 outside of any.
         epoch: Index from 0 of the running epoch.
         step: Steps done in that epoch.
-        ram_bytes: Memory that this process and its children hold and the kernel cannot take back:
-            anonymous, shared and swapped out pages, shared ones once: the metric `ram`.
+        ram_bytes: The metric `ram`, what this process and its children hold and the kernel cannot
+            take back (anonymous, shared and swapped out pages); shared pages count once.
         ram_process_bytes: The same of this process alone.
         ram_file_bytes: Pages of files (maps, libraries) that are in RAM for them: given back when
             needed, in no other number, never judged.
@@ -108,7 +108,7 @@ class Sample(Event, frozen=True, tag="sample"):
         ram_of_bytes: The smaller of host memory and cgroup limit.
         cgroup_limit_bytes: The cgroup's limit where there is one.
         cgroup_used_bytes: That cgroup's own account less inactive pages of files, whatever else
-            runs in it: compared with its limit.
+            runs in it; this is compared with its limit.
         host_available_bytes: What the host could still give.
         vram_bytes: The metric `vram`; its source says whether allocator or device.
         vram_of_bytes: What `vram_bytes` is a part of.
