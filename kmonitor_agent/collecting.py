@@ -13,8 +13,9 @@ from kmonitor_agent.frameworks.callback_base import not_converted
 from kmonitor_agent.frameworks.detection import framework_for, loaded_frameworks
 from kmonitor_agent.frameworks.live_objects import models_in_use, models_with_functions
 from kmonitor_agent.guard import describe_exception
+from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.reclaim import actions
-from kmonitor_agent.reclaim.actions import collect_garbage, resident_bytes, return_free_pages
+from kmonitor_agent.reclaim.actions import collect_garbage, return_free_pages
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_results import count_text, counted_text, released_text
@@ -184,10 +185,10 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
 
 
 def _without_keras() -> ReclaimOutcome:
-    before = Footprint(ram_process_bytes=resident_bytes())
+    before = Footprint(ram_process_bytes=read_held().value)
     collect_garbage()
     return_free_pages()
-    after = Footprint(ram_process_bytes=resident_bytes())
+    after = Footprint(ram_process_bytes=read_held().value)
     return ReclaimOutcome(
         ok=True, action="collect", seconds=0.0, before=before, after=after, why=_NO_KERAS
     )

@@ -1,217 +1,257 @@
 """Memory of this process, its children and its host; cheap readings and expensive ones."""
 
-import contextlib
 import math
-import os
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Final
 
 import psutil
 
-from kmonitor_agent.guard import describe_exception
-from kmonitor_agent.wire.local.control_groups import cgroup_limit
+from kmonitor_agent.probes.held_memory import (
+    FAILURES,
+    PROC,
+    REST,
+    FamilyMemory,
+    ProcessPages,
+    read_own_pages,
+)
+from kmonitor_agent.wire.local.control_groups import LimitingCgroup
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
 from kmonitor_agent.wire.messages.readings import Reading
 
-_STATM: Final = Path("/proc/self/statm")
-_STATUS: Final = Path("/proc/self/status")
-_TASKS: Final = Path("/proc/self/task")
 _NOT_YET: Final = "not read yet"
 
-_REST: Final = 1000.0
-"""Pause after the expensive readings, as a multiple of their time: a thousandth of a core."""
+_AGES_S: Final = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (1800, "30 min"))
+"""Steps in which the age of proportional sets is reported."""
+
+_TICK_S: Final = 10.0
+"""`read_slowly` is called this often, seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryReadings:
-    """Memory at one moment; all in bytes.
+    """Memory at one moment; all in bytes. *Held* is what the kernel cannot take back.
 
     Attributes:
-        process: Resident set of this process.
-        peak: Highest resident set of this process since it started.
-        total: Resident set of this process and its children: the metric `ram`.
+        process: Held by this process.
+        peak: Highest resident set of this process since it started, pages of files included.
+        total: Held by this process and its children: the metric `ram`.
+        file: Pages of files of theirs that are in RAM.
         bound: The smaller of host memory and cgroup limit.
         host_available: What the host could still give.
         unique: Unique set, as old as the last `read_slowly`.
-        children: Resident set of the children; of those that children of theirs started, and where
-            procfs does not list children, of those that the last `read_slowly` found.
+        children: What the children add to `process`.
         cgroup: The cgroup's limit, as old as the last `read_slowly`.
+        cgroup_used: The cgroup's own account less inactive pages of files.
     """
 
     process: Reading
     peak: Reading
     total: Reading
+    file: Reading
     bound: Reading
     host_available: Reading
     unique: Reading
     children: Reading
     cgroup: Reading
+    cgroup_used: Reading
 
 
 class ProcessMemory:
-    """Reads memory; owned by the agent's thread, but for `resident_bytes`."""
+    """Reads memory; owned by the agent's thread."""
 
-    def __init__(self) -> None:
-        self._known_process: psutil.Process | None = None
+    def __init__(self, proc: Path = PROC) -> None:
+        """Begin with nothing read slowly.
+
+        Args:
+            proc: procfs.
+        """
+        self._proc = proc
+        self._folder = proc / "self"
+        self._family = FamilyMemory(proc=proc)
         self._unique = Reading.missing("bytes", _NOT_YET)
-        self._children: dict[int, psutil.Process] = {}
+        self._children: set[int] = set()
         self._why_no_children = _NOT_YET
-        self._cgroup = cgroup_limit()
+        self._cgroup = LimitingCgroup(self._folder)
         self._rests_until_s = -math.inf
+        self._age_s = _TICK_S
 
     def read_slowly(self) -> None:
         """Read what costs milliseconds, unless the pause after the last time is not over.
 
-        Source: measured: 16 ms for the unique set at 1.5 GB, and more with more; `children()`
+        Source: measured: 16 ms for the shares of 1.5 GB, and more with more; psutil's `children()`
             reads each process of the host.
         """
         if time.monotonic() < self._rests_until_s:
             return
         began_s = time.thread_time()
-        self._unique = self._read_unique()
         self._list_children()
-        self._cgroup = cgroup_limit()
-        self._rests_until_s = time.monotonic() + _REST * (time.thread_time() - began_s)
+        self._family.read_slowly(self._children)
+        self._unique = self._read_unique()
+        self._cgroup.find()
+        rest_s = REST * (time.thread_time() - began_s)
+        self._rests_until_s = time.monotonic() + rest_s
+        # Never less than before: each new source is an event, and this one would go to and fro.
+        self._age_s = max(self._age_s, math.ceil(rest_s / _TICK_S) * _TICK_S)
 
     def read(self) -> MemoryReadings:
         """Read what costs microseconds; the rest as it was last read slowly."""
-        process = read_resident_set()
+        pages = read_own_pages(self._folder)
         host_total, host_available = _host_memory()
-        children = self._read_children()
-        total = Reading(
-            (process.value or 0.0) + (children.value or 0.0),
-            "bytes",
-            f"{process.source}; children: psutil" if children.value else process.source,
-        )
-        return MemoryReadings(
+        process = _process_reading(pages)
+        children = self._read_children(pages)
+        readings = MemoryReadings(
             process=process,
-            peak=_peak_bytes(),
-            total=total if process.value is not None else process,
-            bound=_bound(host_total, self._cgroup),
+            peak=_peak_reading(pages, self._folder),
+            total=_total(process, children),
+            file=self._file_reading(pages, has_children=bool(children.value)),
+            bound=_bound(host_total, self._cgroup.limit),
             host_available=host_available,
             unique=self._unique,
             children=children,
-            cgroup=self._cgroup,
+            cgroup=self._cgroup.limit,
+            cgroup_used=self._cgroup.used(),
         )
-
-    def _process(self) -> psutil.Process:
-        if self._known_process is None:
-            self._known_process = psutil.Process()
-        return self._known_process
+        names = [each.name for each in fields(readings)]
+        return MemoryReadings(**{name: _sized(getattr(readings, name)) for name in names})
 
     def _read_unique(self) -> Reading:
-        return _attempt(
-            "the unique set",
-            "process: unique set (psutil)",
-            lambda: self._process().memory_full_info().uss,
-        )
+        unique = self._family.unique_bytes
+        if unique is not None:
+            return Reading(float(unique), "bytes", f"process: {self._folder}/smaps_rollup")
+        try:
+            unique = psutil.Process().memory_full_info().uss
+        except FAILURES as exc:
+            return Reading.missing("bytes", f"the unique set cannot be read: {exc}")
+        return Reading(float(unique), "bytes", "process: unique set (psutil)")
 
     def _list_children(self) -> None:
         try:
-            children = self._process().children(recursive=True)
-        except Exception as exc:  # noqa: BLE001 - see `_attempt`
-            self._why_no_children = f"the children cannot be listed: {describe_exception(exc)}"
+            children = _descendants(self._proc)
+            if children is None:
+                children = {child.pid for child in psutil.Process().children(recursive=True)}
+            self._children = children
+        except FAILURES as exc:
+            self._why_no_children = f"the children cannot be listed: {exc}"
             return
         self._why_no_children = ""
-        self._children = {child.pid: child for child in children}
 
-    def _read_children(self) -> Reading:
+    def _read_children(self, pages: ProcessPages | Reading) -> Reading:
         if self._why_no_children:
             return Reading.missing("bytes", self._why_no_children)
-        resident = 0
-        for pid in _direct_children() - self._children.keys():
-            with contextlib.suppress(Exception):  # it ended meanwhile, or never was
-                self._children[pid] = psutil.Process(pid)
-        for pid, child in tuple(self._children.items()):
-            try:
-                resident += child.memory_info().rss
-            except Exception:  # noqa: BLE001 - see `_attempt`
-                del self._children[pid]  # it ended meanwhile
-        return _attempt(
-            "the children's memory", "children: resident sets (psutil)", lambda: resident
+        started = set(_children_of(self._folder) or ()) - self._children
+        if started:
+            self._children |= started
+            self.read_slowly()  # what they share is known at once, if the pause is over
+        if isinstance(pages, Reading):
+            return _children_by_psutil(self._children)
+        added = self._family.children_bytes(self._children, pages)
+        why = self._family.why_no_shares
+        source = (
+            f"children: RssAnon + VmSwap of each, what forks share may count twice: {why}"
+            if why
+            else "children: proportional sets (smaps_rollup), up to"
+            f" {_age_text(self._age_s)} old, and what each took since"
         )
+        return Reading(float(added), "bytes", source)
+
+    def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
+        together = self._family.file_bytes
+        if has_children and together is not None:
+            source = "process and children: Pss_File (smaps_rollup)"
+            return Reading(float(together), "bytes", source)
+        if isinstance(pages, Reading) or pages.file_bytes is None:
+            return Reading.missing("bytes", "this system does not tell pages of files apart")
+        return Reading(float(pages.file_bytes), "bytes", f"process: {self._folder}/status RssFile")
 
 
-def _direct_children() -> set[int]:
-    """Process ids of this process's children now; none where the system does not list them.
+def _sized(reading: Reading) -> Reading:
+    """The reading, or why it is none: a text that is no size in bytes."""
+    value = reading.value
+    if value is None or 0 <= value <= MAX_COUNT:
+        return reading
+    return Reading.missing("bytes", f"{reading.source}: {value:g} bytes is no size")
+
+
+def _process_reading(pages: ProcessPages | Reading) -> Reading:
+    if isinstance(pages, Reading):
+        return pages
+    return Reading(float(pages.held_bytes), "bytes", f"process: {pages.source}")
+
+
+def _total(process: Reading, children: Reading) -> Reading:
+    if process.value is None or not children.value:
+        return process
+    source = f"{process.source}; {children.source}"
+    return Reading(process.value + children.value, "bytes", source)
+
+
+def _age_text(age_s: float) -> str:
+    return next((text for most_s, text in _AGES_S if age_s <= most_s), "hours")
+
+
+def _children_by_psutil(pids: set[int]) -> Reading:
+    """What comes nearest without procfs; forgets the children that ended."""
+    held, name = 0.0, "private" if sys.platform == "win32" else "rss"
+    for pid in tuple(pids):
+        try:
+            held += float(getattr(psutil.Process(pid).memory_info(), name))
+        except FAILURES:
+            pids.discard(pid)
+    kind = "private bytes" if name == "private" else "resident sets"
+    return Reading(held, "bytes", f"children: {kind} (psutil)")
+
+
+def _descendants(proc: Path) -> set[int] | None:
+    """Process ids of all below this process; None where procfs does not list them."""
+    pending = _children_of(proc / "self")
+    if pending is None:
+        return None
+    found: set[int] = set()
+    while pending:
+        pid = pending.pop()
+        if pid not in found:
+            found.add(pid)
+            pending += _children_of(proc / str(pid)) or ()
+    return found
+
+
+def _children_of(folder: Path) -> list[int] | None:
+    """Process ids of a process's children now; None where procfs does not list them.
 
     Source: proc(5), /proc/pid/task/tid/children; measured: 0.3 ms with 40 threads.
     """
-    children: set[int] = set()
+    children: list[int] | None = None
     try:
-        for task in _TASKS.iterdir():
-            children.update(map(int, (task / "children").read_bytes().split()))
+        for task in (folder / "task").iterdir():
+            started = (task / "children").read_bytes().split()
+            children = [*(children or ()), *map(int, started)]
     except (OSError, ValueError):
         pass
     return children
-
-
-def read_resident_set() -> Reading:
-    """Resident set of this process, bytes; any thread, about 10 us."""
-    reading = _attempt("the resident set", f"process: {_STATM}", _resident_bytes)
-    if reading.value is not None:
-        return reading
-    return _attempt(
-        "the resident set",
-        "process: psutil resident set",
-        lambda: psutil.Process().memory_info().rss,
-    )
-
-
-def _resident_bytes() -> int:
-    return int(_STATM.read_bytes().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _host_memory() -> tuple[Reading, Reading]:
     """All of the host's memory, and what it could still give."""
     try:
         host = psutil.virtual_memory()
-    except Exception as exc:  # noqa: BLE001 - see `_attempt`
-        why = f"the host's memory cannot be read: {describe_exception(exc)}"
-        return Reading.missing("bytes", why), Reading.missing("bytes", why)
-    total = _attempt("the host's memory", "host: total memory", lambda: host.total)
-    return total, _attempt(
-        "the host's available memory", "host: available memory", lambda: host.available
-    )
+    except FAILURES as exc:
+        missing = Reading.missing("bytes", f"the host's memory cannot be read: {exc}")
+        return missing, missing
+    available = Reading(float(host.available), "bytes", "host: available memory")
+    return Reading(float(host.total), "bytes", "host: total memory"), available
 
 
-def _peak_bytes() -> Reading:
-    if sys.platform == "win32":
-        return _attempt(
-            "the peak",
-            "process: peak working set",
-            lambda: psutil.Process().memory_info().peak_wset,
-        )
-    if sys.platform != "linux":
-        return Reading.missing("bytes", f"the peak is not known on {sys.platform}")
-    return _attempt("the peak", f"process: {_STATUS} VmHWM", _high_water_bytes)
-
-
-def _high_water_bytes() -> int:
+def _peak_reading(pages: ProcessPages | Reading, folder: Path) -> Reading:
     # Not getrusage: its maximum is inherited from the parent across fork and exec.
-    for line in _STATUS.read_bytes().splitlines():
-        if line.startswith(b"VmHWM:"):
-            return int(line.split()[1]) * 1024
-    raise LookupError(f"{_STATUS} has no VmHWM")
-
-
-def _attempt(name: str, source: str, read: Callable[[], int]) -> Reading:
-    """A reading in bytes; one that fails, or is no size in bytes, is absent with the reason.
-
-    Where `/proc` is another file system or is mounted over, psutil raises whatever the text there
-    leads to: KeyError, ValueError, OverflowError, or a warning that the script made an error.
-    """
-    try:
-        value = float(read())
-    except Exception as exc:  # noqa: BLE001 - one probe costs nothing but itself
-        return Reading.missing("bytes", f"{name} cannot be read: {describe_exception(exc)}")
-    if not 0 <= value <= MAX_COUNT:
-        return Reading.missing("bytes", f"{name} cannot be read: {value:g} bytes is no size")
-    return Reading(value, "bytes", source)
+    if isinstance(pages, ProcessPages) and pages.peak_bytes is not None:
+        return Reading(float(pages.peak_bytes), "bytes", f"process: {folder}/status VmHWM")
+    if sys.platform == "win32":
+        peak = float(psutil.Process().memory_info().peak_wset)
+        return Reading(peak, "bytes", "process: peak working set")
+    return Reading.missing("bytes", f"the peak is not known on {sys.platform}")
 
 
 def _bound(host_total: Reading, cgroup: Reading) -> Reading:

@@ -14,8 +14,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final
 
-import psutil
-
 from kmonitor_agent import guard
 from kmonitor_agent.frameworks.base import (
     ChecksRetracing,
@@ -31,6 +29,7 @@ from kmonitor_agent.frameworks.base import (
     VetoesActions,
 )
 from kmonitor_agent.frameworks.model_building import model_architecture
+from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.reclaim.checkpoint_file import Checksum
 from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, NotACheckpoint, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import (
@@ -526,20 +525,12 @@ def read_footprint(framework: Framework, model: KerasModel | None) -> Footprint:
     graph = framework.graph(model)
     has_functions = graph.operations is not None and framework.function_count().value is not None
     return Footprint(
-        ram_process_bytes=resident_bytes(),
+        ram_process_bytes=read_held().value,
         allocator_in_use_bytes=framework.allocator().in_use.value,
         graph_operations=graph.operations,
         functions=graph.functions if has_functions else None,
         retained=graph.step_entries,
     )
-
-
-def resident_bytes() -> float | None:
-    """Resident set of this process, bytes; None if it cannot be read."""
-    try:
-        return float(psutil.Process().memory_info().rss)
-    except psutil.Error:
-        return None
 
 
 def collect_garbage() -> None:

@@ -16,7 +16,7 @@ from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import instance_dict, numeric_logs
 from kmonitor_agent.guard import FaultLog, exception_message
 from kmonitor_agent.probes.heap import HeapCounts
-from kmonitor_agent.probes.process_memory import read_resident_set
+from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.recording.fit import Fit, PeakWatch
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.settings import sendable_text
@@ -173,7 +173,7 @@ class FitReporter:
                 logs=self._logs(logs),
                 learning_rate=self._learning_rate(fit, model),
                 step_times=fit.clock.step_times(),
-                ram_process_bytes=read_resident_set().value,
+                ram_process_bytes=read_held().value,
                 **counts,
             )
         )

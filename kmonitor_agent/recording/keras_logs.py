@@ -5,7 +5,7 @@ import threading
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, Final, cast
 
-from kmonitor_agent.reclaim.actions import resident_bytes
+from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LOG_PREFIX
 from kmonitor_agent.recording.sampler import Sampler, SamplerTarget
@@ -15,7 +15,7 @@ from kmonitor_agent.wire.messages.fields import MAX_TEXT
 LOG_NAMES: Final = tuple(
     f"{LOG_PREFIX}{name}"
     for name in (
-        "resident_bytes",
+        "process_bytes",
         "unique_bytes",
         "vram_bytes",
         "graph_operations",
@@ -83,7 +83,7 @@ class KerasLogWriter:
         graph, newest = self._current_target().graph, self._sampler.newest
         in_use = fit.framework.allocator().in_use.value
         values = (
-            resident_bytes(),
+            read_held().value,
             newest.get("ram_unique_bytes"),
             newest.get("vram_bytes") if in_use is None else in_use,
             None if graph is None else graph.operations,

@@ -39,10 +39,26 @@ _BEGAN_S: Final = 0.0
 
 @dataclass(frozen=True, slots=True)
 class BoundedReading:
-    """A metric's reading and what it is a part of, in the metric's unit; None where absent."""
+    """A metric's reading, in the metric's unit; None where absent.
+
+    Attributes:
+        value: Of this run; compared with an amount.
+        of: What bounds it; the whole of a percentage.
+        used: Of that bound by this run and all others; None: `value` is all that is known.
+    """
 
     value: float | None
     of: float | None = None
+    used: float | None = None
+
+    @property
+    def of_bound(self) -> float | None:
+        """The number that is compared with a percentage of the bound."""
+        return self.value if self.used is None else self.used
+
+    def for_limit(self, spec: LimitSpec) -> float | None:
+        """The number that is compared with this limit."""
+        return self.value if spec.fraction is None else self.of_bound
 
 
 class LimitEnforcer:
@@ -132,7 +148,7 @@ class LimitEnforcer:
         with self._lock:
             watches = self._limit_watches.watches(metric)
             for watch in watches:
-                crossing = watch.observe(reading.value, reading.of, now_s)
+                crossing = watch.observe(reading.for_limit(watch.spec), reading.of, now_s)
                 if crossing is not None:
                     crossings.append((watch, crossing))
         for watch, crossing in crossings:
@@ -266,7 +282,7 @@ class LimitEnforcer:
 
     def _report_unbounded(self, watches: Iterable[LimitWatch], reading: BoundedReading) -> None:
         for watch in watches:
-            if reading.value is not None and watch.threshold(reading.of) is None:
+            if reading.for_limit(watch.spec) is not None and watch.threshold(reading.of) is None:
                 why = (
                     f"is not watched: nothing says what {watch.spec.metric} is a part of here."
                     " Set it in bytes instead."

@@ -11,7 +11,8 @@ from kmonitor_agent.frameworks.script_values import is_instance, numeric_logs, s
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, all_missing
 from kmonitor_agent.probes.heap import HeapCounts
-from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory, read_resident_set
+from kmonitor_agent.probes.held_memory import read_held
+from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
@@ -27,7 +28,7 @@ SLOW_INTERVAL_S: Final = 10.0
 
 
 RUSH_INTERVAL_S: Final = 0.1
-"""How often the resident set alone is read: a process may run into its limit within a second."""
+"""How often the process's own memory is read: it may run into its limit within a second."""
 
 
 _RUSH: Final = 0.02
@@ -92,7 +93,8 @@ class Sampler:
         self._memory = ProcessMemory()
         self._gpu = Gpu()
         self._reported_sources: dict[str, FieldSource] = {}
-        self._last: tuple[float | None, float | None] = (None, None)
+        self._last = BoundedReading(None)
+        self._last_process_bytes: float | None = None
 
     def device_name(self) -> str:
         """Name of the device that is read, by the driver; empty if there is none."""
@@ -112,11 +114,12 @@ class Sampler:
 
     def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
-        resident, last, bound = read_resident_set().value, *self._last
-        if resident is None or last is None or not bound:
+        process, before, last = read_held().value, self._last_process_bytes, self._last
+        if process is None or before is None or last.of_bound is None or not last.of:
             return
-        grown = (resident - last) / bound
-        if grown >= _RUSH or (grown >= _RUSH_NEAR and resident >= _NEAR * bound):
+        grown = (process - before) / last.of
+        is_near = last.of_bound / last.of + grown >= _NEAR
+        if grown >= _RUSH or (grown >= _RUSH_NEAR and is_near):
             self.sample()
 
     def sample(self) -> None:
@@ -130,7 +133,8 @@ class Sampler:
         self._report_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
         self.newest = values
-        self._last = values["ram_process_bytes"], values["ram_of_bytes"]
+        self._last = _ram(values)
+        self._last_process_bytes = values["ram_process_bytes"]
         fit = watched.fit
         self._emit(
             Sample(
@@ -144,7 +148,7 @@ class Sampler:
                 **values,
             )
         )
-        self._limits.observe("ram", BoundedReading(values["ram_bytes"], values["ram_of_bytes"]))
+        self._limits.observe("ram", self._last)
         self._limits.observe("vram", BoundedReading(values["vram_bytes"], values["vram_of_bytes"]))
         if watched.framework is not None:
             self._report_unwatched("ram", readings["ram_bytes"])
@@ -212,14 +216,23 @@ def _number_at_hand(value: object) -> float | None:
     return safe_float(value) if is_instance(value, float, int, scalar) else None
 
 
+def _ram(values: dict[str, float | None]) -> BoundedReading:
+    """The metric `ram`; in a cgroup its part of the limit is that of the group's account."""
+    bound, limit = values["ram_of_bytes"], values["cgroup_limit_bytes"]
+    used = values["cgroup_used_bytes"] if bound is not None and bound == limit else None
+    return BoundedReading(values["ram_bytes"], bound, used)
+
+
 def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
     yield "ram_bytes", memory.total
     yield "ram_process_bytes", memory.process
+    yield "ram_file_bytes", memory.file
     yield "ram_peak_bytes", memory.peak
     yield "ram_unique_bytes", memory.unique
     yield "ram_children_bytes", memory.children
     yield "ram_of_bytes", memory.bound
     yield "cgroup_limit_bytes", memory.cgroup
+    yield "cgroup_used_bytes", memory.cgroup_used
     yield "host_available_bytes", memory.host_available
 
 

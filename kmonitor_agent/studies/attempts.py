@@ -47,9 +47,10 @@ class Attempt(msgspec.Struct, frozen=True):
         seconds: From its word to begin until it was gone.
         steps: Of its fits with MonitorCallback, or of `fold.step()`; of one that was killed those
             that it had reported, four times a second.
-        peak_bytes: Highest resident set of its processes together. Of one that the kernel killed
-            at its bound, what their control group held at most, where that is more; `why` says so.
-        growth_bytes: Of their resident set, from begin to end.
+        peak_bytes: Most that its processes held together, pages of files left out. Of one that
+            the kernel killed at its bound, what their control group held at most, where that is
+            more; `why` says so.
+        growth_bytes: Of what they held, from begin to end.
         vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.
         device: The GPU that it was pinned to, as CUDA_VISIBLE_DEVICES names it; empty without.
         resumed: It went on where the attempt before was killed.
@@ -125,7 +126,7 @@ class RunningAttempt(Protocol):
         ...
 
     @property
-    def resident_bytes(self) -> int:
+    def held_bytes(self) -> int:
         """Of all its processes, when last measured."""
         ...
 

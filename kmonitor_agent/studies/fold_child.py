@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
+from kmonitor_agent.probes.held_memory import peak_held_bytes
 from kmonitor_agent.studies.fold import Fold, NotAnswered
 from kmonitor_agent.studies.fold_messages import (
     MOST_TEXT,
@@ -31,7 +32,6 @@ from kmonitor_agent.studies.fold_messages import (
     StudyConnection,
 )
 from kmonitor_agent.studies.function_source import FoldsRefused, load
-from kmonitor_agent.studies.process_tree import peak_resident_bytes
 from kmonitor_agent.studies.rereading import loading
 from kmonitor_agent.studies.values import NotPlainData, pack_value, seal_value, unpack_value
 from kmonitor_agent.wire.local.parent_process import end_with_parent
@@ -118,7 +118,7 @@ def _call(function: Callable[..., Any], job: FoldJob, connection: StudyConnectio
             returned.error,
             returned.trace,
             steps=seen.steps,
-            peak_bytes=peak_resident_bytes(os.getpid()),
+            peak_bytes=peak_held_bytes(),
             vram_bytes=seen.vram_bytes,
             private=seen.private,
             outcome=returned.outcome,

@@ -83,7 +83,7 @@ class FunctionReturned(msgspec.Struct, frozen=True, tag="returned"):
         error: Type and message of the exception.
         trace: Its traceback.
         steps: See `StepProgress`.
-        peak_bytes: Highest resident set of the process; 0: not known.
+        peak_bytes: About the most that the process held; 0: not known.
         vram_bytes: See `StepProgress`.
         private: See `StepProgress`.
         outcome: See `Attempt`; `error` says why.

@@ -6,6 +6,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kmonitor_agent.probes.held_memory import (
+    FAILURES,
+    PROC,
+    FamilyMemory,
+    ProcessPages,
+    read_pages,
+)
 from kmonitor_agent.reclaim.restart.child_process import ScriptExit
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, diagnose_exit, signal_name
 from kmonitor_agent.studies.attempts import Attempt
@@ -25,7 +32,6 @@ from kmonitor_agent.studies.fold_messages import (
     StepProgress,
 )
 from kmonitor_agent.studies.fold_process import FoldProcess, MemoryCgroup
-from kmonitor_agent.studies.process_tree import peak_resident_bytes, total_resident_bytes
 from kmonitor_agent.studies.values import NotPlainData, pack_value, unpack_value
 from kmonitor_agent.wire.local.control_groups import OomKillCounts, read_oom_kills
 from kmonitor_agent.wire.messages.study_events import FoldCause
@@ -118,6 +124,7 @@ class LocalAttempt:
         self._bounds = bounds
         self._answers = answers
         self._memory_cgroup = cgroup
+        self._family = FamilyMemory(process.pid)
         self._seen = _Seen()
         self._silence_tracker = SilenceTracker(0.0, bounds.others)
 
@@ -132,8 +139,8 @@ class LocalAttempt:
         return self._seen.ready
 
     @property
-    def resident_bytes(self) -> int:
-        """Of all its processes, when last measured."""
+    def held_bytes(self) -> int:
+        """By all its processes, when last measured."""
         return self._seen.current_bytes
 
     @property
@@ -333,14 +340,30 @@ class LocalAttempt:
         seen = self._seen
         if seen.returned is not None:
             return  # its exit gives back what it holds, which says nothing of its growth
-        if not total_resident_bytes([self.process.pid]):
+        try:
+            pages = read_pages(PROC / str(self.process.pid))
+        except FAILURES:
+            return
+        if not pages.held_bytes:
             return  # killed: it holds nothing any more, which says nothing of its growth either
-        pids = self.process.processes()
-        seen.current_bytes = total_resident_bytes(pids)
-        alone = peak_resident_bytes(self.process.pid) if len(pids) == 1 else 0
+        children = {*self.process.processes()} - {self.process.pid}
+        seen.current_bytes = pages.held_bytes + self._children_bytes(children, pages)
+        alone = 0 if children else pages.peak_held_bytes
         seen.peak_bytes = max(seen.peak_bytes, seen.current_bytes, alone)
         if seen.base_bytes is None and seen.ready and self.began_s:
             seen.base_bytes = seen.current_bytes
+
+    def _children_bytes(self, children: set[int], pages: ProcessPages) -> int:
+        if not children:
+            return 0
+        if self._family.is_due:
+            self._family.read_slowly(children)
+        added = self._family.children_bytes(children, pages)
+        if too_much_memory(pages.held_bytes + added, self._bounds.memory_bytes):
+            # No fold is killed for an estimate.
+            self._family.read_slowly(children)
+            added = self._family.children_bytes(children, pages)
+        return added
 
     def _judge(self, now_s: float) -> None:
         seen, bounds = self._seen, self._bounds

@@ -1,4 +1,4 @@
-"""The processes that a fold started: found, measured and ended, if need be by the watchdog.
+"""The processes that a fold started: found and ended, if need be by the watchdog.
 
 The watchdog is a process that outlives the study's by a moment and ends the folds that it left.
 Standard library only, since the watchdog loads this module alone.
@@ -19,7 +19,6 @@ MARK: Final = "KMONITOR_FOLD_MARK"
 are gone."""
 
 _PROC: Final = Path("/proc")
-_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _TRACKER: Final = b"multiprocessing.resource_tracker"
 """Python's own process that removes leftover shared memory once its users are gone."""
 
@@ -41,24 +40,6 @@ def descendants(pid: int) -> list[int]:
                 pids.append(child)
                 pending.append(child)
     return pids
-
-
-def total_resident_bytes(pids: Iterable[int]) -> int:
-    """Resident sets together, bytes; processes that are gone count nothing."""
-    pages = 0
-    for pid in pids:
-        with suppress(OSError, ValueError, IndexError):
-            pages += int((_PROC / str(pid) / "statm").read_bytes().split()[1])
-    return pages * _PAGE_BYTES
-
-
-def peak_resident_bytes(pid: int) -> int:
-    """Highest resident set of one process since it started, bytes; 0 where it is not known."""
-    with suppress(OSError, ValueError, IndexError):
-        for line in (_PROC / str(pid) / "status").read_bytes().splitlines():
-            if line.startswith(b"VmHWM:"):
-                return int(line.split()[1]) * 1024
-    return 0
 
 
 def marked_processes(mark: str) -> list[int]:

@@ -190,7 +190,7 @@ class StudyReporter:
                 fold=running.fold,
                 attempt=running.attempt,
                 seconds=elapsed_s,
-                held_bytes=float(running.resident_bytes),
+                held_bytes=float(running.held_bytes),
                 share=None if running.share is None else min(1.0, max(0.0, running.share)),
                 forecast_s=forecast_s(elapsed_s, running.share, finished_s),
                 limit_s=running.limit_s(now_s),

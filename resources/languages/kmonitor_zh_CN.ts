@@ -2909,6 +2909,11 @@
         <translation>容器上限</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Container uses</source>
+        <translation>容器已用</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Copy the selected rows as text</source>
         <translation>将所选行复制为文本</translation>
@@ -4276,6 +4281,11 @@
         <translation>输出</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Pages of files</source>
+        <translation>文件页</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Parameters</source>
         <translation>参数</translation>
@@ -4322,7 +4332,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Peak</source>
         <translation>峰值</translation>
     </message>
@@ -4340,6 +4349,11 @@
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>Peak over batch: {low} at {first}, {high} at {last}.</source>
         <translation>峰值与批大小：{first} 时 {low}，{last} 时 {high}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Peak with pages of files</source>
+        <translation>峰值（含文件页）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -4521,6 +4535,11 @@
         <translation>最后 {time} 的内存：{first} 至 {last}，{rate}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>RAM of the control group in the last {time}: {first} to {last}, {rate}</source>
+        <translation>最后 {time} 控制组的内存：{first} 到 {last}，{rate}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>RAM peak</source>
         <translation>内存峰值</translation>
@@ -4540,6 +4559,16 @@
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>RAM, children</source>
         <translation>内存，子进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>RAM, control group</source>
+        <translation>内存，控制组</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>RAM, pages of files</source>
+        <translation>内存，文件页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -4802,6 +4831,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>Revoke “{name}”?</source>
         <translation>撤销“{name}”？</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>RssAnon + VmSwap of each, what forks share may count twice: {why}</source>
+        <translation>各自的 RssAnon + VmSwap，fork 共享的部分可能重复计算：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
@@ -6137,6 +6171,11 @@
         <translation>慢</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>beside it {amount} pages of files, given back when needed</source>
+        <translation>另有 {amount} 文件页，需要时归还</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>best to predict</source>
         <translation>预测最佳</translation>
@@ -6188,6 +6227,16 @@
         <translation>cgroup 上限 {amount}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>cgroup: {file} less inactive_file</source>
+        <translation>控制组：{file} 减去 inactive_file</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>cgroup: {file}, pages of files included</source>
+        <translation>控制组：{file}，含文件页</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>changed nothing</source>
         <translation>没有任何变化</translation>
@@ -6199,8 +6248,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>children: resident sets (psutil)</source>
-        <translation>子进程：常驻内存 (psutil)</translation>
+        <source>children: {shares}</source>
+        <translation>子进程：{shares}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -7229,13 +7278,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>private bytes (psutil)</source>
+        <translation>专用字节 (psutil)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process and children</source>
         <translation>进程及其子进程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>process and children: Pss_File (smaps_rollup)</source>
+        <translation>进程及子进程：Pss_File (smaps_rollup)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process: peak working set</source>
         <translation>进程：峰值工作集</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>process: private bytes (psutil)</source>
+        <translation>进程：专用字节 (psutil)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7249,8 +7313,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>process: unique set (psutil), in between with the resident set's growth</source>
+        <translation>进程：独占内存 (psutil)，其间加上常驻内存的增长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>process: {file}</source>
         <translation>进程：{file}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>process: {file}; children: {shares}</source>
+        <translation>进程：{file}；子进程：{shares}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>proportional sets (smaps_rollup), up to {age} old, and what each took since</source>
+        <translation>按比例分摊的内存 (smaps_rollup)，最多 {age} 前读取，加上此后各自的增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7323,6 +7402,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB</source>
         <translation>常驻部分按 CPU 分配器的计数，小于 256 KiB 的不计入</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>resident sets (psutil)</source>
+        <translation>常驻内存 (psutil)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -7466,9 +7550,19 @@
         <translation>平稳</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>step</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>steps</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7531,6 +7625,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the connection ended</source>
         <translation>连接已断开</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>the control group uses {used} of {limit}, all that runs in it</source>
+        <translation>控制组共用 {used}，上限 {limit}，含其中运行的一切</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7806,6 +7905,11 @@
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>this model takes no other, or Keras is not here to try</source>
         <translation>此模型不接受其他尺寸，或这里没有 Keras 可供尝试</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>this system does not tell pages of files apart</source>
+        <translation>此系统不单独给出文件页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

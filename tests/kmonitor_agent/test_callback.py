@@ -130,7 +130,7 @@ def test_samples_name_the_source_of_what_they_hold_and_why_the_rest_is_absent(
     sample = of(Sample, events)[-1]
     assert sample.ram_bytes is not None
     assert sample.ram_bytes > 50e6
-    assert "statm" in sources["ram_process_bytes"].source
+    assert "RssAnon" in sources["ram_process_bytes"].source
     measured = {name: getattr(sample, name) for name in sources if hasattr(sample, name)}
     del measured["step_time_s"]
     for name, value in measured.items():

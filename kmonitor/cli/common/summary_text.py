@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from kmonitor.ui.charts.cards import ram_details
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.studies.study_page import folds_done_text
@@ -93,7 +94,7 @@ def origin_text(run: RunSummary, metric: LimitMetric, *, no_device: str = "") ->
         return reading.absent or _not_yet(run, metric)
     if is_of_cpu(run, metric) and no_device:
         return f"{reading.source}; {no_device}"
-    return reading.source
+    return with_plain_spaces("; ".join([reading.source, *ram_details(reading)]))
 
 
 def device_absence(source_events: Iterable[FieldSources]) -> str:
@@ -131,6 +132,6 @@ def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
 
 def share_text(reading: MetricReading) -> str:
     """Used share of what there is, "64 %"; a dash where nothing bounds it."""
-    if reading.value is None or not reading.of:
+    if reading.used_of is None or not reading.of:
         return NOT_KNOWN
-    return with_plain_spaces(percent_text(reading.value / reading.of))
+    return with_plain_spaces(percent_text(reading.used_of / reading.of))

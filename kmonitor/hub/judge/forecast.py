@@ -36,17 +36,18 @@ def forecast_nearest_limit(
     ahead = _limit_ahead(metric, run, float(values[-1]))
     if ahead is None:
         return None
-    found = forecast_limit(values, ahead[0])
+    found = forecast_limit(values, ahead.left)
     if found is None:
         return None
     stride = spacing(units)
     return LimitForecast(
-        limit=ahead[0],
-        of=ahead[1],
+        limit=ahead.limit,
+        of=ahead.of,
         units=found.units * stride,
         earliest=found.earliest * stride,
         latest=None if found.latest is None else found.latest * stride,
         unit_s=unit_seconds(units),
+        by_others=ahead.by_others,
     )
 
 
@@ -57,24 +58,37 @@ def spacing(units: Sequence[Unit]) -> float:
     return max(1.0, (units[-1].number - units[0].number) / (len(units) - 1))
 
 
-def _limit_ahead(
-    metric: VerdictMetric, run: RunUnits, value_now: float
-) -> tuple[float, _LimitOwner] | None:
+@dataclass(frozen=True, slots=True)
+class _LimitAhead:
+    """A limit, and what others use of it."""
+
+    limit: float
+    of: _LimitOwner
+    by_others: float = 0.0
+
+    @property
+    def left(self) -> float:
+        return self.limit - self.by_others
+
+
+def _limit_ahead(metric: VerdictMetric, run: RunUnits, value_now: float) -> _LimitAhead | None:
     of = {"ram": run.ram_of, "vram": run.vram_of}.get(metric)
-    own: list[float] = []
+    # In a control group percentages and the end of memory are those of its own account.
+    by_others = run.ram_by_others if metric == "ram" else 0.0
+    own: list[_LimitAhead] = []
     for limit in run.limits:
         if limit.metric == metric and limit.value is not None:
-            own.append(limit.value)
+            own.append(_LimitAhead(limit.value, "own"))
         elif limit.metric == metric and limit.fraction is not None and of is not None:
-            own.append(limit.fraction * of)
-    ahead = [value for value in own if value > value_now]
+            own.append(_LimitAhead(limit.fraction * of, "own", by_others))
+    ahead = [each for each in own if each.left > value_now]
     if ahead:
-        return min(ahead), "own"
+        return min(ahead, key=lambda each: each.left)
     if of is None:
         return None
     if metric == "vram":
-        return of, "device"
-    return of, "cgroup" if run.is_cgroup else "host"
+        return _LimitAhead(of, "device")
+    return _LimitAhead(of, "cgroup" if run.is_cgroup else "host", by_others)
 
 
 def unit_seconds(units: Sequence[Unit]) -> float | None:

@@ -64,6 +64,7 @@ SAMPLED: Final = (
     "ram_children_bytes",
     "ram_of_bytes",
     "cgroup_limit_bytes",
+    "cgroup_used_bytes",
     "vram_of_bytes",
 )
 """Fields of samples that are read."""
@@ -103,7 +104,7 @@ class Unit:
         low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
             bytes.
         high: Largest.
-        children_bytes: Resident set of child processes.
+        children_bytes: What child processes add to the memory of the process.
         python_blocks: That Python's allocator had handed out, at the end of its last epoch.
         malloc_bytes: What malloc had handed out, likewise.
         malloc_free_bytes: What it was given back and kept, likewise.
@@ -143,7 +144,7 @@ class Unit:
 
         Args:
             event: Has what was counted then; an agent of before 0.2 counted nothing.
-            children_bytes: Resident set of child processes, as last read; NaN if never.
+            children_bytes: What child processes add to it, as last read; NaN if never.
         """
         self.children_bytes = children_bytes
         if event.ram_process_bytes is not None:
@@ -177,6 +178,7 @@ class RunUnits:
         limits: In force.
         ram_of: The smaller of host memory and the control group's limit, bytes.
         is_cgroup: Whether that is the control group's.
+        ram_by_others: What others in that control group use of it, bytes.
         vram_of: What VRAM is a part of, bytes; None if nobody says.
         allocated: Bytes that Python allocated in one epoch by the last *Diagnose*, and the line
             that allocated most; None: nobody looked, in this process.
@@ -192,6 +194,7 @@ class RunUnits:
         self.limits: list[LimitSpec] = []
         self.ram_of: float | None = None
         self.is_cgroup = False
+        self.ram_by_others = 0.0
         self.vram_of: float | None = None
         self.allocated: tuple[float, str] | None = None
         self.epoch_samples = FirstEpochSamples()
@@ -257,6 +260,9 @@ class RunUnits:
         if newest["ram_of_bytes"]:
             (self.ram_of,) = newest["ram_of_bytes"]
             self.is_cgroup = self.ram_of in newest["cgroup_limit_bytes"]
+        if newest["cgroup_used_bytes"] and newest["ram_bytes"]:
+            by_others = newest["cgroup_used_bytes"][0] - newest["ram_bytes"][0]
+            self.ram_by_others = max(0.0, by_others) if self.is_cgroup else 0.0
 
     def _note(self, t_s: float, event: Event) -> None:
         match event:
@@ -282,7 +288,7 @@ class RunUnits:
     def _sources(self, event: FieldSources) -> None:
         for each in event.sources:
             if each.field == "allocator_in_use_bytes":
-                # That of a GPU says nothing of this process's resident set.
+                # That of a GPU says nothing of this process's own memory.
                 name = "allocator" if "CPU" in each.source else "device_allocator"
                 self._levels = {**_LEVELS, name: each.field}
 

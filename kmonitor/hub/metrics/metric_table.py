@@ -54,7 +54,9 @@ STATE: Final = _of_run("state", "", "1 for the state that the run is in", "state
 LAST_EVENT: Final = _of_run(
     "last_event_timestamp_seconds", "s", "When the hub took its newest event, UTC"
 )
-RAM: Final = _of_run("ram_bytes", "By", "Resident set of the process and its children")
+RAM: Final = _of_run(
+    "ram_bytes", "By", "Memory of the process and its children that the kernel cannot take back"
+)
 RAM_LIMIT: Final = _of_run(
     "ram_limit_bytes", "By", "The smaller of the host's memory and the control group's limit"
 )
@@ -98,7 +100,7 @@ RECLAIMS: Final = MetricDefinition(
 RECLAIMED: Final = MetricDefinition(
     "kmonitor_run_reclaimed_bytes",
     "By",
-    "By how much they brought the resident set down",
+    "By how much they brought the process's memory down",
     _ACTIONS,
     RUN,
     "counter",
@@ -109,10 +111,18 @@ RECLAIMING: Final = MetricDefinition(
 )  # fmt: skip
 
 OF_SAMPLE: Final = {
-    "ram_process_bytes": _of_sample("resident_bytes", "By", "Resident set of the process"),
+    "ram_process_bytes": _of_sample("process_bytes", "By", "The same of the process alone"),
+    "ram_file_bytes": _of_sample("file_bytes", "By", "Pages of files, given back when needed"),
     "ram_unique_bytes": _of_sample("unique_bytes", "By", "What would be freed if it ended"),
-    "ram_children_bytes": _of_sample("children_bytes", "By", "Resident set of its children"),
+    "ram_children_bytes": _of_sample(
+        "children_bytes", "By", "What its children add to that of the process"
+    ),
     "ram_peak_bytes": _of_sample("resident_peak_bytes", "By", "Highest resident set so far"),
+    "cgroup_used_bytes": _of_sample(
+        "cgroup_used_bytes",
+        "By",
+        "What the control group with the limit uses of it, by its account",
+    ),
     "device_used_bytes": _of_sample("device_used_bytes", "By", "By the driver, all processes"),
     "device_total_bytes": _of_sample("device_total_bytes", "By", "The device's memory"),
     "device_process_bytes": _of_sample("device_process_bytes", "By", "By the driver, this one"),

@@ -33,6 +33,9 @@ from kmonitor_agent.wire.messages.unions import MOST_COLUMNS, RunState
 _METRIC_FIELDS = (
     "ram_bytes",
     "ram_of_bytes",
+    "ram_file_bytes",
+    "cgroup_limit_bytes",
+    "cgroup_used_bytes",
     "vram_bytes",
     "vram_of_bytes",
     "graph_operations",

@@ -278,7 +278,7 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             batch_size=self.batch_size,
             optimizer=self.optimizer,
             learning_rate=self.learning_rate,
-            ram=self._metric("ram_bytes", "ram_of_bytes"),
+            ram=self._ram(),
             vram=self._metric("vram_bytes", "vram_of_bytes"),
             graph=self._metric("graph_operations"),
             step_time=self._metric("step_time_s"),
@@ -330,6 +330,18 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
             "attempt": self.attempt,
             "tally": self.tally,
         }
+
+    def _ram(self) -> MetricReading:
+        ram, limit = (
+            self._metric("ram_bytes", "ram_of_bytes"),
+            self.metrics.get("cgroup_limit_bytes"),
+        )
+        is_cgroup = limit is not None and ram.of == limit
+        return msgspec.structs.replace(
+            ram,
+            used=self.metrics.get("cgroup_used_bytes") if is_cgroup else None,
+            file_bytes=self.metrics.get("ram_file_bytes"),
+        )
 
     def _metric(self, field: str, of_field: str = "") -> MetricReading:
         found = self.sources.get(field)

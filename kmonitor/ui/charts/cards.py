@@ -7,7 +7,7 @@ from kmonitor.ui.limits.limit_actions import LimitActionChoice, limit_action_cho
 from kmonitor.ui.limits.limit_store import LimitLine, metric_reading
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
 from kmonitor.ui.runs.run_states import has_ended
-from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, count_text
+from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, bytes_text, count_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
@@ -117,13 +117,33 @@ def chart_card_state(
         rate=NO_RATE if absent else rate,
         limit=limit,
         limit_tone="mute" if line is None else "warn" if line.is_pending else "crit",
-        tooltip=translated_text(reading.source) or absent,
+        tooltip="\n".join([translated_text(reading.source) or absent, *ram_details(reading)]),
         absent=absent,
         can_limit=can_limit and not absent,
         has_limit=can_limit and line is not None,
         description=", ".join(part for part in described if part),
         choices=limit_action_choices(run, metric) if can_limit and line is not None else (),
     )
+
+
+def ram_details(reading: MetricReading) -> list[str]:
+    """Lines on a reading of RAM: pages of files, and the account of the control group."""
+    lines: list[str] = []
+    if reading.value is None:
+        return lines
+    if reading.file_bytes:
+        lines.append(
+            tr("beside it {amount} pages of files, given back when needed").format(
+                amount=bytes_text(reading.file_bytes)
+            )
+        )
+    if reading.used is not None and reading.of is not None:
+        lines.append(
+            tr("the control group uses {used} of {limit}, all that runs in it").format(
+                used=bytes_text(reading.used), limit=bytes_text(reading.of)
+            )
+        )
+    return lines
 
 
 def card_title(run: RunSummary, metric: LimitMetric) -> str:

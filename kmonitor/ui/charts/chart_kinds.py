@@ -35,8 +35,10 @@ _VALIDATION: Final = "val_"
 
 _MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
     ("ram_process_bytes", "memory", "bytes"),
+    ("ram_file_bytes", "memory", "bytes"),
     ("ram_unique_bytes", "memory", "bytes"),
     ("ram_children_bytes", "memory", "bytes"),
+    ("cgroup_used_bytes", "memory", "bytes"),
     ("host_available_bytes", "memory", "bytes"),
     ("allocator_in_use_bytes", "memory", "bytes"),
     ("allocator_peak_bytes", "memory", "bytes"),
@@ -191,8 +193,10 @@ def _log_keys(have: Iterable[str]) -> list[str]:
 def _titles() -> dict[str, str]:
     return {
         "ram_process_bytes": tr("RAM, this process"),
+        "ram_file_bytes": tr("RAM, pages of files"),
         "ram_unique_bytes": tr("RAM, unique to it"),
         "ram_children_bytes": tr("RAM, children"),
+        "cgroup_used_bytes": tr("RAM, control group"),
         "host_available_bytes": tr("Host could give"),
         "allocator_in_use_bytes": tr("Allocator in use"),
         "allocator_peak_bytes": tr("Allocator peak"),

@@ -421,13 +421,14 @@ class ForecastBuilder:
             return None
         found = self._span(verdict)
         value = self.store.last_value(self.run.run, column)
-        if found is None or value is None or value >= forecast.limit:
+        limit = forecast.limit - forecast.by_others
+        if found is None or value is None or value >= limit:
             return None
         middle, early, late = found
         return ForecastState(
             x=newest,
             y=value,
-            limit=forecast.limit,
+            limit=limit,
             x_meets=newest + middle,
             x_earliest=newest + early,
             x_latest=None if late is None else newest + late,

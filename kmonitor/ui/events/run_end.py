@@ -20,7 +20,12 @@ from kmonitor_agent.wire.messages.unions import RunSummary, SeriesReply, SeriesR
 
 Floats = Sequence[float]
 LAST_S: Final = 60.0
-LAST_MINUTE_COLUMNS: Final = ("ram_bytes", "ram_of_bytes", "cgroup_limit_bytes")
+LAST_MINUTE_COLUMNS: Final = (
+    "ram_bytes",
+    "ram_of_bytes",
+    "cgroup_limit_bytes",
+    "cgroup_used_bytes",
+)
 """Columns to request from the hub."""
 
 _REQUESTED_S: Final = 90.0
@@ -36,12 +41,14 @@ class LastMinute:
         values: RAM at them, bytes, `[n]`.
         of_bytes: The smaller of host memory and the cgroup's limit; None if not read.
         is_cgroup: Whether that is the cgroup's.
+        is_account: Whether `values` are what the cgroup used of it, with all that ran in it.
     """
 
     t_s: Floats
     values: Floats
     of_bytes: float | None = None
     is_cgroup: bool = False
+    is_account: bool = False
 
     @property
     def seconds(self) -> float:
@@ -166,15 +173,18 @@ def last_minute_start_s(run: RunSummary) -> float:
 def read_last_minute(reply: SeriesReply) -> LastMinute | None:
     """The last minute of a reply with `LAST_MINUTE_COLUMNS`; None for fewer than two samples."""
     columns = {column.name: _points(column.t_s, column.values) for column in reply.columns}
-    t_s, values = columns.get("ram_bytes", ((), ()))
+    of_bytes, group = _newest(columns, "ram_of_bytes"), _newest(columns, "cgroup_limit_bytes")
+    is_cgroup = of_bytes is not None and group == of_bytes
+    # In a control group its own account is the one that kills.
+    is_account = is_cgroup and bool(columns.get("cgroup_used_bytes", ((), ()))[0])
+    t_s, values = columns.get("cgroup_used_bytes" if is_account else "ram_bytes", ((), ()))
     if not t_s:
         return None
     first = next(at for at, time_s in enumerate(t_s) if time_s >= t_s[-1] - LAST_S)
     t_s, values = t_s[first:], values[first:]
     if len(t_s) < 2 or t_s[-1] <= t_s[0]:  # noqa: PLR2004 - a rate takes two
         return None
-    of_bytes, group = _newest(columns, "ram_of_bytes"), _newest(columns, "cgroup_limit_bytes")
-    return LastMinute(t_s, values, of_bytes, of_bytes is not None and group == of_bytes)
+    return LastMinute(t_s, values, of_bytes, is_cgroup, is_account)
 
 
 def _newest(columns: Mapping[str, tuple[Floats, Floats]], name: str) -> float | None:
@@ -194,7 +204,12 @@ def _floats(packed: bytes) -> tuple[float, ...]:
 
 def last_minute_text(minute: LastMinute) -> str:
     """Like "RAM in the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
-    text = tr("RAM in the last {time}: {first} to {last}, {rate}").format(
+    form = (
+        tr("RAM of the control group in the last {time}: {first} to {last}, {rate}")
+        if minute.is_account
+        else tr("RAM in the last {time}: {first} to {last}, {rate}")
+    )
+    text = form.format(
         time=seconds_text(minute.seconds),
         first=bytes_text(minute.values[0]),
         last=bytes_text(minute.values[-1]),

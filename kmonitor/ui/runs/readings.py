@@ -24,11 +24,13 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         (
             ("ram_bytes", later("With children")),
             ("ram_process_bytes", later("This process")),
-            ("ram_peak_bytes", later("Peak")),
+            ("ram_file_bytes", later("Pages of files")),
+            ("ram_peak_bytes", later("Peak with pages of files")),
             ("ram_unique_bytes", later("Unique to it")),
             ("ram_children_bytes", later("Children")),
             ("host_available_bytes", later("Host could give")),
             ("cgroup_limit_bytes", later("Container limit")),
+            ("cgroup_used_bytes", later("Container uses")),
         ),
     ),
     (

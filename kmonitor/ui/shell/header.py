@@ -179,10 +179,11 @@ def _metrics(summary: RunSummary) -> tuple[tuple[LimitMetric, MetricReading], ..
 def _lowest_crossed(
     summary: RunSummary, metric: LimitMetric, reading: MetricReading
 ) -> float | None:
-    thresholds = [
-        threshold_value(limit, reading.of) for limit in summary.limits if limit.metric == metric
-    ]
-    crossed = [
-        t for t in thresholds if t is not None and reading.value is not None and reading.value > t
-    ]
+    crossed: list[float] = []
+    for limit in summary.limits:
+        if limit.metric == metric:
+            threshold = threshold_value(limit, reading.of)
+            value = reading.value if limit.fraction is None else reading.used_of
+            if threshold is not None and value is not None and value > threshold:
+                crossed.append(threshold)
     return min(crossed, default=None)

@@ -89,7 +89,7 @@ class AttemptProgress(msgspec.Struct, frozen=True, tag="progress"):
         phase: Where in a fit it is.
         silent_s: Since its last step.
         longest_gaps_s: Its longest gaps so far, seconds.
-        resident_bytes: Of all its processes.
+        held_bytes: By all its processes.
         peak_bytes: The highest of that.
         device: Its GPU, as CUDA_VISIBLE_DEVICES names it; empty without.
         resumed: It went on where the attempt before was killed.
@@ -103,7 +103,7 @@ class AttemptProgress(msgspec.Struct, frozen=True, tag="progress"):
     phase: FitPhase
     silent_s: float
     longest_gaps_s: dict[FitPhase, float]
-    resident_bytes: int
+    held_bytes: int
     peak_bytes: int
     device: str
     resumed: bool

@@ -89,9 +89,9 @@ class RayAttempt:
         return None if self._attempt_progress is None else self._attempt_progress.share
 
     @property
-    def resident_bytes(self) -> int:
+    def held_bytes(self) -> int:
         """Of all its processes, by its last message."""
-        return 0 if self._attempt_progress is None else self._attempt_progress.resident_bytes
+        return 0 if self._attempt_progress is None else self._attempt_progress.held_bytes
 
     @property
     def device(self) -> str:

@@ -198,7 +198,7 @@ def _progress(attempt: LocalAttempt, now_s: float, runs: dict[str, str]) -> Atte
         phase=attempt.silence.phase,
         silent_s=attempt.silence.silent_s(now_s),
         longest_gaps_s=attempt.gaps.longest_s,
-        resident_bytes=attempt.resident_bytes,
+        held_bytes=attempt.held_bytes,
         peak_bytes=attempt.peak_bytes,
         device=attempt.device,
         resumed=attempt.resumed,

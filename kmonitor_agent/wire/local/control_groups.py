@@ -1,6 +1,8 @@
-"""Control groups of a process, version 1 and 2: where they lie, memory limits, OOM kills."""
+"""Control groups of a process, version 1 and 2: their folders, limits, accounts, OOM kills."""
 
+import math
 import os
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -9,6 +11,9 @@ from typing import Final
 from kmonitor_agent.wire.messages.readings import Reading
 
 _LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
+_USED: Final = {1: "memory.usage_in_bytes", 2: "memory.current"}
+_GIVEN: Final = {1: "total_inactive_file", 2: "inactive_file"}
+_REST: Final = 1000.0
 _UNLIMITED_BYTES: Final = 1 << 60
 """Version 1 writes "no limit" as the largest multiple of a page, just below 2**63."""
 
@@ -24,29 +29,83 @@ def cgroup_limit(proc: Path = Path("/proc/self")) -> Reading:
 
     Source: https://docs.kernel.org/admin-guide/cgroup-v2.html and cgroup-v1/memory.html.
     """
+    return _find_limit(proc)[0]
+
+
+def _find_limit(proc: Path) -> tuple[Reading, int, Path | None]:
+    """The smallest limit with its group's version and folder."""
     try:
         groups, mounts = _read_texts(proc)
     except FileNotFoundError:
-        return Reading.missing("bytes", "control groups are a Linux feature")
+        return Reading.missing("bytes", "control groups are a Linux feature"), 2, None
     except OSError as exc:
-        return Reading.missing("bytes", f"the control groups cannot be read: {exc}")
+        why = f"the control groups cannot be read: {exc}"
+        return Reading.missing("bytes", why), 2, None
     limits = [limit for limit in _limits(groups, mounts) if limit[0] < _UNLIMITED_BYTES]
     if not limits:
-        return Reading.missing("bytes", "no cgroup limits this process's memory")
-    limit, path = min(limits)
-    return Reading(float(limit), "bytes", f"cgroup: {path}")
+        return Reading.missing("bytes", "no cgroup limits this process's memory"), 2, None
+    limit, version, folder = min(limits)
+    source = f"cgroup: {folder / _LIMIT[version]}"
+    return Reading(float(limit), "bytes", source), version, folder
 
 
-def _limits(groups: str, mounts: str) -> Iterator[tuple[int, str]]:
-    """Limits from the process's group up to the mount point."""
+def _limits(groups: str, mounts: str) -> Iterator[tuple[int, int, Path]]:
+    """Limit, version and folder from the process's group up to the mount point."""
     for version, folder in _memory_folders(groups, mounts):
-        path = folder / _LIMIT[version]
-        limit = _read_limit(path)
+        limit = _read_count(folder / _LIMIT[version])
         if limit is not None:
-            yield limit, str(path)
+            yield limit, version, folder
 
 
-def _read_limit(path: Path) -> int | None:
+class LimitingCgroup:
+    """The control group whose memory limit is the smallest, with its account; one thread's.
+
+    At its limit the kernel first drops inactive pages of files, then kills: what the group uses is
+    its account less those, with whatever else runs in it (the *working set* of Kubernetes).
+
+    Attributes:
+        limit: As of the last `find`, bytes.
+    """
+
+    def __init__(self, proc: Path = Path("/proc/self")) -> None:
+        """Find it.
+
+        Args:
+            proc: The process's folder in procfs.
+        """
+        self._proc = proc
+        self._inactive_bytes: int | None = None
+        self._rests_until_s = -math.inf
+        self.find()
+
+    def find(self) -> None:
+        """Find it again: limits change, and processes are moved."""
+        self.limit, self._version, self._folder = _find_limit(self._proc)
+
+    def used(self) -> Reading:
+        """What counts against the limit, bytes; about 10 us.
+
+        The kernel adds up `memory.stat` over all processors, and may take milliseconds: it is read
+        as often as a thousandth of a core allows.
+        """
+        if self._folder is None:
+            return Reading.missing("bytes", self.limit.absent)
+        path = self._folder / _USED[self._version]
+        used = _read_count(path)
+        if used is None:
+            return Reading.missing("bytes", f"{path} cannot be read")
+        if time.monotonic() >= self._rests_until_s:
+            began_s = time.thread_time()
+            self._inactive_bytes = _read_line(self._folder / "memory.stat", _GIVEN[self._version])
+            rest_s = _REST * (time.thread_time() - began_s)
+            self._rests_until_s = time.monotonic() + rest_s
+        if self._inactive_bytes is None:
+            return Reading(float(used), "bytes", f"cgroup: {path}, pages of files included")
+        value = float(max(0, used - self._inactive_bytes))
+        return Reading(value, "bytes", f"cgroup: {path} less inactive_file")
+
+
+def _read_count(path: Path) -> int | None:
     try:
         text = path.read_bytes().strip()
     except (OSError, ValueError):  # ValueError: a path with a zero byte
@@ -102,13 +161,19 @@ def oom_counter_files(process: Path) -> Iterator[Path]:
 
 def read_oom_kill_count(path: Path) -> int | None:
     """The kills that such a file, or /proc/vmstat, counts; None where it cannot be read."""
+    return _read_line(path, "oom_kill")
+
+
+def _read_line(path: Path, wanted: str) -> int | None:
+    """The number in a line "name number"; None where there is none."""
     try:
         lines = path.read_bytes().splitlines()
     except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
     for line in lines:
         name, _, count = line.partition(b" ")
-        if name == b"oom_kill" and count.strip().isdigit() and len(count) <= _MOST_DIGITS:
+        is_number = count.strip().isdigit() and len(count) <= _MOST_DIGITS
+        if name == wanted.encode() and is_number:
             return int(count)
     return None
 

@@ -19,7 +19,7 @@ class Footprint(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Memory and graph at one moment, for the record of an action; None where not read.
 
     Attributes:
-        ram_process_bytes: Resident set of this process.
+        ram_process_bytes: Held by this process, as in `Sample`.
         allocator_in_use_bytes: Framework allocator in use.
         graph_operations: Operations in live traces.
         functions: Functions registered with the runtime.

@@ -230,7 +230,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         logs: Keras' logs; NaN stays NaN.
         learning_rate: At the end; None if it cannot be read.
         step_times: None when fewer than two steps were measured.
-        ram_process_bytes: Resident set of this process just then.
+        ram_process_bytes: Held by this process just then, as in `Sample`.
         python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
         malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
         malloc_free_bytes: What it was given back and keeps.

@@ -94,13 +94,21 @@ class Sample(Event, frozen=True, tag="sample"):
         fit: Ordinal of the running fit, 0 outside of any.
         epoch: Index from 0 of the running epoch.
         step: Steps done in that epoch.
-        ram_bytes: Resident set of this process and its children: the metric `ram`.
-        ram_process_bytes: Resident set of this process.
-        ram_peak_bytes: Highest resident set of this process since it started.
-        ram_unique_bytes: Unique set of this process; at most every 10 s.
-        ram_children_bytes: Resident set of the children; of theirs as found every 10 s.
+        ram_bytes: The metric `ram`, what this process and its children hold and the kernel cannot
+            take back (anonymous, shared and swapped out pages); shared pages count once.
+        ram_process_bytes: The same of this process alone.
+        ram_file_bytes: Pages of files (maps, libraries) that are in RAM for them: given back when
+            needed, in no other number, never judged.
+        ram_peak_bytes: Highest resident set of this process since it started, pages of files
+            included.
+        ram_unique_bytes: Unique set of this process, its pages of files included; at most every
+            10 s.
+        ram_children_bytes: What the children add to `ram_process_bytes`; by proportional sets that
+            are read at most every 10 s, and what they took since.
         ram_of_bytes: The smaller of host memory and cgroup limit.
         cgroup_limit_bytes: The cgroup's limit where there is one.
+        cgroup_used_bytes: That cgroup's own account less inactive pages of files, whatever else
+            runs in it; this is compared with its limit.
         host_available_bytes: What the host could still give.
         vram_bytes: The metric `vram`; its source says whether allocator or device.
         vram_of_bytes: What `vram_bytes` is a part of.
@@ -127,11 +135,13 @@ class Sample(Event, frozen=True, tag="sample"):
     step: Count = 0
     ram_bytes: Amount | None = None
     ram_process_bytes: Amount | None = None
+    ram_file_bytes: Amount | None = None
     ram_peak_bytes: Amount | None = None
     ram_unique_bytes: Amount | None = None
     ram_children_bytes: Amount | None = None
     ram_of_bytes: Amount | None = None
     cgroup_limit_bytes: Amount | None = None
+    cgroup_used_bytes: Amount | None = None
     host_available_bytes: Amount | None = None
     vram_bytes: Amount | None = None
     vram_of_bytes: Amount | None = None

@@ -111,7 +111,7 @@ class FoldProgress(Event, frozen=True, tag="fold_progress"):
         fold: Index.
         attempt: Which try.
         seconds: How long it has run.
-        held_bytes: Resident set of all its processes.
+        held_bytes: By all its processes, what they share once, pages of files left out.
         share: Part of its work that is done; None: not known.
         forecast_s: How long it will take in all, about; None where nothing tells.
         limit_s: How long it may take, as given or learned; None: not known yet.
@@ -138,8 +138,8 @@ class FoldEnded(Event, frozen=True, tag="fold_end"):
         signal: Name of the signal that killed it ("SIGSEGV"), or empty.
         seconds: How long it ran.
         steps: Of its fits, or of `fold.step()`.
-        peak_bytes: Highest resident set of its processes together; None: not measured.
-        growth_bytes: Of their resident set, from begin to end.
+        peak_bytes: Most that its processes held together, likewise; None: not measured.
+        growth_bytes: Of what they held, from begin to end.
         vram_bytes: Peak of the framework's allocator on its GPU; None: it used none.
         device: The GPU that it was pinned to; empty without.
         resumed: It had gone on where the try before was killed.

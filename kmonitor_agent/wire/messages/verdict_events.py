@@ -50,6 +50,7 @@ class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         earliest: Fewest.
         latest: Most; None: it may never be met.
         unit_s: What a unit takes lately, seconds; None if not known.
+        by_others: Of the limit what others in the control group use, in the metric's unit.
     """
 
     limit: Amount
@@ -58,6 +59,7 @@ class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     earliest: Amount
     latest: Amount | None = None
     unit_s: Seconds | None = None
+    by_others: Amount = 0.0
 
 
 class Verdict(Event, frozen=True, tag="verdict"):

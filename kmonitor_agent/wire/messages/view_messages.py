@@ -67,6 +67,9 @@ class MetricReading(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     Attributes:
         value: In the metric's unit; None if absent.
         of: What it is a part of, same unit; None where nothing bounds it.
+        used: Of RAM in a control group whose limit is `of`: what its account says is used of it,
+            by all that runs in it; None: `value` is all that is known.
+        file_bytes: Of RAM: pages of files beside `value`, given back when needed; None: not read.
         source: Where it comes from.
         absent: Why there is none.
     """
@@ -75,6 +78,13 @@ class MetricReading(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     of: Amount | None = None
     source: Text = ""
     absent: Text = ""
+    used: Amount | None = None
+    file_bytes: Amount | None = None
+
+    @property
+    def used_of(self) -> float | None:
+        """The number that is compared with a percentage of `of`."""
+        return self.value if self.used is None else self.used
 
 
 class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

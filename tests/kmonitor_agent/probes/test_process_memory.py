@@ -2,13 +2,16 @@
 
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import psutil
 import pytest
 
-from kmonitor_agent.probes import process_memory
-from kmonitor_agent.probes.process_memory import ProcessMemory, read_resident_set
+from kmonitor_agent.probes import held_memory, process_memory
+from kmonitor_agent.probes.held_memory import read_held
+from kmonitor_agent.probes.process_memory import ProcessMemory
+from tests.support.made_up_proc import MadeUpProc
 from tests.support.waiting import DEADLINE_S
 
 MIB = 2**20
@@ -20,21 +23,22 @@ def test_readings_are_of_this_process():
 
     found = memory.read()
 
-    assert found.process.value == pytest.approx(psutil.Process().memory_info().rss, rel=0.1)
+    resident = psutil.Process().memory_info().rss
+    assert (found.process.value or 0) + (found.file.value or 0) == pytest.approx(resident, rel=0.1)
     assert found.peak.value is not None
     assert found.peak.value >= (found.process.value or 0) * 0.95
-    assert 0 < (found.unique.value or 0) <= (found.process.value or 0) * 1.05
+    assert 0 < (found.unique.value or 0) <= resident * 1.05
     assert found.bound.value is not None
     assert found.bound.value <= psutil.virtual_memory().total
     assert found.host_available.value is not None
 
 
 def test_growth_of_the_process_is_seen():
-    before = read_resident_set().value or 0.0
+    before = read_held().value or 0.0
     held = bytearray(64 * MIB)
     held[::4096] = b"x" * len(held[::4096])
 
-    grown = (read_resident_set().value or 0.0) - before
+    grown = (read_held().value or 0.0) - before
 
     assert grown > 56 * MIB
     assert len(held) == 64 * MIB
@@ -63,23 +67,28 @@ def test_slow_readings_say_that_they_were_not_read_yet():
     assert found.unique.absent == "not read yet"
 
 
-def test_what_took_long_to_read_is_read_the_more_rarely(monkeypatch: pytest.MonkeyPatch):
+def test_what_took_long_to_read_is_read_the_more_rarely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     now_s, cpu_s, looks = [100.0], [0.0], list[float]()
 
-    def full_info(_: psutil.Process) -> object:
+    def took_long(*_: object) -> object:
         cpu_s[0] += 0.03
         looks.append(now_s[0])
-        return SimpleNamespace(uss=1.0)
+        return SimpleNamespace(held_bytes=1, private_bytes=0, file_bytes=0, unique_bytes=0)
 
-    monkeypatch.setattr(process_memory.psutil.Process, "memory_full_info", full_info)
+    monkeypatch.setattr(held_memory, "read_proportional_set", took_long)
     monkeypatch.setattr(process_memory.time, "monotonic", lambda: now_s[0])
     monkeypatch.setattr(process_memory.time, "thread_time", lambda: cpu_s[0])
-    memory = ProcessMemory()
+    proc = MadeUpProc(tmp_path)
+    proc.status("self", anonymous=1)
+    memory = ProcessMemory(proc.folder)
     for _ in range(10):
         memory.read_slowly()
         now_s[0] += 10.0
 
     assert looks == [100.0, 130.0, 160.0, 190.0]
+    assert "up to 30 s old" in memory.read().children.source
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="procfs lists children")

@@ -7,11 +7,12 @@ import pytest
 
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, no_load
+from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
 from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.sampler import Sampler, SamplerTarget
 from kmonitor_agent.wire.limits import Limit
-from kmonitor_agent.wire.messages.events import Event, FieldSources, Notice, Sample
+from kmonitor_agent.wire.messages.events import Event, FieldSources, LimitCrossed, Notice, Sample
 from kmonitor_agent.wire.messages.readings import Reading
 
 TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
@@ -94,31 +95,103 @@ def test_without_an_allocator_vram_is_the_device_by_the_driver(monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    ("resident", "n"),
+    ("held", "n"),
     [(5.0e9, 0), (5.1e9, 0), (5.4e9, 1), (14.6e9, 1)],
     ids=["flat", "slow", "fast, far from the limit", "near it"],
 )
 def test_what_runs_into_its_limit_is_sampled_at_once(
-    monkeypatch: pytest.MonkeyPatch, resident: float, n: int
+    monkeypatch: pytest.MonkeyPatch, held: float, n: int
 ):
     told: list[Event] = []
+    memory_is(monkeypatch, 14.5e9 if held > 14e9 else 5e9)
+    sampler = sampler_of(told)
+    sampler.sample_if_grown()
+    assert told == []
+    sampler.sample()
+    told.clear()
+    reading = Reading(held, "bytes", "process: made up")
+    monkeypatch.setattr("kmonitor_agent.recording.sampler.read_held", lambda: reading)
+
+    sampler.sample_if_grown()
+
+    assert sum(isinstance(event, Sample) for event in told) == n
+
+
+@pytest.mark.parametrize(
+    ("threshold", "cgroup_used", "value"),
+    [
+        ("80%", 13.5e9, 13.5e9),  # others in the group take the rest
+        ("80%", 11e9, None),
+        ("80%", None, None),
+        ("9 GB", 13.5e9, None),
+        ("4 GB", 11e9, 5e9),
+    ],
+)
+def test_a_percentage_in_a_cgroup_is_of_its_own_account(
+    monkeypatch: pytest.MonkeyPatch,
+    threshold: str,
+    cgroup_used: float | None,
+    value: float | None,
+):
+    told: list[Event] = []
+    memory_is(monkeypatch, 5e9, cgroup_used)
+
+    sampler_of(told, (Limit("ram", threshold),)).sample()
+
+    crossings = [event.value for event in told if isinstance(event, LimitCrossed)]
+    assert crossings == ([] if value is None else [value])
+    [sample] = [event for event in told if isinstance(event, Sample)]
+    assert (sample.ram_bytes, sample.cgroup_used_bytes) == (5e9, cgroup_used)
+
+
+def test_growth_near_the_limit_of_a_shared_cgroup_is_sampled_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    told: list[Event] = []
+    memory_is(monkeypatch, 5e9, 14.5e9)
+    sampler = sampler_of(told)
+    sampler.sample()
+    told.clear()
+    reading = Reading(5.1e9, "bytes", "process: made up")
+    monkeypatch.setattr("kmonitor_agent.recording.sampler.read_held", lambda: reading)
+
+    sampler.sample_if_grown()
+
+    assert sum(isinstance(event, Sample) for event in told) == 1
+
+
+def memory_is(
+    monkeypatch: pytest.MonkeyPatch, held: float, cgroup_used: float | None = None
+) -> None:
+    """A process in a control group with a limit of 16 GB."""
+    reading, limit = Reading(held, "bytes", "process"), Reading(16e9, "bytes", "cgroup")
+    none = Reading.missing("bytes", "not read")
+    used = none if cgroup_used is None else Reading(cgroup_used, "bytes", "cgroup")
+    readings = MemoryReadings(
+        process=reading,
+        peak=none,
+        total=reading,
+        file=none,
+        bound=limit,
+        host_available=none,
+        unique=none,
+        children=none,
+        cgroup=limit,
+        cgroup_used=used,
+    )
+    monkeypatch.setattr(ProcessMemory, "read", lambda _: readings)
+
+
+def sampler_of(told: list[Event], limits: tuple[Limit, ...] = ()) -> Sampler:
     keeper = LimitEnforcer(emit=told.append, request=lambda _: True, now_s=lambda: 1.0)
-    sampler = Sampler(
+    keeper.set_by_script(tuple(limit.spec for limit in limits))
+    return Sampler(
         current_target=SamplerTarget,
         emit=told.append,
         limits=keeper,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
     )
-    sampler.sample_if_grown()
-    assert told == []
-    monkeypatch.setattr(sampler, "_last", (14.5e9 if resident > 14e9 else 5e9, 16e9))
-    reading = Reading(resident, "bytes", "process: made up")
-    monkeypatch.setattr("kmonitor_agent.recording.sampler.read_resident_set", lambda: reading)
-
-    sampler.sample_if_grown()
-
-    assert sum(isinstance(event, Sample) for event in told) == n
 
 
 @pytest.mark.parametrize("threshold", ["1%", "2 GiB"])

@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from kmonitor_agent.probes.held_memory import ProcessPages
 from kmonitor_agent.studies import local_attempt
 from kmonitor_agent.studies.bounds import StepGaps, TimeBound
 from kmonitor_agent.studies.fold_messages import FoldReady, FunctionReturned
@@ -61,8 +62,7 @@ class MadeUpGroup:
 @pytest.fixture
 def process(monkeypatch: pytest.MonkeyPatch) -> MadeUpProcess:
     made_up = MadeUpProcess()
-    monkeypatch.setattr(local_attempt, "total_resident_bytes", lambda _: made_up.held)
-    monkeypatch.setattr(local_attempt, "peak_resident_bytes", lambda _: made_up.held)
+    monkeypatch.setattr(local_attempt, "read_pages", lambda _: ProcessPages(made_up.held))
     monkeypatch.setattr(local_attempt, "read_oom_kills", lambda: OomKillCounts(host=0))
     return made_up
 

@@ -111,7 +111,7 @@ class Attempted:
         self.device = "3"
         self.resumed = attempt > 1
         self.share = 0.25
-        self.resident_bytes = 5
+        self.held_bytes = 5
 
     def elapsed_s(self, now_s: float) -> float:
         return 10.0

@@ -40,7 +40,7 @@ def test_a_training_is_on_the_page_and_at_the_collector(idle_hub: LiveHub, colle
         agent.emit(Sample(t_s=1.0, fit=1, ram_process_bytes=5.0))
         agent.wait_acked()
 
-        name = "kmonitor_run_resident_bytes"
+        name = "kmonitor_run_process_bytes"
         page = wait_until(lambda: found if name in (found := read(told)) else None)
         assert page is not None
         assert page[name] == 5.0

@@ -17,6 +17,7 @@ from kmonitor_agent.wire.messages.events import (
     SessionStarted,
     Verdict,
 )
+from kmonitor_agent.wire.messages.verdict_events import LimitForecast
 from tests.support.growing_run import EPOCH_S, MIB, Growing, events_of
 
 
@@ -158,6 +159,34 @@ def test_the_runs_own_limit_ahead_counts_else_memorys_end(
     (now,) = _of(judge.newest_verdicts(), "ram")
     assert now.forecast is not None
     assert (now.forecast.limit, now.forecast.of) == expected
+
+
+def test_others_in_the_control_group_bring_its_limit_nearer():
+    def forecast(used_mib: float) -> LimitForecast | None:
+        group = Sample(
+            t_s=290.0,
+            ram_bytes=1232 * MIB,
+            ram_of_bytes=4000 * MIB,
+            cgroup_limit_bytes=4000 * MIB,
+            cgroup_used_bytes=used_mib * MIB,
+        )
+        judge, _ = _judged([*events_of(Growing(ram_mib=8.0), 29), group])
+        last = [
+            event
+            for event in events_of(Growing(ram_mib=8.0), 1, first=29)
+            if not isinstance(event, Sample)
+        ]
+        _judged([last[0], replace(group, t_s=295.0), *last[1:]], judge)
+        (now,) = _of(judge.newest_verdicts(), "ram")
+        return now.forecast
+
+    alone, crowded = forecast(1232), forecast(3232)
+
+    assert alone is not None
+    assert crowded is not None
+    assert (alone.limit, crowded.limit, crowded.of) == (4000 * MIB, 4000 * MIB, "cgroup")
+    assert (alone.by_others, crowded.by_others) == (0.0, 2000 * MIB)
+    assert alone.units - crowded.units == pytest.approx(2000 / 8, rel=0.1)
 
 
 def test_many_short_fits_are_judged_by_fits():

@@ -46,13 +46,13 @@ def sender_to(url: str, laid: SnapshotHolder) -> OtlpSender:
 def test_a_collector_receives_the_same_figures_with_units(
     sender: OtlpSender, collector: Collector
 ):
-    got = collector.next_with("kmonitor_run_resident_bytes")
+    got = collector.next_with("kmonitor_run_process_bytes")
 
     assert got.path == "/v1/metrics"
     assert got.resource["service.instance.id"] == "hub1"
     assert got.resource["service.name"] == "kmonitor-hub"
-    assert list(got.values("kmonitor_run_resident_bytes").values()) == [5.0]
-    assert got.metrics["kmonitor_run_resident_bytes"].unit == "By"
+    assert list(got.values("kmonitor_run_process_bytes").values()) == [5.0]
+    assert got.metrics["kmonitor_run_process_bytes"].unit == "By"
     faults = got.metrics["kmonitor_hub_faults"]
     assert faults.sum.is_monotonic
     assert faults.sum.aggregation_temporality == 2  # cumulative

@@ -69,7 +69,7 @@ def test_each_reading_is_told_in_its_unit_with_its_source(parts: HubParts, book:
     )
 
     found = told(snapshot(book, [record]))
-    assert found["kmonitor_run_resident_bytes", "net"] == 5 * MIB
+    assert found["kmonitor_run_process_bytes", "net"] == 5 * MIB
     assert found["kmonitor_run_unique_bytes", "net"] == 4 * MIB
     assert found["kmonitor_run_vram_bytes", "net", "TensorFlow allocator, GPU:0"] == 3 * MIB
     assert found["kmonitor_run_state", "net", "training"] == 1

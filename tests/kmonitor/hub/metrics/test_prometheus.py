@@ -70,7 +70,7 @@ def test_prometheus_own_parser_reads_it(page: PrometheusPage, accept: str, parse
     assert status == 200
     assert told_kind.startswith(kind)
     read = samples(parse(text))
-    [resident] = read["kmonitor_run_resident_bytes"]
+    [resident] = read["kmonitor_run_process_bytes"]
     assert resident.value == 5.0
     # Control characters would act on a terminal.
     assert resident.labels["name"] == 'a "quoted"\\\ufffdname\ufffd[2J'

@@ -112,7 +112,7 @@ def filled_in(expression: str) -> str:
 
 def test_it_scrapes_the_hub_and_answers_the_dashboard(told: HubReply, prometheus: Prometheus):
     (resident,) = wait_until(
-        lambda: prometheus.result("kmonitor_run_resident_bytes"), 2 * DEADLINE_S
+        lambda: prometheus.result("kmonitor_run_process_bytes"), 2 * DEADLINE_S
     )
     assert resident["metric"]["name"] == "net"
     assert float(resident["value"][1]) == 5.0

@@ -45,6 +45,21 @@ def test_the_last_minute_is_told_with_its_rate_and_the_limit_of_the_group():
     )
 
 
+def test_the_account_of_the_group_is_what_is_told_of_one_that_kills():
+    reply = told(group=8 * GIB)
+    used = (2.0 + 0.065 * T) * GIB
+    account = ThinnedColumn("cgroup_used_bytes", T.tobytes(), used.tobytes(), len(T))
+    with_account = SeriesReply(request_id=1, run="run1", columns=[*reply.columns, account], row=1)
+
+    minute = read_last_minute(with_account)
+
+    assert minute is not None
+    assert with_plain_spaces(last_minute_text(minute)) == (
+        "RAM of the control group in the last 60.0 s: 4.0 GiB to 7.9 GiB, +66.6 MiB / s;"
+        " cgroup limit 8.0 GiB"
+    )
+
+
 def test_a_group_with_a_larger_limit_is_not_what_counts():
     minute = read_last_minute(told(group=900 * GIB))
 

@@ -1,5 +1,6 @@
 from kmonitor.ui.shell.header import header_state
 from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 from tests.support.made_up_runs import GIB, NOW_WALL_S, limit, made_up_run
 
@@ -54,3 +55,13 @@ def test_what_needs_attention_is_a_chip_that_gives_way_late():
     assert chips["gaps"].text == "12 events missing"
     assert chips["faults"].text == "1 faults of kmonitor"
     assert "over_graph" not in chips
+
+
+def test_a_percentage_in_a_control_group_is_of_all_that_runs_in_it():
+    alone = MetricReading(value=2 * GIB, of=8 * GIB)
+    crowded = MetricReading(value=2 * GIB, of=8 * GIB, used=7 * GIB)
+    limits = [LimitSpec("ram", fraction=0.8, action="reload")]
+
+    assert "over_ram" not in chips_of(made_up_run(ram=alone, limits=limits))
+    assert "over_ram" in chips_of(made_up_run(ram=crowded, limits=limits))
+    assert "over_ram" not in chips_of(made_up_run(ram=crowded, limits=[limit("ram", 4 * GIB)]))

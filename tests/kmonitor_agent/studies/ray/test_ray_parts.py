@@ -162,7 +162,7 @@ def now(elapsed_s: float, silent_s: float = 0.0, phase: FitPhase = "step") -> At
         phase=phase,
         silent_s=silent_s,
         longest_gaps_s={"step": 1.0},
-        resident_bytes=1,
+        held_bytes=1,
         peak_bytes=2,
         device="",
         resumed=False,

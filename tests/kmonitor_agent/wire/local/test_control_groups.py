@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local.control_groups import cgroup_limit
+from kmonitor_agent.wire.local import control_groups
+from kmonitor_agent.wire.local.control_groups import LimitingCgroup, cgroup_limit
 
 GIB = 2**30
 
@@ -88,3 +89,76 @@ def test_odd_lines_are_passed_over(host: Host):
     host.tell("nonsense\n0::/x\n", "short\n1 2 3\n")
 
     assert cgroup_limit(host.proc).value is None
+
+
+def of_two_levels(host: Host) -> None:
+    host.tell("0::/job/step\n", f"30 23 0:26 / {host.mount} rw - cgroup2 cgroup2 rw\n")
+    host.limit("job/step", "memory.max", "max\n")
+    host.limit("job", "memory.max", f"{4 * GIB}\n")
+
+
+def test_the_account_of_the_group_with_the_limit_leaves_inactive_pages_of_files_out(host: Host):
+    of_two_levels(host)
+    host.limit("job/step", "memory.current", f"{GIB}\n")
+    host.limit("job", "memory.current", f"{3 * GIB}\n")
+    host.limit("job", "memory.stat", f"anon 5\nfile 9\ninactive_file {2 * GIB}\nslab 1\n")
+    cgroup = LimitingCgroup(host.proc)
+
+    found = cgroup.used()
+
+    assert (cgroup.limit.value, found.value) == (4 * GIB, GIB)
+    assert found.source.endswith("job/memory.current less inactive_file")
+
+
+def test_the_account_of_version_1_counts_the_groups_below_it(host: Host):
+    host.tell(
+        "4:memory:/docker/abc\n", f"33 23 0:29 / {host.mount} rw - cgroup cgroup rw,memory\n"
+    )
+    host.limit("docker/abc", "memory.limit_in_bytes", f"{2 * GIB}\n")
+    host.limit("docker/abc", "memory.usage_in_bytes", f"{GIB}\n")
+    host.limit("docker/abc", "memory.stat", f"inactive_file 1\ntotal_inactive_file {GIB // 2}\n")
+
+    assert LimitingCgroup(host.proc).used().value == GIB // 2
+
+
+def test_an_account_without_kinds_of_pages_says_that_files_are_in_it(host: Host):
+    of_two_levels(host)
+    host.limit("job", "memory.current", f"{3 * GIB}\n")
+
+    found = LimitingCgroup(host.proc).used()
+
+    assert found.value == 3 * GIB
+    assert found.source.endswith("pages of files included")
+
+
+def test_without_a_limit_or_an_account_the_reason_is_given(host: Host):
+    host.tell("0::/\n", f"30 23 0:26 / {host.mount} rw - cgroup2 cgroup2 rw\n")
+    cgroup = LimitingCgroup(host.proc)
+    unlimited = cgroup.used()
+    of_two_levels(host)
+    cgroup.find()
+
+    assert unlimited.absent == "no cgroup limits this process's memory"
+    assert cgroup.used().absent.endswith("job/memory.current cannot be read")
+
+
+def test_pages_of_files_are_added_up_as_rarely_as_their_cost_requires(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+):
+    of_two_levels(host)
+    host.limit("job", "memory.current", f"{3 * GIB}\n")
+    host.limit("job", "memory.stat", f"inactive_file {GIB}\n")
+    now_s, cpu_s = [100.0], iter([0.0, 0.004, 1.0, 1.004])
+    monkeypatch.setattr(control_groups.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(control_groups.time, "thread_time", lambda: next(cpu_s))
+    cgroup = LimitingCgroup(host.proc)
+    cgroup.used()
+    host.limit("job", "memory.stat", "inactive_file 0\n")
+    host.limit("job", "memory.current", f"{2 * GIB}\n")
+
+    now_s[0] = 103.9
+    in_between = cgroup.used()
+    now_s[0] = 104.1
+
+    assert in_between.value == GIB
+    assert cgroup.used().value == 2 * GIB

@@ -1,0 +1,369 @@
+"""Memory that the kernel cannot take back, of one process and of a process with its children.
+
+*Held* are anonymous pages, shared memory and what of them was swapped out. Pages of files (memory
+maps, HDF5, libraries) are not: under pressure the kernel drops them and reads them again, so that
+a data set in `np.memmap` fills the resident set without taking memory from anybody.
+
+A process alone holds `RssAnon + RssShmem + VmSwap` of /proc/PID/status, whoever shares some of it.
+Children count beside it with what they add: the proportional sets of all
+(/proc/PID/smaps_rollup) less what the process itself holds, so that what forks share counts once.
+The kernel walks all pages for such a set, about 1 ms for 100 MiB, so it is read rarely. In between
+each child counts with its private pages as last read and with what its anonymous pages have grown
+by since. Growth of shared memory is left out until the next reading: each child that touches the
+same segment would add it again. So is a shared page that was copied because somebody wrote to it:
+no counter changes. A child whose shares were not read yet counts with all that it has, if it is
+another program than its parent, else (a fork) with what it has beyond its parent.
+
+Source: proc(5); https://docs.kernel.org/filesystems/proc.html (smaps_rollup).
+"""
+
+import math
+import os
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import psutil
+
+from kmonitor_agent.wire.messages.readings import Reading
+
+PROC: Final = Path("/proc")
+
+FAILURES: Final = (Exception,)
+"""Where `/proc` is another file system or is mounted over, psutil and we raise whatever the text
+there leads to: one probe costs nothing but itself."""
+
+REST: Final = 1000.0
+"""Pause after an expensive reading, as a multiple of its time: a thousandth of a core."""
+
+_STATUS_FIELDS: Final = "RssAnon + RssShmem + VmSwap"
+_PAGE_BYTES: Final = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessPages:
+    """Pages of one process, bytes.
+
+    Attributes:
+        anonymous_bytes: Its own, and those that a fork still shares.
+        shared_bytes: Of shared memory: /dev/shm, anonymous maps that are shared.
+        swapped_bytes: Swapped out.
+        file_bytes: Of files; None: not told apart.
+        peak_bytes: Highest resident set, pages of files included; None: not known.
+        source: Where it was read.
+    """
+
+    anonymous_bytes: int
+    shared_bytes: int = 0
+    swapped_bytes: int = 0
+    file_bytes: int | None = None
+    peak_bytes: int | None = None
+    source: str = ""
+
+    @property
+    def held_bytes(self) -> int:
+        """What the kernel cannot take back."""
+        return self.anonymous_bytes + self.shared_bytes + self.swapped_bytes
+
+    @property
+    def peak_held_bytes(self) -> int:
+        """About the most it held: the peak less the pages of files there are now; 0: not known."""
+        return max(0, (self.peak_bytes or 0) - (self.file_bytes or 0))
+
+    @property
+    def own_bytes(self) -> int:
+        """The same without shared memory."""
+        return self.anonymous_bytes + self.swapped_bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ProportionalSet:
+    """Pages of one process, each divided by the processes that share it, bytes.
+
+    Attributes:
+        held_bytes: What the kernel cannot take back.
+        file_bytes: Pages of files.
+        private_bytes: Of `held_bytes` what no other process shares.
+        unique_bytes: All that no other process shares, pages of files included.
+    """
+
+    held_bytes: int
+    file_bytes: int
+    private_bytes: int
+    unique_bytes: int
+
+
+def read_pages(folder: Path | str) -> ProcessPages:
+    """Pages of a process by its status; about 15 us.
+
+    Args:
+        folder: The process's in procfs.
+
+    Raises:
+        OSError: It is gone, or there is no procfs.
+        ValueError: The files say something else.
+        IndexError: Likewise.
+    """
+    path = f"{folder}/status"
+    status = _read(path)
+    anonymous = _size(status, b"RssAnon:")
+    peak = _size(status, b"VmHWM:")
+    if anonymous is None:  # a zombie, a kernel before 4.5, or an emulated procfs
+        return _pages_by_statm(folder, peak)
+    return ProcessPages(
+        anonymous,
+        _size(status, b"RssShmem:") or 0,
+        _size(status, b"VmSwap:") or 0,
+        _size(status, b"RssFile:"),
+        peak,
+        f"{path} {_STATUS_FIELDS}",
+    )
+
+
+def _pages_by_statm(folder: Path | str, peak: int | None) -> ProcessPages:
+    path = f"{folder}/statm"
+    resident, shared = map(int, _read(path).split()[1:3])
+    own = max(0, resident - shared) * _PAGE_BYTES
+    return ProcessPages(own, peak_bytes=peak, source=f"{path} resident less shared")
+
+
+def read_proportional_set(folder: Path | str) -> ProportionalSet | None:
+    """Proportional set of a process; None where the kernel (before 5.4) has none.
+
+    Args:
+        folder: The process's in procfs.
+
+    Raises:
+        OSError: It is gone, may not be read, or the kernel has no such file.
+        ValueError: The file says something else.
+        IndexError: Likewise.
+    """
+    rollup = _read(f"{folder}/smaps_rollup")
+    anonymous, shared, swapped = (
+        _size(rollup, name) for name in (b"Pss_Anon:", b"Pss_Shmem:", b"SwapPss:")
+    )
+    if anonymous is None or shared is None:
+        return None
+    clean, dirty = (_size(rollup, name) or 0 for name in (b"Private_Clean:", b"Private_Dirty:"))
+    resident = anonymous + shared
+    return ProportionalSet(
+        held_bytes=resident + (swapped or 0),
+        file_bytes=_size(rollup, b"Pss_File:") or 0,
+        private_bytes=min(dirty, resident) + (swapped or 0),
+        unique_bytes=clean + dirty,
+    )
+
+
+def _read(path: str) -> bytes:
+    """All of a small file of procfs; measured: 5 us less than `Path.read_bytes`."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        return os.read(number, 1 << 16)
+    finally:
+        os.close(number)
+
+
+def _size(text: bytes, name: bytes) -> int | None:
+    """Bytes in a line "RssAnon:   148 kB"; None where there is no such line."""
+    start = text.find(b"\n" + name)
+    if start < 0:
+        return None
+    return int(text[start + 1 + len(name) :].split(None, 1)[0]) * 1024
+
+
+def read_held() -> Reading:
+    """What this process holds, bytes; any thread, about 15 us."""
+    pages = read_own_pages()
+    if isinstance(pages, Reading):
+        return pages
+    return Reading(float(pages.held_bytes), "bytes", f"process: {pages.source}")
+
+
+def peak_held_bytes() -> int:
+    """About the most that this process held so far, bytes; 0 where it is not known."""
+    pages = read_own_pages()
+    return pages.peak_held_bytes if isinstance(pages, ProcessPages) else 0
+
+
+def read_own_pages(folder: Path = PROC / "self") -> ProcessPages | Reading:
+    """Pages of this process; where the system has no procfs, what comes nearest to those held.
+
+    Args:
+        folder: This process's in procfs.
+
+    Returns:
+        A reading where there is one number only, or none.
+    """
+    try:
+        return read_pages(folder)
+    except FAILURES:
+        return _OTHER_SYSTEM.read()
+
+
+class _OtherSystem:
+    """What a process holds where there is no procfs; any thread, the last one that reads wins."""
+
+    def __init__(self) -> None:
+        self._unique: tuple[float, float, float] | None = None
+
+    def read(self) -> Reading:
+        try:
+            process = psutil.Process()
+            memory: Any = process.memory_info()
+            if sys.platform == "win32":
+                return Reading(float(memory.private), "bytes", "process: private bytes (psutil)")
+            if sys.platform != "darwin":
+                return Reading(float(memory.rss), "bytes", "process: psutil resident set")
+            unique = self._read_unique(process, float(memory.rss))
+        except FAILURES as exc:
+            return Reading.missing("bytes", f"the process's memory cannot be read: {exc}")
+        source = "process: unique set (psutil), in between with the resident set's growth"
+        return Reading(unique, "bytes", source)
+
+    def _read_unique(self, process: psutil.Process, resident: float) -> float:
+        """Its unique set (macOS): read as often as its cost allows, since it walks all regions."""
+        began_s = time.thread_time()
+        if self._unique is None or time.monotonic() >= self._unique[2]:
+            unique = float(process.memory_full_info().uss)
+            rests_until_s = time.monotonic() + REST * (time.thread_time() - began_s)
+            self._unique = (unique, resident, rests_until_s)
+        unique, resident_then, _ = self._unique
+        return max(0.0, unique + resident - resident_then)
+
+
+_OTHER_SYSTEM: Final = _OtherSystem()
+
+
+@dataclass(slots=True)
+class _Child:
+    """A child as last read: what it adds by itself, and its anonymous and swapped pages then."""
+
+    private_bytes: int
+    own_bytes: int
+
+
+class FamilyMemory:
+    """What a process and its children hold together; owned by the thread that reads it.
+
+    Attributes:
+        file_bytes: Pages of files of all together as last read slowly; None: not known.
+        unique_bytes: Unique set of the process, likewise.
+        why_no_shares: Why the kernel's proportional sets are not known; empty when they are.
+    """
+
+    def __init__(self, pid: int | str = "self", proc: Path = PROC) -> None:
+        """Begin with nothing read.
+
+        Args:
+            pid: The process.
+            proc: procfs.
+        """
+        self.file_bytes: int | None = None
+        self.unique_bytes: int | None = None
+        self.why_no_shares = "not read yet"
+        self._proc = str(proc)
+        self._folder = f"{proc}/{pid}"
+        self._children: dict[int, _Child] = {}
+        self._divided_bytes = 0
+        self._rests_until_s = -math.inf
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the pause after the last slow reading is over."""
+        return time.monotonic() >= self._rests_until_s
+
+    def read_slowly(self, children: Iterable[int]) -> None:
+        """Read proportional sets, and pause as long as their cost requires.
+
+        Args:
+            children: Process ids.
+        """
+        began_s = time.thread_time()
+        try:
+            self._read_shares(children)
+        except FAILURES as exc:
+            self.why_no_shares = f"proportional sets cannot be read: {exc}"
+        self._rests_until_s = time.monotonic() + REST * (time.thread_time() - began_s)
+
+    def _read_shares(self, children: Iterable[int]) -> None:
+        self.file_bytes = self.unique_bytes = None
+        held = read_pages(self._folder).held_bytes
+        process = read_proportional_set(self._folder)
+        if process is None:
+            self.why_no_shares = "this kernel has no proportional sets"
+            return
+        self.why_no_shares = ""
+        together, private, file_bytes = process.held_bytes, 0, process.file_bytes
+        for pid in children:
+            try:
+                pages = read_pages(f"{self._proc}/{pid}")
+                share = read_proportional_set(f"{self._proc}/{pid}")
+            except FAILURES:
+                continue  # it ended meanwhile, or is another user's: counted as before
+            if share is not None:
+                self._children[pid] = _Child(share.private_bytes, pages.own_bytes)
+                together += share.held_bytes
+                private += share.private_bytes
+                file_bytes += share.file_bytes
+        self._divided_bytes = max(0, together - held - private)
+        self.file_bytes, self.unique_bytes = file_bytes, process.unique_bytes
+
+    def children_bytes(self, children: set[int], process: ProcessPages) -> int:
+        """What children hold beside the process, bytes.
+
+        Args:
+            children: Process ids; those that are gone are taken out.
+            process: The process's pages now.
+        """
+        total, shared, alive = 0, process.shared_bytes, set[int]()
+        for pid in tuple(children):
+            try:
+                pages = read_pages(f"{self._proc}/{pid}")
+            except FAILURES:
+                children.discard(pid)
+                continue
+            if not (pages.held_bytes or pages.file_bytes):
+                continue  # a zombie
+            alive.add(pid)
+            child = self._children.get(pid)
+            if child is None:
+                child = self._children[pid] = self._first_seen(pid, pages)
+            total += max(0, child.private_bytes + pages.own_bytes - child.own_bytes)
+            shared = max(shared, pages.shared_bytes)
+        for pid in self._children.keys() - alive:
+            del self._children[pid]
+        if not alive:
+            return 0
+        if not self.why_no_shares:
+            return total + self._divided_bytes
+        return total + shared - process.shared_bytes  # as if all shared one segment
+
+    def _first_seen(self, pid: int, pages: ProcessPages) -> _Child:
+        """A child whose shares were not read yet."""
+        own = pages.own_bytes
+        parent = self._parent(pid)
+        if parent is not None and _command(f"{self._proc}/{pid}") == _command(parent):
+            try:
+                return _Child(max(0, own - read_pages(parent).own_bytes), own)
+            except FAILURES:
+                pass
+        return _Child(own, own)
+
+    def _parent(self, pid: int) -> str | None:
+        try:
+            # pid (name with any letter) state parent ...
+            stat = _read(f"{self._proc}/{pid}/stat")
+            return f"{self._proc}/{int(stat.rpartition(b')')[2].split()[1])}"
+        except FAILURES:
+            return None
+
+
+def _command(folder: str) -> bytes:
+    """A process's arguments, which a fork inherits; empty where they cannot be read."""
+    try:
+        return _read(f"{folder}/cmdline")
+    except OSError:
+        return b""
