@@ -7552,7 +7552,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>step</source>
-        <translation type="unfinished"></translation>
+        <translation>步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7562,7 +7562,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>steps</source>
-        <translation type="unfinished"></translation>
+        <translation>步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
