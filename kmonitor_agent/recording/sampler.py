@@ -11,7 +11,7 @@ from kmonitor_agent.frameworks.script_values import is_instance, numeric_logs, s
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, all_missing
 from kmonitor_agent.probes.heap import HeapCounts
-from kmonitor_agent.probes.held_memory import read_held
+from kmonitor_agent.probes.held_memory import read_anonymous_bytes
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
@@ -94,7 +94,7 @@ class Sampler:
         self._gpu = Gpu()
         self._reported_sources: dict[str, FieldSource] = {}
         self._last = BoundedReading(None)
-        self._last_process_bytes: float | None = None
+        self._last_anonymous_bytes: float | None = None
 
     def device_name(self) -> str:
         """Name of the device that is read, by the driver; empty if there is none."""
@@ -114,10 +114,10 @@ class Sampler:
 
     def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
-        process, before, last = read_held().value, self._last_process_bytes, self._last
-        if process is None or before is None or last.of_bound is None or not last.of:
+        now, before, last = read_anonymous_bytes(), self._last_anonymous_bytes, self._last
+        if now is None or before is None or last.of_bound is None or not last.of:
             return
-        grown = (process - before) / last.of
+        grown = (now - before) / last.of
         is_near = last.of_bound / last.of + grown >= _NEAR
         if grown >= _RUSH or (grown >= _RUSH_NEAR and is_near):
             self.sample()
@@ -134,7 +134,7 @@ class Sampler:
         values = {name: reading.value for name, reading in readings.items()}
         self.newest = values
         self._last = _ram(values)
-        self._last_process_bytes = values["ram_process_bytes"]
+        self._last_anonymous_bytes = read_anonymous_bytes()
         fit = watched.fit
         self._emit(
             Sample(

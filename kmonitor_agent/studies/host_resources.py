@@ -7,7 +7,7 @@ from typing import Any, Final
 import psutil
 
 from kmonitor_agent.wire.limits import Limit
-from kmonitor_agent.wire.local.control_groups import LimitingCgroup, cgroup_limit
+from kmonitor_agent.wire.local.control_groups import cgroup_limit
 
 GPU_VARIABLE: Final = "CUDA_VISIBLE_DEVICES"
 """Environment variable that names the GPUs that a process may use."""
@@ -42,11 +42,9 @@ def total_memory_bytes() -> float:
     return host if group is None else min(host, group)
 
 
-def available_memory_bytes(cgroup: LimitingCgroup) -> float:
-    """What the host, and this control group where it has a limit, could still give."""
-    left = float(psutil.virtual_memory().available)
-    limit, used = cgroup.limit.value, cgroup.used().value
-    return left if limit is None or used is None else min(left, limit - used)
+def available_memory_bytes() -> float:
+    """What the host could still give."""
+    return float(psutil.virtual_memory().available)
 
 
 def visible_gpus(environ: Mapping[str, str] | None = None) -> list[str]:

@@ -21,7 +21,6 @@ from kmonitor_agent.studies.host_resources import available_memory_bytes, total_
 from kmonitor_agent.studies.launch import AttemptLauncher, StudyOptions
 from kmonitor_agent.studies.local_attempt import LocalAttempt
 from kmonitor_agent.studies.study_folder import StudyFolder
-from kmonitor_agent.wire.local.control_groups import LimitingCgroup
 from kmonitor_agent.wire.text import bytes_text
 
 _POLL_S: Final = 0.1
@@ -75,7 +74,6 @@ class LocalRunner:
         self._warm: LocalAttempt | None = None
         self._cold: set[int] = set()
         self._total_bytes = total_memory_bytes()
-        self._cgroup = LimitingCgroup()
 
     def run(self, ahead: int | None = None) -> None:
         """Run the folds that wait, each to its end.
@@ -189,7 +187,7 @@ class LocalRunner:
         if self._study_options.devices or fold in self._cold:
             # A script that touches the GPU when it is read would take memory from a fold there.
             return False
-        return available_memory_bytes(self._cgroup) > _WARM_NEEDS * self._total_bytes
+        return available_memory_bytes() > _WARM_NEEDS * self._total_bytes
 
     def _free_device(self) -> str:
         names = self._study_options.devices
@@ -229,7 +227,7 @@ class LocalRunner:
         reserve = reserve_bytes(self._total_bytes)
         everywhere = [*self._all_running]
         used_bytes = sum(each.held_bytes for each in (*everywhere, *self._waiting()))
-        left = min(available_memory_bytes(self._cgroup), self._total_bytes - used_bytes)
+        left = min(available_memory_bytes(), self._total_bytes - used_bytes)
         if left >= reserve or not self._running:
             return
         self._drop_warm()

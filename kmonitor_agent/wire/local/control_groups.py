@@ -61,7 +61,9 @@ class LimitingCgroup:
     """The control group whose memory limit is the smallest, with its account; one thread's.
 
     At its limit the kernel first drops inactive pages of files, then kills: what the group uses is
-    its account less those, with whatever else runs in it (the *working set* of Kubernetes).
+    its account less those, with whatever else runs in it (the *working set* of Kubernetes). Pages
+    of files that were read again of late are *active* and stay in it, though the kernel takes them
+    in the end: so the account is compared with the limit alone, and growth is judged without it.
 
     Attributes:
         limit: As of the last `find`, bytes.

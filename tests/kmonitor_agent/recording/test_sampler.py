@@ -17,6 +17,7 @@ from kmonitor_agent.wire.messages.readings import Reading
 
 TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
 USED = Reading(30e9, "bytes", "driver: NVML, all processes")
+ANONYMOUS = "kmonitor_agent.recording.sampler.read_anonymous_bytes"
 NO_LIMIT = Reading.missing("bytes", "the script set none")
 
 
@@ -107,10 +108,10 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
     sampler = sampler_of(told)
     sampler.sample_if_grown()
     assert told == []
+    monkeypatch.setattr(ANONYMOUS, lambda: 14.5e9 if held > 14e9 else 5e9)
     sampler.sample()
     told.clear()
-    reading = Reading(held, "bytes", "process: made up")
-    monkeypatch.setattr("kmonitor_agent.recording.sampler.read_held", lambda: reading)
+    monkeypatch.setattr(ANONYMOUS, lambda: held)
 
     sampler.sample_if_grown()
 
@@ -150,10 +151,10 @@ def test_growth_near_the_limit_of_a_shared_cgroup_is_sampled_at_once(
     told: list[Event] = []
     memory_is(monkeypatch, 5e9, 14.5e9)
     sampler = sampler_of(told)
+    monkeypatch.setattr(ANONYMOUS, lambda: 5e9)
     sampler.sample()
     told.clear()
-    reading = Reading(5.1e9, "bytes", "process: made up")
-    monkeypatch.setattr("kmonitor_agent.recording.sampler.read_held", lambda: reading)
+    monkeypatch.setattr(ANONYMOUS, lambda: 5.1e9)
 
     sampler.sample_if_grown()
 

@@ -92,7 +92,7 @@ def test_the_largest_fold_is_ended_before_the_host_runs_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(runner, "reserve_bytes", lambda _: 200 * 2**20)
-    monkeypatch.setattr(runner, "available_memory_bytes", lambda _: 100 * 2**20)
+    monkeypatch.setattr(runner, "available_memory_bytes", lambda: 100 * 2**20)
 
     study = run_folds(functions.leak, folds=1, study=tmp_path / "study", retries=0)
 

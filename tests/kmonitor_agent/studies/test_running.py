@@ -119,3 +119,36 @@ def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(
     assert ended.cause == "out_of_memory"
     assert ended.why == "the kernel killed it at memory=1.0 GiB (RAM peak by memory.peak)"
     assert ended.peak_bytes == 2**30
+
+
+@pytest.mark.parametrize(("shares", "is_killed"), [(40 * MIB, False), (2**31, True)])
+def test_no_fold_is_killed_for_an_estimate_of_what_its_children_hold(
+    process: MadeUpProcess, monkeypatch: pytest.MonkeyPatch, *, shares: int, is_killed: bool
+):
+    class Estimated:
+        """Children that seem to hold too much until their shares are read."""
+
+        is_due = False
+
+        def __init__(self, _: int) -> None:
+            self.added_bytes = 2**31
+
+        def read_slowly(self, children: set[int]) -> None:
+            assert children == {8}
+            self.added_bytes = shares
+
+        def children_bytes(self, _children: set[int], _pages: ProcessPages) -> int:
+            return self.added_bytes
+
+    class Quiet(MadeUpGroup):
+        def kills(self) -> int:
+            return 0
+
+    monkeypatch.setattr(local_attempt, "FamilyMemory", Estimated)
+    monkeypatch.setattr(process, "processes", lambda: [7, 8])
+    attempt = attempt_of(process, Quiet())
+
+    attempt.poll(1.1)
+
+    assert (process.code is not None) == is_killed
+    assert attempt.held_bytes == process.held + shares
