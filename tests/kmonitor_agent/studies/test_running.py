@@ -4,6 +4,7 @@ import signal
 from typing import Any, cast
 
 import pytest
+from typing_extensions import override
 
 from kmonitor_agent.probes.held_memory import ProcessPages
 from kmonitor_agent.studies import local_attempt
@@ -141,6 +142,7 @@ def test_no_fold_is_killed_for_an_estimate_of_what_its_children_hold(
             return self.added_bytes
 
     class Quiet(MadeUpGroup):
+        @override
         def kills(self) -> int:
             return 0
 
