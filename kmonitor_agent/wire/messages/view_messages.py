@@ -311,6 +311,10 @@ MOST_COLUMNS: Final = 512
 """Names of columns in one answer."""
 
 
+MOST_SERIES_COLUMNS: Final = 24
+"""Of one request; 3 MB with 4000 buckets each."""
+
+
 class SeriesRequest(Message, frozen=True, tag="series"):
     """Desktop to hub: columns of one run, thinned to at most two points a bucket.
 
@@ -326,7 +330,7 @@ class SeriesRequest(Message, frozen=True, tag="series"):
 
     request_id: Count
     run: Id
-    columns: Annotated[list[SeriesColumn], msgspec.Meta(max_length=16)]
+    columns: Annotated[list[SeriesColumn], msgspec.Meta(max_length=MOST_SERIES_COLUMNS)]
     from_s: Seconds = 0.0
     to_s: Seconds | None = None
     buckets: Annotated[int, msgspec.Meta(ge=1, le=4000)] = 600
@@ -370,7 +374,7 @@ class SeriesReply(Message, frozen=True, tag="series_reply"):
     request_id: Count
     run: Id
     row: Count
-    columns: Annotated[list[ThinnedColumn], msgspec.Meta(max_length=16)]
+    columns: Annotated[list[ThinnedColumn], msgspec.Meta(max_length=MOST_SERIES_COLUMNS)]
     sources: Annotated[list[FieldSource], msgspec.Meta(max_length=64)] = []
     epoch_t_s: EpochBytes = b""
     epoch_end_t_s: EpochBytes = b""

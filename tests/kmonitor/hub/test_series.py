@@ -111,7 +111,7 @@ def test_charts_do_not_hold_up_what_arrives(client: HubClient, folders: Folders)
         for second in range(20_000):
             agent.sample(t_s=float(second))
         agent.wait_acked()
-        told: list[SeriesReply] = [client.series(agent.run, ["ram_bytes"] * 16, buckets=4000)]
+        told: list[SeriesReply] = [client.series(agent.run, ["ram_bytes"] * 24, buckets=4000)]
         agent.sample(t_s=20_000.0)
         agent.wait_acked()
 

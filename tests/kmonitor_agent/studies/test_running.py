@@ -4,7 +4,6 @@ import signal
 from typing import Any, cast
 
 import pytest
-from typing_extensions import override
 
 from kmonitor_agent.probes.held_memory import ProcessPages
 from kmonitor_agent.studies import local_attempt
@@ -47,10 +46,13 @@ class MadeUpProcess:
 
 
 class MadeUpGroup:
-    """A control group in which the kernel killed once."""
+    """A control group in which the kernel killed once, or so often as is said."""
+
+    def __init__(self, n_kills: int = 1) -> None:
+        self.n_kills = n_kills
 
     def kills(self) -> int:
-        return 1
+        return self.n_kills
 
     peak_name = "memory.peak"
 
@@ -141,14 +143,9 @@ def test_no_fold_is_killed_for_an_estimate_of_what_its_children_hold(
         def children_bytes(self, _children: set[int], _pages: ProcessPages) -> int:
             return self.added_bytes
 
-    class Quiet(MadeUpGroup):
-        @override
-        def kills(self) -> int:
-            return 0
-
     monkeypatch.setattr(local_attempt, "FamilyMemory", Estimated)
     monkeypatch.setattr(process, "processes", lambda: [7, 8])
-    attempt = attempt_of(process, Quiet())
+    attempt = attempt_of(process, MadeUpGroup(0))
 
     attempt.poll(1.1)
 

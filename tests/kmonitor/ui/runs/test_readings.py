@@ -12,6 +12,7 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesRequest,
     ThinnedColumn,
 )
+from kmonitor_agent.wire.messages.view_messages import MOST_SERIES_COLUMNS
 from tests.support.made_up_runs import GIB, made_up_run
 from tests.support.questions_asked import QuestionsAsked
 
@@ -97,6 +98,7 @@ def test_the_last_readings_of_a_run_that_is_silent_come_from_the_hub():
     told = SeriesReply(request_id=number, run="run1", row=1, columns=columns)
 
     assert asked.columns == list(READING_COLUMNS)
+    assert len(READING_COLUMNS) <= MOST_SERIES_COLUMNS
     assert history.apply_series(told, readings)
     assert not history.apply_series(told, readings)
     assert shown(readings) == {"With children": "2.0 GiB"}
