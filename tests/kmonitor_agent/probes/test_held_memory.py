@@ -14,7 +14,7 @@ from typing import Any
 import psutil
 import pytest
 
-from kmonitor_agent.probes import held_memory
+from kmonitor_agent.probes import held_memory, process_memory
 from kmonitor_agent.probes.held_memory import (
     FamilyMemory,
     ProcessPages,
@@ -44,7 +44,17 @@ def big_file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.fixture
+def children(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The children that are seen: those that other tests of this process left are not."""
+    seen: list[int] = []
+    monkeypatch.setattr(process_memory, "_children_of", lambda _folder: list(seen))
+    monkeypatch.setattr(process_memory, "_descendants", lambda _proc: set(seen))
+    return seen
+
+
 @on_linux
+@pytest.mark.usefixtures("children")
 def test_a_mapped_file_that_is_read_is_no_held_memory(big_file: Path):
     memory = ProcessMemory()
     memory.read_slowly()
@@ -91,7 +101,7 @@ def test_forks_not_read_slowly_yet_count_with_what_they_took_beyond_their_parent
 
 
 @on_linux
-def test_another_program_counts_in_full_at_once():
+def test_another_program_counts_in_full_at_once(children: list[int]):
     memory = ProcessMemory()
     memory.read_slowly()
     script = f"held = bytearray({64 * MIB}); held[::4096] = b'x' * {64 * MIB // 4096}; print(1)"
@@ -100,12 +110,14 @@ def test_another_program_counts_in_full_at_once():
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
+    children.append(child.pid)
     try:
         assert child.stdout is not None
         child.stdout.readline()
         found = memory.read()
     finally:
         child.communicate(b"\n", timeout=DEADLINE_S)
+        children.clear()
 
     assert found.children.value is not None
     assert found.children.value > 60 * MIB

@@ -43,12 +43,15 @@ def test_the_next_process_knows_how_often_it_was_in_vain(tmp_path: Path):
     path = script(
         tmp_path,
         """
+    from types import SimpleNamespace
     from kmonitor_agent.recording.supervised_fits import SupervisorClient as Restarting
     restarting = Restarting("made up")
-    print(restarting.started_by, restarting.in_vain)
+    print(restarting.started_by, restarting.in_vain, restarting.futile)
     if n < 2:
         commit()
-        restarting.announce("limit graph 100", restarting.in_vain + 1)
+        levels = SimpleNamespace(futile=["collect"])
+        watch = SimpleNamespace(restarts_in_vain=restarting.in_vain + 1, escalation=levels)
+        restarting.announce("limit graph 100", watch)
         restarting.leave()
     """,
         asks=True,
@@ -56,7 +59,10 @@ def test_the_next_process_knows_how_often_it_was_in_vain(tmp_path: Path):
 
     ran = supervised(path, tmp_path / "starts")
 
-    assert ran.stdout == b" 0\nlimit graph 100 1\nlimit graph 100 2\n"
+    first, second, third = ran.stdout.decode().splitlines()
+    assert first == " 0 []"
+    assert second == "limit graph 100 1 ['collect']"
+    assert third == "limit graph 100 2 ['collect']"
 
 
 def test_a_script_that_catches_it_ends_at_its_next_fit(tmp_path: Path):
