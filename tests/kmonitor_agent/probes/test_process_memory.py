@@ -10,6 +10,7 @@ import pytest
 
 from kmonitor_agent.probes import held_memory, process_memory
 from kmonitor_agent.probes.held_memory import read_held
+from kmonitor_agent.probes.process_memory import ProcessMemory
 from tests.support.made_up_proc import MadeUpProc
 from tests.support.waiting import DEADLINE_S
 
