@@ -64,6 +64,7 @@ class SpoolIngest:
     ) -> None:
         self.is_far: Callable[[SessionFacts], bool] = _never_far
         self._root = root
+        self._late_s = lateness_s(root)
         self._event_log = log
         self._agent_connections = connections
         self._faults = faults
@@ -204,7 +205,7 @@ class SpoolIngest:
             return
         record, facts = shipment.record, batch[0].facts
         if facts is not None and self.is_far(facts):
-            record.is_shipped, record.late_s = True, lateness_s(self._root)
+            record.is_shipped, record.late_s = True, self._late_s
         for part in _without_jumps(batch):
             first = part[0]
             if first.seq > record.accepted + 1:

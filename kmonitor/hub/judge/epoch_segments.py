@@ -9,14 +9,13 @@ from typing import Final
 import numpy as np
 
 from kmonitor.hub.judge.statistics import Floats
-from kmonitor.hub.judge.units import Unit
+from kmonitor.hub.judge.units import LEVELS, Unit
 
 LEAST_SEGMENTS: Final = 12
 """Fewer are not judged: what the first steps trace and take falls there."""
 
 _MOST_SEGMENTS: Final = 64
 _FIRST_WIDTH_S: Final = 1.0
-_LEVELS: Final = {"ram": "ram_bytes", "vram": "vram_bytes"}
 
 
 class EpochSegments:
@@ -28,21 +27,23 @@ class EpochSegments:
     """
 
     def __init__(self) -> None:
+        self._clear(is_open=False)
+
+    def _clear(self, *, is_open: bool) -> None:
         self.closed: list[Unit] = []
         self._n_fresh = 0
-        self._is_open = False
+        self._is_open = is_open
         self._width_s = _FIRST_WIDTH_S
         self._step = 0.0
         self._current: Unit | None = None
 
     def begin(self) -> None:
         """An epoch began."""
-        self.__init__()
-        self._is_open = True
+        self._clear(is_open=True)
 
     def end(self) -> None:
         """It ended: whole epochs say the rest."""
-        self.__init__()
+        self._clear(is_open=False)
 
     def pop_n_fresh(self) -> int:
         """How many were closed since this was asked last."""
@@ -70,7 +71,7 @@ class EpochSegments:
                 self._close(current)
             current = self._current = Unit(0, t_s)
         current.number, current.ended_s = int(step), t_s
-        for level, name in _LEVELS.items():
+        for level, name in LEVELS.items():
             if name in columns and np.isfinite(columns[name][at]):
                 value = float(columns[name][at])
                 current.measured(level, value, value)

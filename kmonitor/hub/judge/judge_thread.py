@@ -243,7 +243,7 @@ class JudgeThread:
         self._wake_hub()
 
     def _continue_job(self, connection: StoreConnection, job: _Job) -> bool:
-        """Read the next part of a run; True once it is judged and told."""
+        """Read the next part of a run; True once it is judged and answered."""
         try:
             judge = self._judges.setdefault(job.run_key, RunJudge())
             self._judges.move_to_end(job.run_key)

@@ -69,7 +69,8 @@ SAMPLED: Final = (
 )
 """Fields of samples that are read."""
 
-_LEVELS: Final = {"ram": "ram_bytes", "vram": "vram_bytes"}
+LEVELS: Final = {"ram": "ram_bytes", "vram": "vram_bytes"}
+"""Levels of memory that are judged, to the fields of samples that have them."""
 
 KEPT_UNITS: Final = 2 * MAX_UNITS
 """Older ones change no judgement."""
@@ -204,7 +205,7 @@ class RunUnits:
         self._open: dict[UnitKind, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
         self._ended: tuple[int, int, Unit] | None = None
         self._children_bytes = math.nan
-        self._levels: Mapping[str, str] = _LEVELS
+        self._levels: Mapping[str, str] = LEVELS
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
 
@@ -290,7 +291,7 @@ class RunUnits:
             if each.field == "allocator_in_use_bytes":
                 # That of a GPU says nothing of this process's own memory.
                 name = "allocator" if "CPU" in each.source else "device_allocator"
-                self._levels = {**_LEVELS, name: each.field}
+                self._levels = {**LEVELS, name: each.field}
 
     def _graph(self, event: GraphSize) -> None:
         self._open[UnitKind.FIT].graph(event)
