@@ -352,9 +352,12 @@ def is_instance(value: object, *kinds: type) -> bool:
 
 def running_shell() -> Any:
     """IPython's running shell, or None; a module of the script's of that name is left alone."""
-    ask: Any = instance_dict(sys.modules.get("IPython")).get("get_ipython")
-    is_theirs = type(ask) is FunctionType and is_known_function(ask)
-    return ask() if is_theirs else None
+    # IPython's own `get_ipython` may be made only when it is asked for.
+    module = instance_dict(sys.modules.get("IPython.core.interactiveshell"))
+    kind: Any = module.get("InteractiveShell")
+    if not is_subclass(type(kind), (type,)) or not is_known_class(kind):
+        return None
+    return kind.instance() if kind.initialized() else None
 
 
 def items_of(value: object) -> list[Any]:

@@ -260,8 +260,7 @@ class FamilyMemory:
     """What a process and its children hold together; owned by the thread that reads it.
 
     Attributes:
-        file_bytes: Pages of files of all together as last read slowly; None: not known.
-        unique_bytes: Unique set of the process, likewise.
+        unique_bytes: Unique set of the process as last read slowly; None: not known.
         why_no_shares: Why the kernel's proportional sets are not known; empty when they are.
     """
 
@@ -272,13 +271,13 @@ class FamilyMemory:
             pid: The process.
             proc: procfs.
         """
-        self.file_bytes: int | None = None
         self.unique_bytes: int | None = None
         self.why_no_shares = "not read yet"
         self._proc = str(proc)
         self._folder = f"{proc}/{pid}"
         self._children: dict[int, _Child] = {}
         self._divided_bytes = 0
+        self._file_bytes_beyond: int | None = None
         self._rests_until_s = -math.inf
 
     @property
@@ -300,8 +299,8 @@ class FamilyMemory:
         self._rests_until_s = time.monotonic() + REST * (time.thread_time() - began_s)
 
     def _read_shares(self, children: Iterable[int]) -> None:
-        self.file_bytes = self.unique_bytes = None
-        held = read_pages(self._folder).held_bytes
+        self._file_bytes_beyond = self.unique_bytes = None
+        pages_now = read_pages(self._folder)
         process = read_proportional_set(self._folder)
         if process is None:
             self.why_no_shares = "this kernel has no proportional sets"
@@ -319,8 +318,22 @@ class FamilyMemory:
                 together += share.held_bytes
                 private += share.private_bytes
                 file_bytes += share.file_bytes
-        self._divided_bytes = max(0, together - held - private)
-        self.file_bytes, self.unique_bytes = file_bytes, process.unique_bytes
+        self._divided_bytes = max(0, together - pages_now.held_bytes - private)
+        self._file_bytes_beyond = file_bytes - (pages_now.file_bytes or 0)
+        self.unique_bytes = process.unique_bytes
+
+    def file_bytes_with(self, process: ProcessPages) -> int | None:
+        """Pages of files of all together: as last read slowly, and what the process took since.
+
+        Args:
+            process: The process's pages now.
+
+        Returns:
+            Bytes; None: not known.
+        """
+        if self._file_bytes_beyond is None:
+            return None
+        return max(0, self._file_bytes_beyond + (process.file_bytes or 0))
 
     def children_bytes(self, children: set[int], process: ProcessPages) -> int:
         """What children hold beside the process, bytes.

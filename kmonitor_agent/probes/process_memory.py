@@ -158,12 +158,15 @@ class ProcessMemory:
         return Reading(float(added), "bytes", source)
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
-        together = self._family.file_bytes
-        if has_children and together is not None:
-            source = "process and children: Pss_File (smaps_rollup)"
-            return Reading(float(together), "bytes", source)
         if isinstance(pages, Reading) or pages.file_bytes is None:
             return Reading.missing("bytes", "this system does not tell pages of files apart")
+        together = self._family.file_bytes_with(pages)
+        if has_children and together is not None:
+            source = (
+                "process and children: Pss_File (smaps_rollup), up to"
+                f" {_age_text(self._age_s)} old, and what the process mapped since"
+            )
+            return Reading(float(together), "bytes", source)
         return Reading(float(pages.file_bytes), "bytes", f"process: {self._folder}/status RssFile")
 
 

@@ -69,6 +69,23 @@ def test_a_mapped_file_that_is_read_is_no_held_memory(big_file: Path):
     assert after.file.source.endswith("status RssFile")
 
 
+def test_pages_of_files_mapped_since_the_shares_were_read_count_at_once(tmp_path: Path):
+    proc = MadeUpProc(tmp_path, children=[7])
+    proc.status("self", anonymous=100, file=50)
+    proc.rollup("self", anonymous=100, file=30)
+    proc.status(7, anonymous=10, file=50)
+    proc.rollup(7, anonymous=10, file=25)
+    memory = ProcessMemory(proc.folder)
+    memory.read_slowly()
+    before = memory.read()
+    proc.status("self", anonymous=100, file=350)
+    after = memory.read()
+
+    assert before.file.value == 55 * MIB
+    assert after.file.value == 355 * MIB
+    assert after.total.value == before.total.value
+
+
 @on_linux
 def test_what_forks_share_counts_once():
     memory = ProcessMemory()
