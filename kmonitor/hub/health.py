@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.options import KeepUnreadable, load_keep
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.retention import Retention
 from kmonitor_agent.wire.local.folders import Folders
 

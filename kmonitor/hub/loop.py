@@ -25,7 +25,7 @@ from kmonitor.hub.log import LOG
 from kmonitor.hub.metrics.exporters import PUBLISH_EVERY_S, MetricsExporters
 from kmonitor.hub.metrics.snapshot import HubSnapshot
 from kmonitor.hub.options import HubOptions, Keep
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.retention import Retention
 from kmonitor.hub.runs.team_runs import TAKE_EVERY_S as TEAM_EVERY_S
 from kmonitor.hub.runs.team_runs import TeamRuns

@@ -20,7 +20,7 @@ from statistics import median
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_log import HubEventLog, TakenEvent, read_event_body
+from kmonitor.hub.runs.hub_event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.store.sample_blocks import BLOCK_SAMPLES, TIMES
 from kmonitor.hub.store.schema import open_reader
 from kmonitor.hub.store.sqlite_database import SqliteDatabase

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Self
 
 import zmq
 
-from kmonitor.hub.runs.event_log import read_event_body
+from kmonitor.hub.runs.hub_event_log import read_event_body
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.messages.codec import (

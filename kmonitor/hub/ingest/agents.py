@@ -10,7 +10,7 @@ from kmonitor.hub.access.sockets import MessageReader
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.connections import MAX_RUNS_PER_SOCKET, AgentConnection, AgentConnections
 from kmonitor.hub.runs.command_queue import CommandEntry, as_command
-from kmonitor.hub.runs.event_log import HubEventLog, Origin, read_event_body
+from kmonitor.hub.runs.hub_event_log import HubEventLog, Origin, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.codec import (

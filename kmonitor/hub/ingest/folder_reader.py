@@ -9,7 +9,7 @@ from pathlib import Path
 
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.spools import SpoolTrouble
-from kmonitor.hub.runs.event_log import HubEventLog, Origin, spooled_events
+from kmonitor.hub.runs.hub_event_log import HubEventLog, Origin, spooled_events
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import UnsafePath

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import psutil
 
 from kmonitor.hub.ingest.connections import AgentConnections
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.control_groups import (

@@ -10,7 +10,7 @@ from typing import Final
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.connections import AgentConnections
 from kmonitor.hub.log import LOG
-from kmonitor.hub.runs.event_log import HubEventLog, Origin, spooled_events
+from kmonitor.hub.runs.hub_event_log import HubEventLog, Origin, spooled_events
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.private_files import UnsafePath, check_private_folder

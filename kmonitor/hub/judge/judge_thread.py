@@ -16,7 +16,7 @@ from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import JUDGED_EVENT_KINDS, SAMPLED
 from kmonitor.hub.reader_threads import PendingRequest, PendingRequests, run_reader_thread
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection, newest_row
 from kmonitor.hub.store.pages import PageRequest, read_event_page
 from kmonitor.hub.store.sample_blocks import (

@@ -5,7 +5,7 @@ from typing import Final
 
 from kmonitor.hub.ingest.connections import MAX_CONNECTIONS
 from kmonitor.hub.judge.stall_detector import Stall, StallDetector
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,

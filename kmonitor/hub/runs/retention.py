@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.options import Keep
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 

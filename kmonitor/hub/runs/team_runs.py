@@ -9,7 +9,7 @@ import msgspec
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.reader_threads import run_reader_thread
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord, read_record
 from kmonitor.hub.store.connection import READ_ERRORS, HubIdRange, StoreConnection
 from kmonitor_agent.wire.local.clock import Clock

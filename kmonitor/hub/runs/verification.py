@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.connection import RETRYABLE_ERRORS
 from kmonitor.hub.store.row_checks import DAMAGED, NewEvent, is_sound, repaired_body, seconds, wall

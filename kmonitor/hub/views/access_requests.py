@@ -8,7 +8,7 @@ import msgspec
 from kmonitor.base.errors import UserError
 from kmonitor.hub.access.endpoints import HubEndpoints
 from kmonitor.hub.access.peers import Peer
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.messages.access_messages import (

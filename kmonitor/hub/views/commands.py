@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from kmonitor.hub.runs.command_queue import MAX_OPEN_PER_RUN, CommandEntry
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.views.edits import OF_ANOTHER
 from kmonitor_agent.wire.local.clock import Clock

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Final, Literal
 
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.unions import EditReply, EditRequest, ErrorMessage
 

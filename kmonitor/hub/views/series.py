@@ -14,7 +14,7 @@ import numpy as np
 from kmonitor.base.thinning import Floats, thin_series, with_gaps
 from kmonitor.hub.log import LOG
 from kmonitor.hub.reader_threads import PendingRequest, PendingRequests, run_reader_thread
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.store.connection import RETRYABLE_ERRORS, StoreConnection, newest_row
 from kmonitor.hub.store.sample_blocks import (
     BLOCK_SAMPLES,

@@ -7,7 +7,7 @@ import msgspec
 from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, sender_key
 from kmonitor.hub.access.sockets import MessageReader
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.runs.event_log import HubEventLog
+from kmonitor.hub.runs.hub_event_log import HubEventLog
 from kmonitor.hub.store.connection import READ_ERRORS
 from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import DAMAGED

@@ -10,7 +10,7 @@ from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, amount_text, bytes_text, count_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
+from kmonitor.ui.verdicts.verdict_label import NO_VERDICT, VerdictLabel
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
 

@@ -47,8 +47,9 @@ from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import amount_text, duration_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.evidence import judged_rate, verdict_label
+from kmonitor.ui.verdicts.evidence import judged_rate
 from kmonitor.ui.verdicts.forecast_text import forecast_limit_text
+from kmonitor.ui.verdicts.verdict_label import verdict_label
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict

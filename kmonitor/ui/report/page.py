@@ -22,7 +22,7 @@ from kmonitor.ui.shell.header import ChipState
 from kmonitor.ui.text.formats import NARROW_SPACE, day_clock_text
 from kmonitor.ui.text.language import language_tag, tr
 from kmonitor.ui.verdicts.evidence import EvidenceState
-from kmonitor.ui.verdicts.verdict_text import VerdictLabel
+from kmonitor.ui.verdicts.verdict_label import VerdictLabel
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.release import VERSION
 

@@ -1,4 +1,10 @@
-"""Two palettes for the window, pictures and reports, and one scale of sizes."""
+"""Two palettes for the window, pictures and reports, and one scale of sizes.
+
+A third theme is a palette here, a name in `settings/window_settings.py`, a case in
+`theme/qt/theme_controller.py`, rules in `theme/qt/style_sheet.py`, an icon and a word in
+`shell/qt/header_view.py`, and a word in `settings/qt/settings_pages.py` and
+`shell/qt/first_start_view.py`.
+"""
 
 from dataclasses import dataclass
 from typing import Final, Literal

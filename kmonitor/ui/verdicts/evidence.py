@@ -1,4 +1,4 @@
-"""Verdicts as shown on cards, in the window of evidence, and in the run tree."""
+"""Verdicts as shown in the window of evidence and in the run tree."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,15 +10,10 @@ from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import rate_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.forecast_text import (
-    brief_forecast_text,
-    forecast_text,
-    short_forecast_text,
-)
+from kmonitor.ui.verdicts.forecast_text import forecast_text
+from kmonitor.ui.verdicts.verdict_label import QUIET_STATES
 from kmonitor.ui.verdicts.verdict_text import (
-    NO_VERDICT,
     Tone,
-    VerdictLabel,
     advice_of,
     cause_text,
     evidence_lines,
@@ -34,8 +29,7 @@ from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, VerdictMetric, VerdictState
 
-_QUIET: Final = frozenset[VerdictState]({"measuring", "steady"})
-_NO_ADVICE: Final = _QUIET | {"cleared"}
+_NO_ADVICE: Final = QUIET_STATES | {"cleared"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,27 +60,6 @@ class EvidenceState:
     def as_text(self) -> str:
         """All of it, for the clipboard."""
         return "\n".join((self.title, self.subtitle, self.lead, *self.lines, *self.advice))
-
-
-def verdict_label(run: RunSummary, verdict: Verdict | None, *, now_wall_s: float) -> VerdictLabel:
-    """The verdict on a card.
-
-    Args:
-        run: The run.
-        verdict: Of the card's metric; None: none yet.
-        now_wall_s: Now, UTC epoch seconds.
-    """
-    if verdict is None or (has_ended(run) and verdict.state == "measuring"):
-        return NO_VERDICT
-    return VerdictLabel(
-        text=verdict_state_text(verdict),
-        tone=verdict_tone(verdict),
-        forecast=short_forecast_text(run, verdict),
-        forecast_brief=brief_forecast_text(run, verdict),
-        forecast_tooltip=forecast_text(run, verdict, now_wall_s=now_wall_s),
-        is_quiet=verdict.state in _QUIET,
-        tooltip=tr("{verdict}. Click for the evidence.").format(verdict=verdict_headline(verdict)),
-    )
 
 
 def judged_rate(verdict: Verdict | None, computed: RateLabel) -> RateLabel:

@@ -42,33 +42,6 @@ class VerdictAdvice:
     command: CommandName | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VerdictLabel:
-    """The verdict on a card.
-
-    Attributes:
-        text: "leak suspected"; empty: there is none.
-        tone: How loud.
-        forecast: When a limit is met, in short; empty where that is not known.
-        forecast_brief: The same where there is hardly room; may be empty.
-        forecast_tooltip: The same with the limit and the time of day.
-        is_quiet: Whether it needs no line of its own.
-        tooltip: The verdict in one sentence.
-    """
-
-    text: str = ""
-    tone: Tone = "mute"
-    forecast: str = ""
-    forecast_brief: str = ""
-    forecast_tooltip: str = ""
-    is_quiet: bool = True
-    tooltip: str = ""
-
-
-NO_VERDICT: Final = VerdictLabel()
-"""Nothing was judged yet."""
-
-
 def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     """What is known, in two or three words: "leak suspected", "measuring".
 

@@ -32,7 +32,7 @@ from kmonitor.ui.charts.cards import ChartCardState
 from kmonitor.ui.limits.qt.limit_actions_view import add_choices
 from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.theme import Theme, repolish, role_label, set_tone
-from kmonitor.ui.verdicts.verdict_text import NO_VERDICT, VerdictLabel
+from kmonitor.ui.verdicts.verdict_label import NO_VERDICT, VerdictLabel
 from kmonitor.ui.widgets.keyboard import set_tab_order, tab_stops
 from kmonitor.ui.widgets.labels import ElidedLabel
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.runs.event_log import COMMIT_INTERVAL_S
+from kmonitor.hub.runs.hub_event_log import COMMIT_INTERVAL_S
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import LostEvents, Notice

@@ -10,7 +10,7 @@ import pytest
 
 from kmonitor.hub.ingest.connections import AgentConnection, AgentConnections
 from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
-from kmonitor.hub.runs.event_log import Origin
+from kmonitor.hub.runs.hub_event_log import Origin
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import PageRequest
 from kmonitor_agent.wire.local.host_identity import host_pseudonym, make_salt
@@ -35,7 +35,7 @@ from kmonitor_agent.wire.messages.fields import new_id
 from tests.support.hub_parts import HubParts, on_both_stores
 
 if TYPE_CHECKING:
-    from kmonitor.hub.runs.event_log import HubEventLog
+    from kmonitor.hub.runs.hub_event_log import HubEventLog
 
 FIT = FitStarted(t_s=1.0, fit=1, model="net", epochs=3)
 

@@ -9,7 +9,7 @@ import pytest
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.judge import judge_thread
 from kmonitor.hub.judge.judge_thread import MAX_WAITING, JudgeDispatcher, JudgeThread
-from kmonitor.hub.runs.event_log import read_event_body
+from kmonitor.hub.runs.hub_event_log import read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import PageRequest
 from kmonitor_agent.wire.local.folders import Folders

@@ -9,7 +9,7 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.options import Keep
-from kmonitor.hub.runs.event_log import read_event_body
+from kmonitor.hub.runs.hub_event_log import read_event_body
 from kmonitor.hub.runs.retention import Retention
 from kmonitor.hub.runs.team_runs import QUIET_AFTER_S, TeamRuns
 from kmonitor.hub.store.pages import PageRequest

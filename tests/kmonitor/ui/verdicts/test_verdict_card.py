@@ -16,11 +16,10 @@ from kmonitor.ui.verdicts.evidence import (
     evidence_state,
     judged_rate,
     suspicion_text,
-    verdict_label,
 )
 from kmonitor.ui.verdicts.forecast_text import forecast_chip_text
+from kmonitor.ui.verdicts.verdict_label import NO_VERDICT, verdict_label
 from kmonitor.ui.verdicts.verdict_store import VerdictStore
-from kmonitor.ui.verdicts.verdict_text import NO_VERDICT
 from kmonitor_agent.wire.messages.events import EpochEnded, LimitForecast
 from kmonitor_agent.wire.messages.unions import (
     Message,
