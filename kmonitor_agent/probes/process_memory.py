@@ -9,6 +9,7 @@ from typing import Final
 
 import psutil
 
+from kmonitor_agent.probes.compiled_code import read_code_regions
 from kmonitor_agent.probes.held_memory import (
     FAILURES,
     PROC,
@@ -32,7 +33,7 @@ _TICK_S: Final = 10.0
 
 @dataclass(frozen=True, slots=True)
 class MemoryReadings:
-    """Memory at one moment; all in bytes. *Held* is what the kernel cannot take back.
+    """Memory at one moment; in bytes, but for `code`. *Held* is what the kernel cannot take back.
 
     Attributes:
         process: Held by this process.
@@ -45,6 +46,7 @@ class MemoryReadings:
         children: What the children add to `process`.
         cgroup: The cgroup's limit, as old as the last `read_slowly`.
         cgroup_used: The cgroup's own account less inactive pages of files.
+        code: Regions of compiled code, as old as the last `count_code`.
     """
 
     process: Reading
@@ -57,6 +59,7 @@ class MemoryReadings:
     children: Reading
     cgroup: Reading
     cgroup_used: Reading
+    code: Reading
 
 
 class ProcessMemory:
@@ -72,10 +75,11 @@ class ProcessMemory:
         self._folder = proc / "self"
         self._family = FamilyMemory(proc=proc)
         self._unique = Reading.missing("bytes", _NOT_YET)
+        self._code = Reading.missing("regions", _NOT_YET)
         self._children: set[int] = set()
         self._why_no_children = _NOT_YET
         self._cgroup = LimitingCgroup(self._folder)
-        self._rests_until_s = -math.inf
+        self._rests_until_s = self._counts_code_at_s = -math.inf
         self._age_s = _TICK_S
 
     def read_slowly(self) -> None:
@@ -96,6 +100,14 @@ class ProcessMemory:
         # Never less than before: each new source is an event, and this one would go to and fro.
         self._age_s = max(self._age_s, math.ceil(rest_s / _TICK_S) * _TICK_S)
 
+    def count_code(self) -> None:
+        """Count regions of compiled code, unless the pause after the last time is not over."""
+        if time.monotonic() < self._counts_code_at_s:
+            return
+        began_s = time.thread_time()
+        self._code = read_code_regions(self._folder)
+        self._counts_code_at_s = time.monotonic() + REST * (time.thread_time() - began_s)
+
     def read(self) -> MemoryReadings:
         """Read what costs microseconds; the rest as it was last read slowly."""
         pages = read_own_pages(self._folder)
@@ -113,6 +125,7 @@ class ProcessMemory:
             children=children,
             cgroup=self._cgroup.limit,
             cgroup_used=self._cgroup.used(),
+            code=self._code,
         )
         names = [each.name for each in fields(readings)]
         return MemoryReadings(**{name: _sized(getattr(readings, name)) for name in names})

@@ -109,6 +109,7 @@ class Sampler:
         """
         every(max(SLOW_INTERVAL_S, interval_s), self._memory.read_slowly)
         every(max(SLOW_INTERVAL_S, interval_s), self._gpu.find_other_devices)
+        every(interval_s, self._memory.count_code)
         every(interval_s, self.sample)
         every(RUSH_INTERVAL_S, self.sample_if_grown)
 
@@ -234,6 +235,7 @@ def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
     yield "cgroup_limit_bytes", memory.cgroup
     yield "cgroup_used_bytes", memory.cgroup_used
     yield "host_available_bytes", memory.host_available
+    yield "code_regions", memory.code
 
 
 def _device_fields(

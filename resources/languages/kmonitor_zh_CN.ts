@@ -4640,6 +4640,12 @@
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Regions of compiled code</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Registered functions</source>
         <translation>已注册函数</translation>
     </message>
@@ -6035,6 +6041,11 @@
         <translation>某个函数</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>a function is compiled anew for each new shape (XLA)</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>a new process follows</source>
         <translation>随后会有新进程</translation>
@@ -6262,6 +6273,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>command {name}</source>
         <translation>命令：{name}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>compile the model with jit_compile=False</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -7248,6 +7264,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>pad batches to few shapes, or bucket them by length</source>
+        <translation type="unfinished"></translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pass tensors instead of Python numbers to {name}</source>
         <translation>向 {name} 传入张量而不是 Python 数字</translation>
     </message>
@@ -7380,6 +7401,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>refused: {why}</source>
         <translation>被拒绝：{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>regions of compiled code</source>
+        <translation type="unfinished"></translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -8805,7 +8831,7 @@
         <translation>平滑后 {value}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/evidence.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_label.py"/>
         <source>{verdict}. Click for the evidence.</source>
         <translation>{verdict}。单击查看依据。</translation>
     </message>

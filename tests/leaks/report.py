@@ -40,7 +40,9 @@ KINDS: Final = frozenset(
     }
 )
 
-COUNTED: Final = frozenset({"retained_traces", "retracing", "rebuilt", "workers", "python"})
+COUNTED: Final = frozenset(
+    {"retained_traces", "retracing", "compiled", "rebuilt", "workers", "python"}
+)
 """Causes of verdicts that have a counter of their own."""
 
 UNITS_COUNTED: Final = 8

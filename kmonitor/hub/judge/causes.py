@@ -22,6 +22,7 @@ class Cause(StrEnum):
 
     RETAINED_TRACES = "traces of models that are gone"
     RETRACING = "a function is traced again and again"
+    COMPILED = "a function is compiled for ever new shapes"
     REBUILT = "models or optimizers are built again and again, and something keeps them"
     PYTHON = "Python keeps objects"
     TENSORS = "tensors of the framework are kept"
@@ -54,6 +55,8 @@ class Remedy(StrEnum):
     BUILD_ONCE = "build model and optimizer once, outside of the loop"
     DIAGNOSE = "compare Python's allocations of two units"
     FEWER_WORKERS = "start fewer workers, or anew for each epoch"
+    PAD = "pad batches to few shapes, or bucket them by length"
+    NO_JIT = "compile the model with jit_compile=False"
     ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 
 
@@ -97,6 +100,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
         Remedy.DIAGNOSE,
         Remedy.RELOAD,
     ),
+    Cause.COMPILED: (Remedy.PAD, Remedy.NO_JIT, Remedy.RESTART),
     Cause.REBUILT: (
         Remedy.COLLECT_EACH,
         Remedy.BUILD_ONCE,
@@ -118,6 +122,7 @@ _BUILT: Final = _TRACES | {CounterKind.ALLOCATOR_BYTES}
 _SPEAKS_FOR: Final = {
     Cause.RETAINED_TRACES: _BUILT,
     Cause.RETRACING: _TRACES,
+    Cause.COMPILED: frozenset({CounterKind.CODE}),
     Cause.REBUILT: _BUILT,
     Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
     Cause.TENSORS: frozenset({CounterKind.ALLOCATOR_BYTES}),
@@ -131,6 +136,7 @@ _IN_ORDER: Final = (
     (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
     (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
     (Cause.RETRACING, {CounterKind.TRACES}),
+    (Cause.COMPILED, {CounterKind.CODE}),
     (Cause.WORKERS, {CounterKind.CHILDREN_BYTES}),
     (Cause.PYTHON, {CounterKind.PYTHON_BYTES}),
     (Cause.TENSORS, {CounterKind.ALLOCATOR_BYTES}),
@@ -147,7 +153,9 @@ _STEPS_OF_KERAS: Final = frozenset(
 ) | {"train_function", "test_function", "predict_function"}
 """What Keras traces of a model for `fit`, `evaluate` and `predict`, by name."""
 
-_COUNTED: Final = frozenset({Cause.RETAINED_TRACES, Cause.RETRACING, Cause.WORKERS})
+_COUNTED: Final = frozenset(
+    {Cause.RETAINED_TRACES, Cause.RETRACING, Cause.COMPILED, Cause.WORKERS}
+)
 """Here the counter is the cause; of objects, tensors or malloc it is not known who keeps them."""
 
 

@@ -22,6 +22,7 @@ class CounterKind(StrEnum):
     ALLOCATOR_BYTES = "bytes that the framework's allocator handed out"
     NATIVE_BYTES = "bytes that malloc handed out"
     FREE_BYTES = "bytes that malloc holds free"
+    CODE = "regions of machine code that were compiled while it ran"
     CHILDREN_BYTES = "resident set of child processes"
     FIRST_UNIT = "what memory rose by while the first unit ran"
 
@@ -60,7 +61,7 @@ class CounterGrowth:
     function: str = ""
 
 
-_COUNTED: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES})
+_COUNTED: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES, CounterKind.CODE})
 OF_PIPELINES: Final = ("Dataset_", "__wrapped__", "tf_data_")
 """How functions of data pipelines begin: they take kilobytes, and explain no growth."""
 
@@ -79,7 +80,9 @@ def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
             continue
         among = _AMONG if counter.kind is CounterKind.RETAINED else _LATELY
         added = np.diff(counter.values[-among - 1 :])
-        if np.count_nonzero(added >= 1.0) < _LATELY or not np.all(added >= 0.0):
+        if np.count_nonzero(added >= _LEAST_A_UNIT[counter.kind]) < _LATELY or not np.all(
+            added >= 0.0
+        ):
             continue
         middle, low, high = float(np.mean(added)), float(added.min()), float(added.max())
         found.append(CounterGrowth(counter.kind, Slope(middle, low, high), counter.function))
@@ -89,9 +92,40 @@ def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
 _LATELY: Final = 2
 _AMONG: Final = 4
 
+_GOES_ON: Final = 6
+_CODE_AMONG: Final = 12
+"""Code is read every few seconds: of short units not each has a reading of its own."""
+
+
+def steadily_counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
+    """What the last six units added to throughout: it goes on, whatever memory scatters.
+
+    Of code, which the first unit compiles anyway, two of the last twelve, and one of the last six.
+
+    Args:
+        counters: Of all units; what is not counted one by one is passed over.
+    """
+    found: list[CounterGrowth] = []
+    for counter in counters:
+        if counter.kind not in _COUNTED or counter.function.startswith(OF_PIPELINES):
+            continue
+        is_code = counter.kind is CounterKind.CODE
+        values = counter.values[1:] if is_code else counter.values
+        added = np.diff(values[-(_CODE_AMONG if is_code else _GOES_ON) - 1 :])
+        lately = np.count_nonzero(added[-_GOES_ON:] > 0.0)
+        is_each = lately >= (1 if is_code else _GOES_ON) and np.count_nonzero(added) >= _LATELY
+        middle = float(np.mean(added)) if len(added) >= _GOES_ON and is_each else 0.0
+        if middle >= _LEAST_A_UNIT[counter.kind] and np.all(added >= 0.0):
+            found.append(
+                CounterGrowth(counter.kind, Slope(middle, middle, middle), counter.function)
+            )
+    return tuple(found)
+
+
 _LEAST_A_UNIT: Final = {
     CounterKind.TRACES: 0.5,
     CounterKind.RETAINED: 0.5,
+    CounterKind.CODE: 4.0,
 }
 _LEAST_PART_OF_GROWTH: Final = 0.4
 """Bytes explain growth only if they are a fair share of it."""

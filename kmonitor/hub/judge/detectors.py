@@ -6,7 +6,8 @@
 | rising | the 80 % interval of the change a unit is above 0, and it goes on; or each of the \
 last two units added traces, and memory | - |
 | steady | the 95 % interval excludes what would fill the room in ten times as long | - |
-| growing | each unit adds the same, or five judgements in a row found a trend | alert |
+| growing | each unit adds the same, or five judgements in a row found a trend, or memory rises \
+and each of the last six units added traces or compiled code | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down | - |
@@ -29,6 +30,7 @@ from kmonitor.hub.judge.counters import (
     CounterKind,
     counted_growth,
     counter_growth,
+    steadily_counted_growth,
 )
 from kmonitor.hub.judge.growth import (
     MIN_UNITS,
@@ -135,11 +137,25 @@ def next_judgement(
         if len(values) < MIN_UNITS and not growth.is_growing:
             return replace(before, alarmed_units=before.alarmed_units + 1)
         return _alarmed(before, growth, values, counters)
+    return _quiet(before, growth, values, counters, room)
+
+
+def _quiet(
+    before: Judgement,
+    growth: Growth,
+    values: Floats,
+    counters: Sequence[Counter],
+    room: float | None,
+) -> Judgement:
+    """The judgement after one that found no growth."""
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
     if in_a_row >= TO_ALARM or (growth.is_growing and growth.is_straight):
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
-    is_counted = bool(counted) and _rose(values)
-    if growth.is_growing or growth.rising is not None or is_counted:
+    steadily = steadily_counted_growth(counters) if growth.rising is not None else ()
+    if steadily:
+        return Judgement(GrowthState.GROWING, growth, steadily, 1)
+    counted = counted_growth(counters)
+    if growth.is_growing or growth.rising is not None or (counted and _rose(values)):
         return Judgement(GrowthState.RISING, growth, counted, in_a_row=in_a_row)
     return Judgement(_quiet_state(before, growth, values, room), growth)
 
@@ -178,15 +194,18 @@ def _suspected(
     counted: tuple[CounterGrowth, ...],
     counters: Sequence[Counter],
 ) -> Judgement:
-    found = tuple(one for one in _grown(counters, growth) if growth.is_growing)
+    found = _grown(counters, growth, counted) if growth.is_growing else counted
+    return Judgement(GrowthState.SUSPECTED, growth, found, before.alarmed_units + 1)
+
+
+def _grown(
+    counters: Sequence[Counter], growth: Growth, counted: tuple[CounterGrowth, ...] = ()
+) -> tuple[CounterGrowth, ...]:
+    """Counters that grew over the window, and those that were counted."""
+    rated = (counter_growth(counter, growth) for counter in counters)
+    found = [one for one in rated if one is not None]
     kinds = {(one.kind, one.function) for one in found}
-    also = tuple(one for one in counted if (one.kind, one.function) not in kinds)
-    return Judgement(GrowthState.SUSPECTED, growth, (*also, *found), before.alarmed_units + 1)
-
-
-def _grown(counters: Sequence[Counter], growth: Growth) -> tuple[CounterGrowth, ...]:
-    found = (counter_growth(counter, growth) for counter in counters)
-    return tuple(one for one in found if one is not None)
+    return (*(one for one in counted if (one.kind, one.function) not in kinds), *found)
 
 
 def _alarmed(
@@ -195,7 +214,7 @@ def _alarmed(
     units = before.alarmed_units + 1
     if not growth.is_growing:
         return _against(replace(before, alarmed_units=units), growth, values)
-    grew_with = _grown(counters, growth)
+    grew_with = _grown(counters, growth, steadily_counted_growth(counters))
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     was_suspected = before.state is GrowthState.SUSPECTED
     is_long = was_suspected or max(len(values), units) >= UNITS_TO_SUSPECT

@@ -55,7 +55,8 @@ class EpochSegments:
 
         Args:
             t_s: Their run times, seconds, `[n]`.
-            columns: `step`, `ram_bytes`, `vram_bytes` of them, `[n]` each, NaN where not read.
+            columns: `step`, `ram_bytes`, `vram_bytes`, `code_regions` of them, `[n]` each, NaN
+                where not read.
         """
         if not self._is_open or "step" not in columns:
             return
@@ -71,6 +72,8 @@ class EpochSegments:
                 self._close(current)
             current = self._current = Unit(0, t_s)
         current.number, current.ended_s = int(step), t_s
+        if "code_regions" in columns:
+            current.code_regions = float(columns["code_regions"][at])
         for level, name in LEVELS.items():
             if name in columns and np.isfinite(columns[name][at]):
                 value = float(columns[name][at])
@@ -91,4 +94,5 @@ def _joined(first: Unit, second: Unit | None = None) -> Unit:
     for level, low in second.low.items():
         first.measured(level, low, second.high[level])
     first.number, first.ended_s = second.number, second.ended_s
+    first.code_regions = second.code_regions
     return first

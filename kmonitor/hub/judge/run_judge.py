@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import (
+    Cause,
     GrowthExplanation,
     explain_first_unit,
     explain_growth,
@@ -203,9 +204,9 @@ class RunJudge:
         forecast = None
         if judgement.is_open_alarm:
             forecast = forecast_nearest_limit(metric, self._units, measured, kind)
-        found = None
-        if kind is not UnitKind.STEP:
-            found = self._explanation(metric, judgement, counters, units[-1])
+        found = self._explanation(metric, judgement, counters, units[-1])
+        if kind is UnitKind.STEP and found is not None and found.cause is not Cause.COMPILED:
+            found = None  # the rest is counted between epochs only
         return verdict_event(details, found, forecast)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:

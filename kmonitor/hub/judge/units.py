@@ -66,6 +66,7 @@ SAMPLED: Final = (
     "cgroup_limit_bytes",
     "cgroup_used_bytes",
     "vram_of_bytes",
+    "code_regions",
 )
 """Fields of samples that are read."""
 
@@ -106,6 +107,7 @@ class Unit:
             bytes.
         high: Largest.
         children_bytes: What child processes add to the memory of the process.
+        code_regions: Of compiled code, as last read.
         python_blocks: That Python's allocator had handed out, at the end of its last epoch.
         malloc_bytes: What malloc had handed out, likewise.
         malloc_free_bytes: What it was given back and kept, likewise.
@@ -124,6 +126,7 @@ class Unit:
     low: dict[str, float] = field(default_factory=dict[str, float])
     high: dict[str, float] = field(default_factory=dict[str, float])
     children_bytes: float = math.nan
+    code_regions: float = math.nan
     python_blocks: float = math.nan
     malloc_bytes: float = math.nan
     malloc_free_bytes: float = math.nan
@@ -204,7 +207,7 @@ class RunUnits:
         self._fresh: dict[UnitKind, int] = dict.fromkeys(_JUDGED, 0)
         self._open: dict[UnitKind, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
         self._ended: tuple[int, int, Unit] | None = None
-        self._children_bytes = math.nan
+        self._children_bytes = self._code_regions = math.nan
         self._levels: Mapping[str, str] = LEVELS
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
@@ -257,6 +260,7 @@ class RunUnits:
             self.epoch_samples.samples(t_s, columns["ram_bytes"])
         newest = {name: _finite_values(columns.get(name))[-1:].tolist() for name in SAMPLED}
         self._children_bytes = (newest["ram_children_bytes"] or [self._children_bytes])[0]
+        self._code_regions = (newest["code_regions"] or [self._code_regions])[0]
         self.vram_of = (newest["vram_of_bytes"] or [self.vram_of])[0]
         if newest["ram_of_bytes"]:
             (self.ram_of,) = newest["ram_of_bytes"]
@@ -311,6 +315,7 @@ class RunUnits:
         self.epoch_samples.end(t_s)
         for each in self._open.values():
             each.epoch_ended(event, self._children_bytes)
+            each.code_regions = self._code_regions
         unit = self._open[UnitKind.EPOCH]
         unit.ended_s = t_s
         unit.kind = self._kind
@@ -344,7 +349,7 @@ class RunUnits:
 
     def _restart(self, t_s: float) -> None:
         self.epoch_samples = FirstEpochSamples()
-        self._children_bytes = math.nan
+        self._children_bytes = self._code_regions = math.nan
         for per in _JUDGED:
             self.completed[per].clear()
             self._fresh[per] = 0
@@ -371,6 +376,7 @@ def _on_host(unit: Unit) -> float:
 
 
 _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
+    CounterKind.CODE: lambda unit: unit.code_regions,
     CounterKind.CHILDREN_BYTES: lambda unit: unit.children_bytes,
     CounterKind.ALLOCATOR_BYTES: _on_host,
     CounterKind.BLOCKS: lambda unit: unit.python_blocks,

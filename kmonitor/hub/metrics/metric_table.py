@@ -136,6 +136,7 @@ OF_SAMPLE: Final = {
     ),
     "allocator_peak_bytes": _of_sample("allocator_peak_bytes", "By", "The most of it so far"),
     "functions": _of_sample("graph_functions", "", "Functions registered with the runtime"),
+    "code_regions": _of_sample("code_regions", "", "Regions of code compiled while it ran"),
 }
 """By the field of `Sample`."""
 

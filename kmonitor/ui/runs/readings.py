@@ -46,7 +46,13 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("device_power_w", later("GPU power")),
         ),
     ),
-    (later("Graph"), (("functions", later("Registered functions")),)),
+    (
+        later("Graph"),
+        (
+            ("functions", later("Registered functions")),
+            ("code_regions", later("Regions of compiled code")),
+        ),
+    ),
 )
 
 READING_COLUMNS: Final = tuple(field for _, fields in _GROUPS for field, _ in fields)

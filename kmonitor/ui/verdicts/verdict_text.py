@@ -130,6 +130,7 @@ def cause_text(verdict: Verdict) -> str:
     texts = {
         "retained_traces": tr("traces of models that are gone are kept"),
         "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
+        "compiled": tr("a function is compiled anew for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
         "python": tr("Python keeps objects"),
         "tensors": tr("tensors are kept: the framework's allocator hands out more and more"),
@@ -267,6 +268,8 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
                 name=name
             )
         ),
+        "pad": VerdictAdvice(tr("pad batches to few shapes, or bucket them by length")),
+        "no_jit": VerdictAdvice(tr("compile the model with jit_compile=False")),
         "run_folds": VerdictAdvice(
             tr("train each model in a process of its own: kmonitor_agent.run_folds()")
         ),
@@ -286,6 +289,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "allocator_bytes": tr("what the framework's allocator handed out"),
         "native_bytes": tr("what malloc handed out"),
         "free_bytes": tr("what malloc keeps free"),
+        "code": tr("regions of compiled code"),
         "children_bytes": tr("memory of child processes"),
     }
     is_size = one.kind.endswith("_bytes")

@@ -123,6 +123,8 @@ class Sample(Event, frozen=True, tag="sample"):
         allocator_peak_bytes: Its highest so far.
         graph_operations: The metric `graph`, as of the last count.
         functions: Functions registered with the runtime.
+        code_regions: Regions of machine code that no file has: what XLA, LLVM or Numba compiled
+            while the process ran, several a program; every few seconds.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
             that of whole epochs.
         logs: Keras' logs in the running epoch as of its last step: means since the epoch began.
@@ -155,6 +157,7 @@ class Sample(Event, frozen=True, tag="sample"):
     allocator_peak_bytes: Amount | None = None
     graph_operations: Amount | None = None
     functions: Amount | None = None
+    code_regions: Amount | None = None
     step_time_s: Seconds | None = None
     logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
     more_devices: Annotated[list[DeviceSample], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []

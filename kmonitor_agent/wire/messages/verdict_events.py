@@ -26,7 +26,7 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
 
     Attributes:
         kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
-            "free_bytes", "children_bytes"; "first_unit": bytes, once, and not a unit.
+            "free_bytes", "children_bytes", "code"; "first_unit": bytes, once, and not a unit.
         per_unit: Change a unit, in what it counts.
         low: Lower end of the 95 % interval.
         high: Upper end.
@@ -82,9 +82,9 @@ class Verdict(Event, frozen=True, tag="verdict"):
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
             "bending", "stopped"; empty when it is, or when nothing was judged.
         unit_s: What a unit takes lately, seconds; None if not known.
-        cause: What grows: "retained_traces", "retracing", "rebuilt", "python", "tensors",
-            "workers", "malloc", "native", "cache", "unknown"; "data_cache": what the first epoch
-            took, where nothing grows; empty where nothing is known.
+        cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "python",
+            "tensors", "workers", "malloc", "native", "cache", "unknown"; "data_cache": what the
+            first epoch took, where nothing grows; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function or line that the cause is about; empty if not known.
         changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.

@@ -179,6 +179,7 @@ def memory_is(
         children=none,
         cgroup=limit,
         cgroup_used=used,
+        code=none,
     )
     monkeypatch.setattr(ProcessMemory, "read", lambda _: readings)
 
