@@ -4641,7 +4641,7 @@
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Regions of compiled code</source>
-        <translation type="unfinished"></translation>
+        <translation>编译代码的区域</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -6043,7 +6043,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>a function is compiled anew for each new shape (XLA)</source>
-        <translation type="unfinished"></translation>
+        <translation>一个函数为每种新形状重新编译（XLA）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -6277,7 +6277,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>compile the model with jit_compile=False</source>
-        <translation type="unfinished"></translation>
+        <translation>用 jit_compile=False 编译模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -7265,7 +7265,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pad batches to few shapes, or bucket them by length</source>
-        <translation type="unfinished"></translation>
+        <translation>把批次填充为少数几种形状，或按长度分桶</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7405,7 +7405,7 @@
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>regions of compiled code</source>
-        <translation type="unfinished"></translation>
+        <translation>编译代码的区域</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>

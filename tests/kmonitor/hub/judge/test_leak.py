@@ -123,6 +123,32 @@ def test_functions_of_data_pipelines_explain_no_growth():
     assert replay(LINE, traces)[-1].grew_with == ()
 
 
+def test_traces_that_each_of_six_units_added_are_growth_that_goes_on():
+    traces = Counter(CounterKind.TRACES, 1.0 + np.arange(60.0), "train_function")
+    told = replay(NOISY, traces)
+
+    assert [one.state for one in told].index(GrowthState.GROWING) == 6
+    assert [one.kind for one in told[6].grew_with] == [CounterKind.TRACES]
+
+
+@pytest.mark.parametrize(
+    ("regions", "first"),
+    [
+        (46.0 + 25.0 * np.arange(60.0), 7),  # a program a unit
+        (np.repeat(np.arange(15.0) * 250.0, 4), 8),  # read in each fourth unit
+        (np.where(np.arange(60) < 1, 0.0, 46.0), 13),  # compiled once
+        (np.where(np.arange(60) < 3, 46.0, 71.0), 13),  # and once more, to evaluate
+    ],
+)
+def test_code_that_is_compiled_again_and_again_is_growth_that_goes_on(
+    regions: np.ndarray, first: int
+):
+    told = replay(NOISY, Counter(CounterKind.CODE, regions))
+
+    assert [one.state for one in told].index(GrowthState.GROWING) == first
+    assert any(one.kind is CounterKind.CODE for one in told[first].grew_with) == (first < 13)
+
+
 def test_growth_that_slows_down_is_said_to_and_no_longer_growing_only_when_it_ends():
     units = np.arange(120.0)
     slower = 1000.0 + 10.0 * np.minimum(units, 40.0) + 4.0 * np.clip(units - 40.0, 0.0, 40.0)

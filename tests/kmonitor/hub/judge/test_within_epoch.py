@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from kmonitor.hub.judge.epoch_segments import EpochSegments
 from kmonitor.hub.judge.run_judge import RunJudge
@@ -64,6 +65,21 @@ def judged(events: Iterator[tuple[float, Event]]) -> tuple[RunJudge, list[tuple[
 
 def noise(second: int) -> float:
     return float(np.random.default_rng(second).normal(0.0, 1.0))
+
+
+def test_code_compiled_for_ever_new_shapes_is_named_within_an_epoch():
+    """As keras-cv#2406: each batch has a new shape, and its own program."""
+    events = [
+        (t_s, replace(event, code_regions=25.0 * (int(t_s) // 6)))
+        if isinstance(event, Sample)
+        else (t_s, event)
+        for t_s, event in events_of(120, lambda s: 600.0 + 2.0 * s + noise(s))
+    ]
+    judge, _ = judged(iter(events))
+
+    (now,) = judge.newest_verdicts()
+    assert (now.state, now.cause) == ("suspected", "compiled")
+    assert now.advice[:2] == ["pad", "no_jit"]
 
 
 def test_a_fit_of_one_epoch_that_keeps_a_mebibyte_a_step_is_growing_within_seconds():
