@@ -9,7 +9,7 @@ import numpy as np
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import Growth
-from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.statistics import Floats, are_about_even
 
 
 class CounterKind(StrEnum):
@@ -93,20 +93,34 @@ _LATELY: Final = 2
 _AMONG: Final = 4
 
 _GOES_ON: Final = 6
+_EVEN_BYTES: Final = 8
+_BYTES: Final = frozenset({CounterKind.NATIVE_BYTES, CounterKind.ALLOCATOR_BYTES})
 _CODE_AMONG: Final = 12
 """Code is read every few seconds: of short units not each has a reading of its own."""
 
 
-def steadily_counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
+def steadily_counted_growth(
+    counters: Sequence[Counter], growth: Growth
+) -> tuple[CounterGrowth, ...]:
     """What the last six units added to throughout: it goes on, whatever memory scatters.
 
-    Of code, which the first unit compiles anyway, two of the last twelve, and one of the last six.
+    Of code, which the first unit compiles anyway, two of the last twelve, and one of the last six;
+    of bytes eight must add about the same, and explain the growth.
 
     Args:
-        counters: Of all units; what is not counted one by one is passed over.
+        counters: Of all units.
+        growth: The judgement of memory.
     """
     found: list[CounterGrowth] = []
     for counter in counters:
+        if counter.kind in _BYTES:
+            steps = np.diff(counter.values[-_EVEN_BYTES - 1 :])
+            if len(steps) < _EVEN_BYTES or not are_about_even(steps):
+                continue
+            middle = float(np.median(steps))
+            if middle >= _least(counter.kind, growth):
+                found.append(CounterGrowth(counter.kind, Slope(middle, middle, middle)))
+            continue
         if counter.kind not in _COUNTED or counter.function.startswith(OF_PIPELINES):
             continue
         is_code = counter.kind is CounterKind.CODE

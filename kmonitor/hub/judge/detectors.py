@@ -6,8 +6,9 @@
 | rising | the 80 % interval of the change a unit is above 0, and it goes on; or each of the \
 last two units added traces, and memory | - |
 | steady | the 95 % interval excludes what would fill the room in ten times as long | - |
-| growing | each unit adds the same, or five judgements in a row found a trend, or memory rises \
-and each of the last six units added traces or compiled code | alert |
+| growing | each unit adds the same, or each of seven about the same; or five judgements in a row \
+found a trend; or memory rises and each of the last six units added traces or compiled code, or \
+each of the last eight about the same bytes | alert |
 | leak suspected | growing, and for 20 units something counted explains it; or two of the last \
 four units left traces of models that are gone, and memory rose | alert, `auto` |
 | slowing | it was growing, and three judgements in a row found that it slows down | - |
@@ -53,6 +54,9 @@ TO_ALARM: Final = 5
 
 TO_CLEAR: Final = 3
 """Judgements in a row that speak against growth."""
+
+TO_CLEAR_COUNTED: Final = 10
+"""The same while what is counted is still added to, and evenly."""
 
 _MIN_FITS: Final = 3
 _TIMES_AS_LONG: Final = 10.0
@@ -151,7 +155,7 @@ def _quiet(
     in_a_row = before.in_a_row + 1 if growth.is_growing else 0
     if in_a_row >= TO_ALARM or (growth.is_growing and growth.is_straight):
         return _alarmed(Judgement(GrowthState.GROWING), growth, values, counters)
-    steadily = steadily_counted_growth(counters) if growth.rising is not None else ()
+    steadily = steadily_counted_growth(counters, growth) if growth.rising is not None else ()
     if steadily:
         return Judgement(GrowthState.GROWING, growth, steadily, 1)
     counted = counted_growth(counters)
@@ -213,8 +217,10 @@ def _alarmed(
 ) -> Judgement:
     units = before.alarmed_units + 1
     if not growth.is_growing:
-        return _against(replace(before, alarmed_units=units), growth, values)
-    grew_with = _grown(counters, growth, steadily_counted_growth(counters))
+        counted = counted_growth(counters) or steadily_counted_growth(counters, growth)
+        now = replace(before, alarmed_units=units)
+        return _against(now, growth, values, goes_on=bool(counted))
+    grew_with = _grown(counters, growth, steadily_counted_growth(counters, growth))
     explains = any(one.kind is not CounterKind.FREE_BYTES for one in grew_with)
     was_suspected = before.state is GrowthState.SUSPECTED
     is_long = was_suspected or max(len(values), units) >= UNITS_TO_SUSPECT
@@ -222,16 +228,23 @@ def _alarmed(
     return Judgement(state, growth, grew_with, units)
 
 
-def _against(before: Judgement, growth: Growth, values: Floats) -> Judgement:
-    """The state after a judgement that found no growth; it turns only on evidence against it."""
+def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool) -> Judgement:
+    """The state after a judgement that found no growth; it turns only on evidence against it.
+
+    Args:
+        before: That of the unit before.
+        growth: What was found.
+        values: Of all units.
+        goes_on: Whether something counted is still added to.
+    """
     found = before.growth.slope if before.growth is not None else None
     if _is_growth_ongoing(growth, values, None if found is None else found.middle):
         return before
     is_over = growth.why_not in _ENDS or found is None or has_stopped(values, found.middle)
-    if not is_over and growth.why_not not in _SLOWS:
+    if not is_over and (goes_on or growth.why_not not in _SLOWS):
         return before
     against = before.in_a_row + 1
-    if against < TO_CLEAR:
+    if against < (TO_CLEAR_COUNTED if goes_on else TO_CLEAR):
         # The evidence stays that of the last judgement that found growth.
         return replace(before, in_a_row=against)
     if is_over:

@@ -15,6 +15,7 @@ from numpy.lib.stride_tricks import sliding_window_view
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.statistics import (
     Floats,
+    are_about_even,
     bend_over_line,
     block_width,
     lower_envelope,
@@ -208,18 +209,21 @@ def _is_large(window: _Window) -> bool:
 
 
 _EVEN: Final = 0.05
+_STEPS_ABOUT_EVEN: Final = 7
 _LATE_STEPS: Final = 3
 
 
 def _adds_the_same(window: _Window) -> bool:
-    """Whether each of the last units adds the same to within 5 %, and that is large."""
+    """Whether each unit adds the same to within 5 %, or each of seven and more about the same."""
     values = window.values[-MAX_UNITS:]
     steps = np.diff(values)
     middle = float(np.median(steps))
     rise, level = float(values[-1] - values[0]), float(np.median(values))
     if middle <= 0.0 or rise < window.floor.least(level, middle):
         return False
-    return bool(np.all(np.abs(steps - middle) <= _EVEN * middle))
+    if np.all(np.abs(steps - middle) <= _EVEN * middle):
+        return True
+    return len(steps) >= _STEPS_ABOUT_EVEN and are_about_even(steps)
 
 
 def _rising(values: Floats, floor: Floor) -> Slope | None:

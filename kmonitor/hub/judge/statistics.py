@@ -149,3 +149,21 @@ def bend_over_line(values: Floats) -> float:
     least = _TINY * float(y @ y) + np.finfo(np.float64).tiny
     line, bend = max(float(rests[0]), least), max(float(bends.min()), least)
     return n * math.log(line / bend) - 2.0 * (_BEND_PARAMETERS - _LINE_PARAMETERS)
+
+
+_ABOUT_EVEN: Final = 0.4
+_KEEPS_ON: Final = 0.9
+
+
+def are_about_even(steps: Floats) -> bool:
+    """Whether steps are all up, within 40 % of their middle, and the later ones no smaller.
+
+    A warm-up, or a cache that is nearly full, adds less and less.
+
+    Args:
+        steps: From each value to the next, `[n]`, n at least 2.
+    """
+    middle, half = float(np.median(steps)), len(steps) // 2
+    if middle <= 0.0 or np.abs(steps - middle).max() > _ABOUT_EVEN * middle:
+        return False
+    return float(np.mean(steps[half:])) >= _KEEPS_ON * float(np.mean(steps[:half]))

@@ -106,6 +106,8 @@ class Unit:
         low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
             bytes.
         high: Largest.
+        at_end: `ram` as read at the end of an epoch of it, the smallest, bytes.
+        n_samples: Samples that fell into it.
         children_bytes: What child processes add to the memory of the process.
         code_regions: Of compiled code, as last read.
         python_blocks: That Python's allocator had handed out, at the end of its last epoch.
@@ -125,6 +127,8 @@ class Unit:
     ended_s: float = math.nan
     low: dict[str, float] = field(default_factory=dict[str, float])
     high: dict[str, float] = field(default_factory=dict[str, float])
+    at_end: float = math.nan
+    n_samples: int = 0
     children_bytes: float = math.nan
     code_regions: float = math.nan
     python_blocks: float = math.nan
@@ -156,6 +160,7 @@ class Unit:
             ram = event.ram_process_bytes
             ram += children_bytes if math.isfinite(children_bytes) else 0.0
             self.measured("ram", ram, ram)
+            self.at_end = ram if math.isnan(self.at_end) else min(ram, self.at_end)
         for name in ("python_blocks", "malloc_bytes", "malloc_free_bytes"):
             value = getattr(event, name)
             setattr(self, name, math.nan if value is None else value)
@@ -256,6 +261,8 @@ class RunUnits:
             values = _finite_values(columns.get(name))
             for unit in self._open.values() if len(values) else ():
                 unit.measured(level, float(values.min()), float(values.max()))
+        for unit in self._open.values():
+            unit.n_samples += len(t_s)
         if "ram_bytes" in columns:
             self.epoch_samples.samples(t_s, columns["ram_bytes"])
         newest = {name: _finite_values(columns.get(name))[-1:].tolist() for name in SAMPLED}
@@ -388,10 +395,13 @@ _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
 def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
     """Series that is judged, one value a unit; NaN where not measured, `[n]`.
 
-    Of memory the smallest sample; of the graph its size at the end; of steps their time, in a
-    loop of models as if all were of one kind.
+    Of memory the smallest sample, or what it had at its end where hardly a sample falls into a
+    unit: one would be of its beginning, the next of its end. Of the graph its size at the end; of
+    steps their time, in a loop of models as if all were of one kind.
     """
     match metric:
+        case "ram" if _are_short(units):
+            return _array(unit.at_end for unit in units)
         case "ram" | "vram":
             return _array(unit.low.get(metric, np.nan) for unit in units)
         case "graph":
@@ -399,6 +409,15 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "step_time":
             step_s = _array(unit.step_s for unit in units)
             return step_s if kind is UnitKind.EPOCH else _as_one_kind(step_s, units)
+
+
+def _are_short(units: Sequence[Unit]) -> bool:
+    if any(math.isnan(unit.at_end) for unit in units):
+        return False
+    return bool(np.median([unit.n_samples for unit in units]) < _FEW_SAMPLES)
+
+
+_FEW_SAMPLES: Final = 3
 
 
 def highest_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
