@@ -7408,6 +7408,11 @@
         <translation>编译代码的区域</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>registered functions</source>
+        <translation>已注册的函数</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>released {what}</source>
         <translation>已释放 {what}</translation>

@@ -121,7 +121,7 @@ _TRACES: Final = frozenset({CounterKind.TRACES, CounterKind.RETAINED})
 _BUILT: Final = _TRACES | {CounterKind.ALLOCATOR_BYTES}
 _SPEAKS_FOR: Final = {
     Cause.RETAINED_TRACES: _BUILT,
-    Cause.RETRACING: _TRACES,
+    Cause.RETRACING: _TRACES | {CounterKind.FUNCTIONS},
     Cause.COMPILED: frozenset({CounterKind.CODE}),
     Cause.REBUILT: _BUILT,
     Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
@@ -136,6 +136,7 @@ _IN_ORDER: Final = (
     (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
     (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
     (Cause.RETRACING, {CounterKind.TRACES}),
+    (Cause.RETRACING, {CounterKind.FUNCTIONS}),
     (Cause.COMPILED, {CounterKind.CODE}),
     (Cause.WORKERS, {CounterKind.CHILDREN_BYTES}),
     (Cause.PYTHON, {CounterKind.PYTHON_BYTES}),

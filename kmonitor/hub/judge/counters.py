@@ -17,6 +17,7 @@ class CounterKind(StrEnum):
 
     TRACES = "live traces"
     RETAINED = "traces kept by the gradient registry only"
+    FUNCTIONS = "functions registered with the runtime"
     BLOCKS = "small blocks that Python handed out"
     PYTHON_BYTES = "bytes that lines of Python allocated"
     ALLOCATOR_BYTES = "bytes that the framework's allocator handed out"
@@ -139,6 +140,7 @@ def steadily_counted_growth(
 _LEAST_A_UNIT: Final = {
     CounterKind.TRACES: 0.5,
     CounterKind.RETAINED: 0.5,
+    CounterKind.FUNCTIONS: 0.5,
     CounterKind.CODE: 4.0,
 }
 _LEAST_PART_OF_GROWTH: Final = 0.4

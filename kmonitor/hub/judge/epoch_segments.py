@@ -23,7 +23,7 @@ class EpochSegments:
 
     Attributes:
         closed: Pieces of the open epoch in which steps were made, the newest last; each one's
-            number is the step that it ended with.
+            number is the step that it was first sampled at.
     """
 
     def __init__(self) -> None:
@@ -55,8 +55,8 @@ class EpochSegments:
 
         Args:
             t_s: Their run times, seconds, `[n]`.
-            columns: `step`, `ram_bytes`, `vram_bytes`, `code_regions` of them, `[n]` each, NaN
-                where not read.
+            columns: `step`, `ram_bytes`, `vram_bytes`, `code_regions`, `functions` of them, `[n]`
+                each, NaN where not read.
         """
         if not self._is_open or "step" not in columns:
             return
@@ -70,10 +70,12 @@ class EpochSegments:
         if current is None or t_s - current.start_s >= self._width_s:
             if current is not None:
                 self._close(current)
-            current = self._current = Unit(0, t_s)
-        current.number, current.ended_s = int(step), t_s
+            # What it holds least it held first, unless memory falls: that is its step and time.
+            current = self._current = Unit(int(step), t_s, t_s)
         if "code_regions" in columns:
             current.code_regions = float(columns["code_regions"][at])
+        if "functions" in columns:
+            current.registered = float(columns["functions"][at])
         for level, name in LEVELS.items():
             if name in columns and np.isfinite(columns[name][at]):
                 value = float(columns[name][at])
@@ -93,6 +95,5 @@ def _joined(first: Unit, second: Unit | None = None) -> Unit:
         return first
     for level, low in second.low.items():
         first.measured(level, low, second.high[level])
-    first.number, first.ended_s = second.number, second.ended_s
-    first.code_regions = second.code_regions
+    first.code_regions, first.registered = second.code_regions, second.registered
     return first

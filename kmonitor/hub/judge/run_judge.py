@@ -205,8 +205,8 @@ class RunJudge:
         if judgement.is_open_alarm:
             forecast = forecast_nearest_limit(metric, self._units, measured, kind)
         found = self._explanation(metric, judgement, counters, units[-1])
-        if kind is UnitKind.STEP and found is not None and found.cause is not Cause.COMPILED:
-            found = None  # the rest is counted between epochs only
+        if kind is UnitKind.STEP and found is not None and found.cause is Cause.UNKNOWN:
+            found = None  # most is counted between epochs only
         return verdict_event(details, found, forecast)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
@@ -214,6 +214,8 @@ class RunJudge:
 
         It is called growing then only where it would fill the room before the epoch ends.
         """
+        if judgement.state is GrowthState.SUSPECTED:  # the units of that rule are not seconds
+            judgement = replaced(judgement, state=GrowthState.GROWING)
         plan, growth = self._units.plan, judgement.growth
         if judgement.state not in ALARMED or growth is None or growth.slope is None:
             return judgement
@@ -364,7 +366,8 @@ def verdict_event(
     stride = 1.0
     if growth is not None and growth.slope is not None and growth.last < len(units):
         window = units[growth.first : growth.last + 1]
-        stride = spacing(window)
+        is_even = details.unit_kind is UnitKind.STEP  # as `values_of` has them
+        stride = spacing(units if is_even else window)
         verdict = replace(
             verdict,
             from_s=window[0].start_s,

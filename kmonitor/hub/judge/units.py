@@ -67,6 +67,7 @@ SAMPLED: Final = (
     "cgroup_used_bytes",
     "vram_of_bytes",
     "code_regions",
+    "functions",
 )
 """Fields of samples that are read."""
 
@@ -110,6 +111,7 @@ class Unit:
         n_samples: Samples that fell into it.
         children_bytes: What child processes add to the memory of the process.
         code_regions: Of compiled code, as last read.
+        registered: Functions with the runtime, of a part of an epoch.
         python_blocks: That Python's allocator had handed out, at the end of its last epoch.
         malloc_bytes: What malloc had handed out, likewise.
         malloc_free_bytes: What it was given back and kept, likewise.
@@ -131,6 +133,7 @@ class Unit:
     n_samples: int = 0
     children_bytes: float = math.nan
     code_regions: float = math.nan
+    registered: float = math.nan
     python_blocks: float = math.nan
     malloc_bytes: float = math.nan
     malloc_free_bytes: float = math.nan
@@ -384,6 +387,7 @@ def _on_host(unit: Unit) -> float:
 
 _OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
     CounterKind.CODE: lambda unit: unit.code_regions,
+    CounterKind.FUNCTIONS: lambda unit: unit.registered,
     CounterKind.CHILDREN_BYTES: lambda unit: unit.children_bytes,
     CounterKind.ALLOCATOR_BYTES: _on_host,
     CounterKind.BLOCKS: lambda unit: unit.python_blocks,
@@ -403,12 +407,26 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "ram" if _are_short(units):
             return _array(unit.at_end for unit in units)
         case "ram" | "vram":
-            return _array(unit.low.get(metric, np.nan) for unit in units)
+            lows = _array(unit.low.get(metric, np.nan) for unit in units)
+            return _by_steps(lows, units) if kind is UnitKind.STEP else lows
         case "graph":
             return _array(unit.operations for unit in units)
         case "step_time":
             step_s = _array(unit.step_s for unit in units)
             return step_s if kind is UnitKind.EPOCH else _as_one_kind(step_s, units)
+
+
+def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
+    """Values of as many parts of an epoch with the same number of steps each.
+
+    The parts that were measured took the same time: of steps that slow down each has fewer.
+    """
+    is_finite = np.isfinite(values)
+    steps = _array(float(part.number) for part in parts)
+    if not is_finite.any():
+        return values
+    even: Floats = np.linspace(steps[0], steps[-1], len(steps), dtype=np.float64)
+    return np.interp(even, steps[is_finite], values[is_finite])
 
 
 def _are_short(units: Sequence[Unit]) -> bool:

@@ -289,6 +289,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "allocator_bytes": tr("what the framework's allocator handed out"),
         "native_bytes": tr("what malloc handed out"),
         "free_bytes": tr("what malloc keeps free"),
+        "functions": tr("registered functions"),
         "code": tr("regions of compiled code"),
         "children_bytes": tr("memory of child processes"),
     }

@@ -26,7 +26,8 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
 
     Attributes:
         kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
-            "free_bytes", "children_bytes", "code"; "first_unit": bytes, once, and not a unit.
+            "free_bytes", "children_bytes", "code", "functions"; "first_unit": bytes, once,
+            and not a unit.
         per_unit: Change a unit, in what it counts.
         low: Lower end of the 95 % interval.
         high: Upper end.

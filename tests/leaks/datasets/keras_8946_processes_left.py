@@ -56,7 +56,7 @@ class Workers(keras.callbacks.Callback):
         self.started.clear()
 
 
-x = np.random.rand(2000, 20).astype("float32")
+x = np.random.rand(10_000, 20).astype("float32")
 model = corpus.dense(20, 1)
 kept = [*corpus.watch(each_epoch=True), Workers()]
 model.fit(x, x[:, :1], 10, epochs=corpus.units(LEAK), verbose=0, callbacks=kept)

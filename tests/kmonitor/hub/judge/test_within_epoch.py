@@ -67,6 +67,25 @@ def noise(second: int) -> float:
     return float(np.random.default_rng(second).normal(0.0, 1.0))
 
 
+def test_growth_by_the_step_is_straight_though_steps_slow_down_and_samples_lag():
+    """As tensorflow#31842: the traces that each step leaves make the next one slower."""
+
+    def step(second: int) -> int:
+        return int(600.0 * second**0.8) - 100 * (second % 3)
+
+    events = [
+        (t_s, replace(event, functions=float(step(int(t_s)) // 5)))
+        if isinstance(event, Sample)
+        else (t_s, event)
+        for t_s, event in events_of(25, lambda s: 600.0 + 0.05 * step(s), step=step)
+    ]
+    judge, _ = judged(iter(events))
+
+    (now,) = judge.newest_verdicts()
+    assert (now.state, now.cause) == ("growing", "retracing")
+    assert now.slope == pytest.approx(0.05 * MIB, rel=0.01)
+
+
 def test_code_compiled_for_ever_new_shapes_is_named_within_an_epoch():
     """As keras-cv#2406: each batch has a new shape, and its own program."""
     events = [
@@ -78,7 +97,7 @@ def test_code_compiled_for_ever_new_shapes_is_named_within_an_epoch():
     judge, _ = judged(iter(events))
 
     (now,) = judge.newest_verdicts()
-    assert (now.state, now.cause) == ("suspected", "compiled")
+    assert (now.state, now.cause) == ("growing", "compiled")
     assert now.advice[:2] == ["pad", "no_jit"]
 
 
