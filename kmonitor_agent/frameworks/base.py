@@ -39,6 +39,9 @@ class FitFacts:
         dtype_policy: Name of the model's policy.
         loss: As text.
         is_built: True if layers and optimizer slots exist already; else the first step makes them.
+        cache_steps: Steps after which a cache of the data in memory is full; None without one, or
+            where it is not known.
+        cache_bytes: What it holds then; None where shapes vary.
     """
 
     model: str
@@ -52,6 +55,8 @@ class FitFacts:
     loss: str = ""
     is_built: bool = True
     sequence_length: int | None = None
+    cache_steps: int | None = None
+    cache_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,13 @@ import contextlib
 import math
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
+from kmonitor_agent.frameworks.data_caches import DataCache, data_cache
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_parts import (
     leaves_of,
@@ -73,10 +75,11 @@ def read_fit_facts(model: KerasModel) -> FitFacts:
     optimizer = values.get("optimizer")
     jit_compile = values.get("_jit_compile", values.get("jit_compile"))
     run_eagerly = values.get("_run_eagerly", values.get("run_eagerly"))
-    batch_size, sequence_length = _of_data(model)
+    data = _of_data(model)
+    cache = data.cache
     return FitFacts(
         model=name_of(model),
-        batch_size=safe_count(batch_size),
+        batch_size=safe_count(data.batch_size),
         steps_per_execution=_steps_per_execution(values),
         optimizer=optimizer_name(optimizer),
         learning_rate=read_learning_rate(model).value,
@@ -85,7 +88,9 @@ def read_fit_facts(model: KerasModel) -> FitFacts:
         dtype_policy=_policy_name(model),
         loss=_loss_text(values.get("loss")),
         is_built=_is_built(model) and _is_built(optimizer),
-        sequence_length=safe_count(sequence_length),
+        sequence_length=safe_count(data.sequence_length),
+        cache_steps=None if cache is None else safe_count(cache.steps),
+        cache_bytes=None if cache is None else safe_count(cache.n_bytes),
     )
 
 
@@ -135,8 +140,14 @@ def _loss_text(loss: Any) -> str:
     return safe_text(safe_getattr(loss, "name")) or class_name(type(loss))
 
 
-def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
-    """Batch size and sequence length."""
+@dataclass(frozen=True, slots=True)
+class _DataFacts:
+    batch_size: int | None = None
+    sequence_length: int | None = None
+    cache: DataCache | None = None
+
+
+def _of_data(model: KerasModel) -> _DataFacts:
     # Keras 3 gives callbacks no batch size. `fit` and its data adapter know it.
     frame = sys._getframe(1)  # noqa: SLF001 - documented in CPython for this use
     for _ in range(_FIT_FRAMES):
@@ -145,15 +156,30 @@ def _of_data(model: KerasModel) -> tuple[int | None, int | None]:
         if frame.f_code.co_name == "fit":
             with frame_locals(frame) as fit_locals:
                 if fit_locals.get("self") is model:
-                    return _batch_size_in(fit_locals), _sequence_length_in(model, fit_locals)
+                    return _DataFacts(
+                        _batch_size_in(fit_locals),
+                        _sequence_length_in(model, fit_locals),
+                        _cache_in(fit_locals),
+                    )
         frame = frame.f_back
-    return None, None
+    return _DataFacts()
+
+
+def _adapter_in(fit_locals: Mapping[str, Any]) -> Any:
+    data = fit_locals.get("epoch_iterator", fit_locals.get("data_handler"))
+    return safe_getattr(data, "data_adapter", safe_getattr(data, "_adapter"))
+
+
+def _cache_in(fit_locals: Mapping[str, Any]) -> DataCache | None:
+    try:
+        return data_cache(instance_dict(_adapter_in(fit_locals)).get("_dataset"))
+    except Exception:  # noqa: BLE001 - TensorFlow's own raise various things
+        return None
 
 
 def _batch_size_in(fit_locals: Mapping[str, Any]) -> int | None:
     try:
-        data = fit_locals.get("epoch_iterator", fit_locals.get("data_handler"))
-        adapter = safe_getattr(data, "data_adapter", safe_getattr(data, "_adapter"))
+        adapter = _adapter_in(fit_locals)
         if adapter is None:
             return safe_count(fit_locals.get("batch_size"))
         if _reads_scripts_loader(adapter):

@@ -109,6 +109,8 @@ class FitReporter:
                     :MAX_TEXT
                 ],
                 sequence_length=facts.sequence_length,
+                cache_steps=facts.cache_steps,
+                cache_bytes=facts.cache_bytes,
             )
         )
 

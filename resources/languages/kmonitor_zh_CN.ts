@@ -6037,6 +6037,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>a cache of the data set is filling: {steps} of {of_steps} steps</source>
+        <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>a function</source>
         <translation>某个函数</translation>
     </message>
@@ -8734,6 +8739,11 @@
         <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>
         <source>{text} ({n} more like it before)</source>
         <translation>{text}（此前还有 {n} 条类似的）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{text}, about {size} when it is full</source>
+        <translation>{text}，填满时约 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>

@@ -30,6 +30,7 @@ class Cause(StrEnum):
     MALLOC = "arrays or native code: memory taken with malloc, and no small objects of Python"
     NATIVE = "native code: memory taken with malloc that no line of Python allocated"
     CACHE = "what malloc was given back and keeps: a cache, or fragmentation"
+    FILLING = "a cache of the data set that fills, and has an end"
     DATA_CACHE = "data that is read once and kept"
     UNKNOWN = "not told by what is counted"
 
@@ -113,6 +114,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.MALLOC: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.NATIVE: (Remedy.RESTART,),
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
+    Cause.FILLING: (),
     Cause.DATA_CACHE: (),
     Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
 }
@@ -257,6 +259,9 @@ def _function(because: Sequence[CounterGrowth]) -> str | None:
     named = [one for one in because if one.function]
     return max(named, key=lambda one: one.per_unit.middle).function if named else None
 
+
+FILLING: Final = GrowthExplanation(Cause.FILLING, Confidence.FITTING)
+"""What memory rises by until the cache of a fit's data is full."""
 
 _LATER_RISE_SHARE: Final = 0.25
 """What a cache took it keeps, and takes no more: less than such a part comes or goes later."""

@@ -62,7 +62,9 @@ class CounterGrowth:
     function: str = ""
 
 
-_COUNTED: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES, CounterKind.CODE})
+CODE_COUNTERS: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES, CounterKind.CODE})
+"""What is counted one by one; no data."""
+
 OF_PIPELINES: Final = ("Dataset_", "__wrapped__", "tf_data_")
 """How functions of data pipelines begin: they take kilobytes, and explain no growth."""
 
@@ -77,7 +79,7 @@ def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
     """
     found: list[CounterGrowth] = []
     for counter in counters:
-        if counter.kind not in _COUNTED or counter.function.startswith(OF_PIPELINES):
+        if counter.kind not in CODE_COUNTERS or counter.function.startswith(OF_PIPELINES):
             continue
         among = _AMONG if counter.kind is CounterKind.RETAINED else _LATELY
         added = np.diff(counter.values[-among - 1 :])
@@ -122,7 +124,7 @@ def steadily_counted_growth(
             if middle >= _least(counter.kind, growth):
                 found.append(CounterGrowth(counter.kind, Slope(middle, middle, middle)))
             continue
-        if counter.kind not in _COUNTED or counter.function.startswith(OF_PIPELINES):
+        if counter.kind not in CODE_COUNTERS or counter.function.startswith(OF_PIPELINES):
             continue
         is_code = counter.kind is CounterKind.CODE
         values = counter.values[1:] if is_code else counter.values

@@ -15,7 +15,8 @@ LEAST_SEGMENTS: Final = 12
 """Fewer are not judged: what the first steps trace and take falls there."""
 
 _MOST_SEGMENTS: Final = 64
-_FIRST_WIDTH_S: Final = 1.0
+_FIRST_WIDTH_S: Final = 0.9
+"""Less than a second, so that each sample begins one."""
 
 
 class EpochSegments:

@@ -12,13 +12,21 @@ from msgspec.structs import replace
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import (
+    FILLING,
     Cause,
     GrowthExplanation,
     explain_first_unit,
     explain_growth,
     explain_slowdown,
 )
-from kmonitor.hub.judge.counters import ONCE, Counter, CounterGrowth, CounterKind, counter_growth
+from kmonitor.hub.judge.counters import (
+    CODE_COUNTERS,
+    ONCE,
+    Counter,
+    CounterGrowth,
+    CounterKind,
+    counter_growth,
+)
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     EXPLAINED,
@@ -56,12 +64,16 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
     VERDICT_METRICS,
+    CacheFill,
     VerdictMetric,
     VerdictState,
 )
 
 _WITHIN: Final[tuple[VerdictMetric, ...]] = ("ram", "vram")
 """What is judged within an epoch."""
+
+_TIMES_ITS_BYTES: Final = 2.0
+"""What a cache's elements take beside their bytes, and one more copy on the way."""
 
 _TIMES_MORE: Final = 10
 """So many times the steps made so far may be left of an epoch that does not say."""
@@ -178,21 +190,13 @@ class RunJudge:
         is_finite = np.isfinite(values)
         if not is_finite.any():
             return None
-        key = kind, metric
-        judgement = self._judgements.get(key, Judgement())
-        counters = counters_of(metric, units)
-        for last in range(len(units) - n_fresh, len(units)):
-            if is_finite[last]:
-                is_used = is_finite[: last + 1]
-                judgement = _next(
-                    metric,
-                    judgement,
-                    values[: last + 1][is_used],
-                    cut(counters, is_used),
-                    self._room(metric, float(values[last])),
-                )
+        key, counters = (kind, metric), counters_of(metric, units)
+        judgement = self._judgement_after(key, values, counters, n_fresh)
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)
+        fill = self._cache_fill(metric, judgement, units, kind)
+        if fill is not None and judgement.state in ALARMED:
+            judgement = replaced(judgement, state=GrowthState.RISING, in_a_row=0)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
         growth, before = judgement.growth, self._newest.get(metric)
@@ -204,10 +208,57 @@ class RunJudge:
         forecast = None
         if judgement.is_open_alarm:
             forecast = forecast_nearest_limit(metric, self._units, measured, kind)
-        found = self._explanation(metric, judgement, counters, units[-1])
-        if kind is UnitKind.STEP and found is not None and found.cause is Cause.UNKNOWN:
-            found = None  # most is counted between epochs only
-        return verdict_event(details, found, forecast)
+        if fill is not None:
+            return replace(verdict_event(details, FILLING, forecast), filling=fill)
+        return verdict_event(
+            details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
+        )
+
+    def _judgement_after(
+        self,
+        key: tuple[UnitKind, VerdictMetric],
+        values: Floats,
+        counters: list[Counter],
+        n_fresh: int,
+    ) -> Judgement:
+        """The judgement after each of the newest units in turn."""
+        judgement, is_finite = self._judgements.get(key, Judgement()), np.isfinite(values)
+        for last in range(len(values) - n_fresh, len(values)):
+            if is_finite[last]:
+                is_used = is_finite[: last + 1]
+                judgement = _next(
+                    key[1],
+                    judgement,
+                    values[: last + 1][is_used],
+                    cut(counters, is_used),
+                    self._room(key[1], float(values[last])),
+                )
+        return judgement
+
+    def _cache_fill(
+        self, metric: VerdictMetric, judgement: Judgement, units: list[Unit], kind: UnitKind
+    ) -> CacheFill | None:
+        """How far the cache of the fit's data is that explains what rises, and has room; or None.
+
+        What it does not explain are traces and compiled code, and more than twice its bytes.
+        """
+        plan, growth = self._units.plan, judgement.growth
+        is_of_fit = metric in _WITHIN and kind in {UnitKind.EPOCH, UnitKind.STEP}
+        if not (is_of_fit and plan.fills_cache and growth is not None and plan.cache_steps):
+            return None
+        is_counted = any(one.kind in CODE_COUNTERS for one in judgement.grew_with)
+        if judgement.state not in EXPLAINED or is_counted:
+            return None
+        if plan.cache_bytes is not None and growth.slope is not None:
+            a_step = plan.cache_bytes / plan.cache_steps
+            steps = spacing(units) * (1 if kind is UnitKind.STEP else plan.steps or 1)
+            room = self._room(metric, units[-1].high.get(metric, math.nan))
+            left = a_step * (plan.cache_steps - plan.steps_ended)
+            if growth.slope.middle > _TIMES_ITS_BYTES * a_step * steps:
+                return None
+            if room is not None and left > room:
+                return None
+        return CacheFill(plan.steps_ended, plan.cache_steps, plan.cache_bytes)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
         """What rises in the first epoch of several may be data that are kept once.
@@ -241,7 +292,12 @@ class RunJudge:
         return None if of is None else max(0.0, of - value)
 
     def _explanation(
-        self, metric: VerdictMetric, judgement: Judgement, counters: list[Counter], newest: Unit
+        self,
+        metric: VerdictMetric,
+        judgement: Judgement,
+        counters: list[Counter],
+        newest: Unit,
+        kind: UnitKind,
     ) -> GrowthExplanation | None:
         growth = judgement.growth
         if judgement.state not in EXPLAINED or growth is None:
@@ -257,13 +313,16 @@ class RunJudge:
             return None  # it is too early to look for what was not counted
         if metric == "ram" and growth.is_growing:
             grew_with += allocation_growth(self._units.allocated, growth)
-        return explain_growth(
+        found = explain_growth(
             growth,
             grew_with,
             changed=newest.changed,
             is_per_fit=is_per_fit,
             is_compared=self._units.allocated is not None,
         )
+        if kind is UnitKind.STEP and found is not None and found.cause is Cause.UNKNOWN:
+            return None  # most is counted between epochs only
+        return found
 
     def _of_first_epoch(self, metric: VerdictMetric) -> GrowthExplanation | None:
         if metric != "ram":

@@ -89,11 +89,22 @@ class FitPlan:
         epochs: Planned; 0: not known.
         steps: Of an epoch; None: not known.
         epochs_ended: So far.
+        steps_ended: Of them.
+        cache_steps: After which a cache of its data is full; None without one.
+        cache_bytes: What that holds then; None: not known.
     """
 
     epochs: int = 0
     steps: int | None = None
     epochs_ended: int = 0
+    steps_ended: int = 0
+    cache_steps: int | None = None
+    cache_bytes: float | None = None
+
+    @property
+    def fills_cache(self) -> bool:
+        """Whether a cache of the data is not full yet, as of the last epoch's end."""
+        return self.cache_steps is not None and self.steps_ended < self.cache_steps
 
 
 @dataclass(slots=True)
@@ -245,7 +256,12 @@ class RunUnits:
                 self._epoch_ended(t_s, event)
             case FitStarted():
                 self._kind = (0, event.batch_size)
-                self.plan = FitPlan(event.epochs, event.steps)
+                self.plan = FitPlan(
+                    event.epochs,
+                    event.steps,
+                    cache_steps=event.cache_steps,
+                    cache_bytes=event.cache_bytes,
+                )
             case FitEnded():
                 self._fit_ended(t_s)
             case SessionEnded():
@@ -320,7 +336,10 @@ class RunUnits:
     def _epoch_ended(self, t_s: float, event: EpochEnded) -> None:
         self._complete_epoch()
         self._epochs_ended += 1
+        filled = self.plan.fills_cache
         self.plan.epochs_ended += 1
+        self.plan.steps_ended += event.steps
+        filled = filled and not self.plan.fills_cache
         self.plan.steps = self.plan.steps or event.steps
         self.epoch_samples.end(t_s)
         for each in self._open.values():
@@ -333,6 +352,10 @@ class RunUnits:
             unit.step_s = event.step_times.p50_s
             self._steps_s.append(unit.step_s)
         self._ended = (event.fit, event.epoch, unit)
+        if filled and self.plan.epochs_ended > 1:
+            # What the cache took is no trend: it is judged from here on.
+            self.completed[UnitKind.EPOCH].clear()
+            self._fresh[UnitKind.EPOCH] = 0
         self._open[UnitKind.EPOCH] = Unit(self._epochs_ended + 1, t_s)
 
     def _complete_epoch(self) -> None:

@@ -15,6 +15,7 @@ from kmonitor.ui.text.formats import (
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
+from kmonitor_agent.wire.messages.verdict_events import CacheFill
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
@@ -68,7 +69,7 @@ def more_known_text(verdict: Verdict) -> str:
     """When more will be known: "more is known in about 3 min"; empty where that is open."""
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
-    if verdict.per == "step":
+    if verdict.per == "step" or verdict.filling is not None:
         return ""  # it is judged on as samples come
     left = max(1, MIN_UNITS - verdict.units)
     if verdict.state == "rising":
@@ -146,11 +147,24 @@ def cause_text(verdict: Verdict) -> str:
     }
     if verdict.metric == "step_time" and verdict.cause == "retracing":
         return tr("traces of {name} grow in number").format(name=name or tr("functions"))
+    if verdict.filling is not None:
+        return _filling_text(verdict.filling)
     if name and verdict.cause == "retained_traces":
         return f"{texts[verdict.cause]} ({name})"
     if name and verdict.cause == "python":
         return tr("Python keeps what is allocated, most of it at {line}").format(line=name)
     return texts.get(verdict.cause, "")
+
+
+def _filling_text(fill: CacheFill) -> str:
+    text = tr("a cache of the data set is filling: {steps} of {of_steps} steps").format(
+        steps=count_text(fill.steps), of_steps=count_text(fill.of_steps)
+    )
+    if fill.end_bytes is None:
+        return text
+    return tr("{text}, about {size} when it is full").format(
+        text=text, size=bytes_text(fill.end_bytes)
+    )
 
 
 def trace_change_text(verdict: Verdict) -> str:

@@ -147,6 +147,9 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
         checkpoint_dir: Folder on that host where its checkpoints go; empty when private.
         sequence_length: Of the data, along axes that the model leaves open; None where it leaves
             none open, or lengths differ or are not known.
+        cache_steps: Steps after which a cache of the data set in memory is full; None without
+            one, or where it is not known.
+        cache_bytes: What it holds then; None where shapes vary.
     """
 
     fit: Count
@@ -162,6 +165,8 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
     run_eagerly: bool = False
     checkpoint_dir: Text = ""
     sequence_length: Count | None = None
+    cache_steps: Count | None = None
+    cache_bytes: Amount | None = None
 
 
 class FitEnded(Event, frozen=True, tag="fit_end"):

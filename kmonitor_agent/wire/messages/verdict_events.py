@@ -41,6 +41,20 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
     name: Text = ""
 
 
+class CacheFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """How far the cache of a fit's data is, in memory.
+
+    Attributes:
+        steps: That took from the data so far, as of the last epoch's end.
+        of_steps: After which it is full.
+        end_bytes: What it holds then; None where shapes vary.
+    """
+
+    steps: Count
+    of_steps: Count
+    end_bytes: Amount | None = None
+
+
 class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """When a limit is met, if it goes on like this; counted from the last unit judged.
 
@@ -84,13 +98,15 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "bending", "stopped"; empty when it is, or when nothing was judged.
         unit_s: What a unit takes lately, seconds; None if not known.
         cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "python",
-            "tensors", "workers", "malloc", "native", "cache", "unknown"; "data_cache": what the
-            first epoch took, where nothing grows; empty where nothing is known.
+            "tensors", "workers", "malloc", "native", "cache", "unknown"; "filling": a cache of the
+            data set, which has an end; "data_cache": what the first epoch took, where nothing
+            grows; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function or line that the cause is about; empty if not known.
         changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
         grew_with: What grew over the same units and speaks for the cause.
         advice: What may help, the mildest first.
+        filling: With "filling", how far the cache is.
         forecast: None unless it grows towards a limit that is known.
     """
 
@@ -115,4 +131,5 @@ class Verdict(Event, frozen=True, tag="verdict"):
     changed: Text = ""
     grew_with: Annotated[list[CorrelatedGrowth], msgspec.Meta(max_length=32)] = []
     advice: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
+    filling: CacheFill | None = None
     forecast: LimitForecast | None = None

@@ -22,7 +22,7 @@ LEAK = Report(
     named=("tensors", "malloc"),
     cause="a list of tensors, 25 KiB a step",
     remedy="keep a sum",
-    units=50,
+    units=100,
 )
 
 STEPS = 400

@@ -1,0 +1,89 @@
+# pyright: basic
+"""Caches in memory of a `tf.data` pipeline: after how many steps they are full, and how large.
+
+Read off the pipeline's own objects; nothing is taken of the data.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.script_values import (
+    class_name,
+    instance_dict,
+    is_instance,
+    is_known_class,
+    items_of,
+    safe_getattr,
+)
+
+_LONGEST_PIPELINE: Final = 64
+
+_ONE_TO_ONE: Final = frozenset(
+    f"_{name}Dataset"
+    for name in (
+        *("Map", "ParallelMap", "Prefetch", "Repeat", "Shuffle", "Take", "Skip", "Shard"),
+        *("Options", "AssertCardinality"),
+    )
+)
+"""What hands on as many elements as it takes, or none at all."""
+
+_BATCHES: Final = frozenset({"_BatchDataset", "_ParallelBatchDataset", "_PaddedBatchDataset"})
+
+
+@dataclass(frozen=True, slots=True)
+class DataCache:
+    """A cache of the data in memory that fills as steps take from it.
+
+    Attributes:
+        steps: After which it is full.
+        n_bytes: That it holds then; None where shapes vary.
+    """
+
+    steps: int
+    n_bytes: int | None = None
+
+
+def data_cache(dataset: Any) -> DataCache | None:
+    """The first cache in memory of a pipeline; None without one, or where its end is not known.
+
+    Args:
+        dataset: That `fit` takes an element a step from.
+    """
+    elements_a_step = 1
+    for _ in range(_LONGEST_PIPELINE):
+        kind = type(dataset)
+        if dataset is None or not is_known_class(kind):
+            return None
+        name, values = class_name(kind), instance_dict(dataset)
+        if name == "CacheDataset":
+            return _cache(dataset, elements_a_step)
+        if name in _BATCHES:
+            elements_a_step *= int(values["_batch_size"].numpy())
+        elif name not in _ONE_TO_ONE:
+            return None
+        dataset = values.get("_input_dataset")
+    return None
+
+
+def _cache(dataset: Any, elements_a_step: int) -> DataCache | None:
+    filename: Any = instance_dict(dataset).get("_filename")
+    elements = int(dataset.cardinality().numpy())
+    if filename is None or filename.numpy() != b"" or elements <= 0:
+        return None  # on the disk, without an end, or nobody knows
+    size = _element_bytes(safe_getattr(dataset, "element_spec"))
+    steps = math.ceil(elements / elements_a_step)
+    return DataCache(steps, None if size is None else elements * size)
+
+
+def _element_bytes(spec: Any) -> int | None:
+    """Bytes of an element; None where a dimension is open."""
+    if is_instance(spec, dict):
+        spec = list(dict[Any, Any].values(spec))
+    if is_instance(spec, list, tuple):
+        sizes = [_element_bytes(each) for each in items_of(spec)]
+        return None if any(size is None for size in sizes) else sum(filter(None, sizes))
+    count = safe_getattr(safe_getattr(spec, "shape"), "num_elements")
+    n = count() if count is not None else None
+    item = safe_getattr(safe_getattr(spec, "dtype"), "size")
+    return None if n is None or not item else int(n) * int(item)
