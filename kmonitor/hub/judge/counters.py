@@ -79,13 +79,12 @@ def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
     """
     found: list[CounterGrowth] = []
     for counter in counters:
-        if counter.kind not in CODE_COUNTERS or counter.function.startswith(OF_PIPELINES):
+        if counter.kind not in CODE_COUNTERS or _is_of_pipeline(counter):
             continue
         among = _AMONG if counter.kind is CounterKind.RETAINED else _LATELY
         added = np.diff(counter.values[-among - 1 :])
-        if np.count_nonzero(added >= _LEAST_A_UNIT[counter.kind]) < _LATELY or not np.all(
-            added >= 0.0
-        ):
+        times = np.count_nonzero(added >= _LEAST_A_UNIT[counter.kind])
+        if times < _LATELY or not np.all(added >= 0.0):
             continue
         middle, low, high = float(np.mean(added)), float(added.min()), float(added.max())
         found.append(CounterGrowth(counter.kind, Slope(middle, low, high), counter.function))
@@ -116,27 +115,32 @@ def steadily_counted_growth(
     """
     found: list[CounterGrowth] = []
     for counter in counters:
-        if counter.kind in _BYTES:
-            steps = np.diff(counter.values[-_EVEN_BYTES - 1 :])
-            if len(steps) < _EVEN_BYTES or not are_about_even(steps):
-                continue
-            middle = float(np.median(steps))
-            if middle >= _least(counter.kind, growth):
-                found.append(CounterGrowth(counter.kind, Slope(middle, middle, middle)))
-            continue
-        if counter.kind not in CODE_COUNTERS or counter.function.startswith(OF_PIPELINES):
-            continue
-        is_code = counter.kind is CounterKind.CODE
-        values = counter.values[1:] if is_code else counter.values
-        added = np.diff(values[-(_CODE_AMONG if is_code else _GOES_ON) - 1 :])
-        lately = np.count_nonzero(added[-_GOES_ON:] > 0.0)
-        is_each = lately >= (1 if is_code else _GOES_ON) and np.count_nonzero(added) >= _LATELY
-        middle = float(np.mean(added)) if len(added) >= _GOES_ON and is_each else 0.0
-        if middle >= _LEAST_A_UNIT[counter.kind] and np.all(added >= 0.0):
-            found.append(
-                CounterGrowth(counter.kind, Slope(middle, middle, middle), counter.function)
-            )
+        per_unit = 0.0 if _is_of_pipeline(counter) else _steady_growth(counter)
+        if per_unit > 0.0 and per_unit >= _least(counter.kind, growth):
+            slope = Slope(per_unit, per_unit, per_unit)
+            found.append(CounterGrowth(counter.kind, slope, counter.function))
     return tuple(found)
+
+
+def _steady_growth(counter: Counter) -> float:
+    """Change a unit that the last units agree on; 0 where they do not."""
+    if counter.kind in _BYTES:
+        added = np.diff(counter.values[-_EVEN_BYTES - 1 :])
+        is_steady = len(added) == _EVEN_BYTES and are_about_even(added)
+        return float(np.median(added)) if is_steady else 0.0
+    if counter.kind is CounterKind.CODE:
+        added = np.diff(counter.values[1:][-_CODE_AMONG - 1 :])
+        times = np.count_nonzero(added > 0.0)
+        is_steady = times >= _LATELY and bool(np.any(added[-_GOES_ON:] > 0.0))
+    else:
+        added = np.diff(counter.values[-_GOES_ON - 1 :])
+        is_steady = counter.kind in CODE_COUNTERS and bool(np.all(added > 0.0))
+    is_steady = is_steady and len(added) >= _GOES_ON and bool(np.all(added >= 0.0))
+    return float(np.mean(added)) if is_steady else 0.0
+
+
+def _is_of_pipeline(counter: Counter) -> bool:
+    return counter.function.startswith(OF_PIPELINES)
 
 
 _LEAST_A_UNIT: Final = {
@@ -167,7 +171,7 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
         counter: Of the same units as the judged series.
         growth: The judgement.
     """
-    if counter.function.startswith(OF_PIPELINES):
+    if _is_of_pipeline(counter):
         return None
     values = counter.values[growth.first : growth.last + 1]
     x = np.arange(len(values), dtype=np.float64)
