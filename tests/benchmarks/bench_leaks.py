@@ -21,6 +21,7 @@ from typing import Any, Final, Self
 
 from kmonitor.base.errors import UserError
 from kmonitor_agent.wire.local.folders import find_folders
+from tests.leaks.guide_page import write
 from tests.leaks.report import FOLDER, Expected, Report, read_report, scripts
 from tests.leaks.running import (
     MEMORY,
@@ -290,6 +291,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--limit-s", type=float, default=300.0, help="longest time of a run")
     parser.add_argument("--units", type=int, help="units in place of each script's own number")
     parser.add_argument("--json", type=Path, help="file for the results, written as they come")
+    parser.add_argument("--guide", action="store_true", help="write the guide's page of leaks")
     parser.add_argument(
         "--forms",
         choices=["reported", "fixed", "both"],
@@ -332,6 +334,8 @@ def main(arguments: Sequence[str]) -> int:
                 found = [record(one) for one in bench.results]
                 options.json.write_text(json.dumps(found, indent=1), encoding="utf-8")
     print("", *totals(bench.results), sep="\n")
+    if options.guide:
+        write({one.name: record(one) for one in bench.results})
     return 1 if any(one.problem == "failed" for one in bench.results) else 0
 
 

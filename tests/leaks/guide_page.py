@@ -1,6 +1,6 @@
 """The guide's page about leaks that people reported, from what `make bench-leaks` measured.
 
-    make bench-leaks ARGS="--forms both --json leaks.json"
+    make bench-leaks ARGS="--forms both --guide"
     python -m tests.leaks.guide_page leaks.json [more.json ...]
 
 Titles and sentences stay as they are, in each language; tables get new rows. Of a script that
@@ -101,15 +101,20 @@ def _versions() -> list[str]:
     return found
 
 
+def write(results: Mapping[str, dict[str, Any]]) -> None:
+    """Write the page in both languages; as of `filled`."""
+    for folder in (GUIDE, GUIDE / "zh_CN"):
+        file = folder / PAGE
+        file.write_text(filled(file.read_text(encoding="utf-8"), results), encoding="utf-8")
+
+
 def main(files: Sequence[str]) -> int:
     """Write the page in both languages."""
     results: dict[str, dict[str, Any]] = {}
     for file in files:
         for one in json.loads(Path(file).read_text(encoding="utf-8")):
             results[one["script"]] = one
-    for folder in (GUIDE, GUIDE / "zh_CN"):
-        file = folder / PAGE
-        file.write_text(filled(file.read_text(encoding="utf-8"), results), encoding="utf-8")
+    write(results)
     return 0
 
 

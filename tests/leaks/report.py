@@ -89,7 +89,7 @@ class Report:
     @property
     def units_until_called(self) -> int:
         """Within how many units growth should be called."""
-        return UNITS_COUNTED if COUNTED.intersection(self.named) else UNITS_OTHERS
+        return UNITS_COUNTED if COUNTED.issuperset(self.named) else UNITS_OTHERS
 
     def faults(self) -> list[str]:
         """Why the head is not complete; empty if it is."""
