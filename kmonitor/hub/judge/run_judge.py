@@ -17,7 +17,14 @@ from kmonitor.hub.judge.causes import (
     explain_growth,
     explain_slowdown,
 )
-from kmonitor.hub.judge.counters import ONCE, Counter, CounterGrowth, CounterKind, counter_growth
+from kmonitor.hub.judge.counters import (
+    ONCE,
+    Counter,
+    CounterGrowth,
+    CounterKind,
+    counter_growth,
+    kept_growth,
+)
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     EXPLAINED,
@@ -48,6 +55,7 @@ from kmonitor_agent.wire.messages.events import (
     EpochStarted,
     Event,
     LimitForecast,
+    ObjectsCounted,
     Sample,
     SessionStarted,
     Verdict,
@@ -108,6 +116,8 @@ class RunJudge:
                 self._segments.begin()
             elif isinstance(event, EpochEnded | SessionStarted):
                 self._segments.end()
+            elif isinstance(event, ObjectsCounted):
+                self._segments.count(event.kept)
         elif not self._has_judged:
             # Of a hub before this one: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event
@@ -203,9 +213,9 @@ class RunJudge:
         forecast = None
         if judgement.is_open_alarm:
             forecast = forecast_nearest_limit(metric, self._units, measured, kind)
-        found = None
-        if kind is not UnitKind.STEP:
-            found = self._explanation(metric, judgement, counters, units[-1])
+        found = self._explanation(metric, judgement, counters, units[-1])
+        if kind is UnitKind.STEP and (found is None or found.kept is None):
+            found = None  # nothing else is counted within an epoch
         return verdict_event(details, found, forecast)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
@@ -250,8 +260,10 @@ class RunJudge:
             found = [one for one in grown if one is not None]
             return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(judgement.grew_with)
-        if judgement.state is GrowthState.RISING and not grew_with:
-            return None  # it is too early to look for what was not counted
+        if judgement.state is GrowthState.RISING:
+            grew_with += kept_growth(counters, growth)
+            if not grew_with:
+                return None  # it is too early to look for what was not counted
         if metric == "ram" and growth.is_growing:
             grew_with += allocation_growth(self._units.allocated, growth)
         return explain_growth(
@@ -390,6 +402,7 @@ def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Ve
         sureness=found.confidence.name.lower(),
         name=(found.function or "")[:_LONGEST_NAME],
         changed=found.changed[:_LONGEST_NAME],
+        kept=found.kept,
         grew_with=[
             _correlated_growth(one, 1.0 if one.kind in ONCE else stride) for one in found.because
         ][:32],
@@ -412,7 +425,7 @@ def _correlated_growth(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
         per_unit=one.per_unit.middle / stride,
         low=one.per_unit.low / stride,
         high=one.per_unit.high / stride,
-        name=one.function[:_LONGEST_NAME],
+        name=(one.function if one.kept is None else one.kept.place)[:_LONGEST_NAME],
     )
 
 
