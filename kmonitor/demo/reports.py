@@ -29,7 +29,7 @@ class FoldDone(DemoReport, frozen=True, tag="fold"):
         seconds: It took.
         operations: In all live traces of the process, when its training ended.
         functions: Registered with the runtime.
-        ram_bytes: What the process holds, as the metric `ram`; 0 where it cannot be read.
+        ram_bytes: Resident set of the process, on Linux without pages of files and shared ones.
         accuracy: On the images left out.
         digest: Of all variables of model and optimizer, and of the history.
     """

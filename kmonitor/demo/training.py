@@ -16,13 +16,13 @@ from typing import Annotated, Any
 
 import cyclopts
 import numpy as np
+import psutil
 from cyclopts import Parameter
 
 from kmonitor.cli.common.terminal import print_text
 from kmonitor.demo.digits import SIDE, DigitSet, draw_digits
 from kmonitor.demo.reports import AnyDemoReport, Began, FoldDone, LimitTaken, as_line
 from kmonitor_agent.frameworks.detection import framework_for
-from kmonitor_agent.probes.held_memory import read_held
 
 RUN_NAME = "demo cross-validation"
 
@@ -96,13 +96,13 @@ def _train_one(fold: int, plan: TrainingPlan, digits: DigitSet, callbacks: list[
         verbose=0,
         callbacks=callbacks,
     )
-    size = framework_for(model).graph(model)
+    size, memory = framework_for(model).graph(model), psutil.Process().memory_info()
     return FoldDone(
         fold=fold,
         seconds=time.monotonic() - started_s,
         operations=size.operations or 0,
         functions=size.functions,
-        ram_bytes=int(read_held().value or 0),
+        ram_bytes=memory.rss - getattr(memory, "shared", 0),
         accuracy=float(history.history["val_accuracy"][-1]),
         digest=digest_of(model, history.history),
     )

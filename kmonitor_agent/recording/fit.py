@@ -89,6 +89,7 @@ class Fit:
         stopped_by_us: An action of ours stopped it.
         is_open: Its end has not been reported.
         is_traced: Its graph was counted since its step was traced last.
+        is_count_due: What the script keeps is to be counted at the next step.
         is_reload_effect_reported: The check whether a reload would change its result was made.
         fit_in_parts: The training of `kmonitor_agent.fit` that this is part of; None in a plain
             `fit`.
@@ -128,6 +129,7 @@ class Fit:
     stopped_by_us: bool = False
     is_open: bool = True
     is_traced: bool = False
+    is_count_due: bool = False
     is_reload_effect_reported: bool = False
     undescribed_facts: FitFacts | None = None
     fit_in_parts: "FitInParts | None" = None

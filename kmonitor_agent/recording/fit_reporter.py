@@ -17,6 +17,7 @@ from kmonitor_agent.frameworks.script_values import instance_dict, numeric_logs
 from kmonitor_agent.guard import FaultLog, exception_message
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.held_memory import read_held
+from kmonitor_agent.recording.diagnosis import KeptObjectCounter
 from kmonitor_agent.recording.fit import Fit, PeakWatch
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.settings import sendable_text
@@ -59,7 +60,11 @@ _CUT_OFF: Final = "the process ended while it ran"
 
 
 class FitReporter:
-    """Emits the events of fits; on the threads that train."""
+    """Emits the events of fits; on the threads that train.
+
+    Attributes:
+        kept_objects: Counts what the script keeps.
+    """
 
     def __init__(
         self,
@@ -77,6 +82,7 @@ class FitReporter:
             privacy: What to leave out.
             counts: What Python and malloc have handed out.
         """
+        self.kept_objects: Final = KeptObjectCounter(emit=emit, now_s=now_s, privacy=privacy)
         self._heap_counts = counts
         self._emit = emit
         self._now_s = now_s
@@ -162,6 +168,7 @@ class FitReporter:
 
     def epoch_ended(self, fit: Fit, model: KerasModel, logs: object) -> None:
         """Tell that an epoch ended, with its logs and step times."""
+        self.kept_objects.unit_ended("epoch", fit)
         now_s = self._now_s()
         steps = fit.clock.steps
         counts = {name: reading.value for name, reading in self._heap_counts.read().items()}
@@ -193,6 +200,7 @@ class FitReporter:
             how: In which way.
             exc: What it raised, if known.
         """
+        self.kept_objects.unit_ended("fit", fit)
         message = "" if exc is None else self._privacy.text(exception_message(exc))
         if exc is None:
             message = {"left": _CAUGHT + _position_text(fit), "interrupted": _CUT_OFF}.get(how, "")

@@ -190,6 +190,7 @@ class RunRecorder:
             newest = self._fits[-1] if self._fits else None
             epoch = self._last_epoch if newest is None else newest.epoch
             self._action_executor.report_collected(outcome, fit=self._fit_count, epoch=epoch)
+            self._fit_reporter.kept_objects.unit_ended("collect", newest)
 
     def begin_fit(
         self, callback: object, model: KerasModel, params: object, settings: Settings
@@ -432,7 +433,11 @@ class RunRecorder:
         if self._before.limits is not None:
             self._limits.restore_commanded(self._before.limits)
         self._sampler.begin(self._process_session.every, self._interval_s)
+        self._process_session.every(self._interval_s, self._watch_steps)
         self._process_session.every(_HOUSEKEEPING_S, self._run_housekeeping, while_idle=True)
+
+    def _watch_steps(self) -> None:
+        self._fit_reporter.kept_objects.watch_steps(self._sampler_target.fit)
 
     def _run_housekeeping(self) -> None:
         self._command_handler.expire()
@@ -507,6 +512,9 @@ class RunRecorder:
             if model is not None and not is_early:
                 self._model_reporter.describe(fit, model)
                 self._count_traced(fit, model)
+        if fit.is_count_due:
+            fit.is_count_due = False
+            self._fit_reporter.kept_objects.count(fit)
         with self.faults.guarded("run.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
 

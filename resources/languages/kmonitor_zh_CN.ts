@@ -2924,6 +2924,11 @@
         <translation>由垃圾回收器统计；增长相对于上一次诊断</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>DataFrames</source>
+        <translation>DataFrame</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Delete (asked first)</source>
         <translation>删除（先询问）</translation>
@@ -3392,6 +3397,11 @@
         <translation>历史与比较</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>History objects, each with its model,</source>
+        <translation>History 对象（各自带着它的模型）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>History of all runs</source>
         <translation>所有运行的历史</translation>
@@ -3587,6 +3597,11 @@
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>JAX arrays</source>
+        <translation>JAX 数组</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>JAX does not tell the memory of {name}</source>
         <translation>JAX 不报告 {name} 的内存</translation>
@@ -3667,6 +3682,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Keras has made no step function of this model, so there was nothing to reload; {why}</source>
         <translation>Keras 没有为此模型生成步函数，因此没有可重新加载的内容；{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Keras variables</source>
+        <translation>Keras 变量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
@@ -4167,6 +4187,11 @@
         <translation>未回收任何内容。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>NumPy arrays</source>
+        <translation>NumPy 数组</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>Of</source>
         <translation>对象</translation>
@@ -4274,6 +4299,11 @@
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Out of memory</source>
         <translation>内存不足</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Out, the results of the notebook's cells</source>
+        <translation>Out（笔记本各单元格的结果）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -4490,6 +4520,16 @@
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is free inside back to the driver; it makes no room for PyTorch itself.</source>
         <translation>PyTorch 把释放的内存留在内存池中。torch.cuda.empty_cache() 把池中空闲的部分还给驱动；它不会为 PyTorch 自己腾出空间。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>PyTorch tensors</source>
+        <translation>PyTorch 张量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>PyTorch tensors with their graphs</source>
+        <translation>带计算图的 PyTorch 张量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5235,9 +5275,19 @@
         <translation>TensorFlow 从 GPU 取得的内存会一直保留到进程结束：重新加载之后，或模型不在之后，驱动和 nvidia-smi 显示的和以前一样多。下降的是正在使用的部分。池中空闲的部分可立即供同一进程使用，其他进程不能用。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>TensorFlow tensors</source>
+        <translation>TensorFlow 张量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>TensorFlow's allocator cannot be read: {why}</source>
         <translation>无法读取 TensorFlow 的分配器：{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>TensorFlow's root graph, which keeps each data set's generator</source>
+        <translation>TensorFlow 的根图（它保留每个数据集的生成器）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
@@ -6091,6 +6141,11 @@
         <translation>大约还需 {time}，约到 {moment}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>after an error let its frames go: sys.last_value = sys.last_traceback = None</source>
+        <translation>出错后释放其栈帧：sys.last_value = sys.last_traceback = None</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>after epoch {epoch}</source>
         <translation>第 {epoch} 轮后</translation>
@@ -6268,6 +6323,11 @@
         <translation>子进程：{shares}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>close each figure: plt.close(figure)</source>
+        <translation>关闭每个图形：plt.close(figure)</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6308,6 +6368,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>damaged in the hub's database</source>
         <translation>在 hub 的数据库中已损坏</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>data sets</source>
+        <translation>数据集</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6413,6 +6478,11 @@
         <translation>失败：{why}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>figures</source>
+        <translation>图形</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>fit</source>
@@ -6460,6 +6530,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>functions</source>
         <translation>函数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>functions with what they refer to</source>
+        <translation>函数及其引用的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -6588,6 +6663,11 @@
         <translation>已发送，但训练没有回应</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>iterators of data sets</source>
+        <translation>数据集的迭代器</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>its exception was caught</source>
         <translation>其异常已被捕获</translation>
@@ -6662,6 +6742,21 @@
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>jit_compile</source>
         <translation>jit_compile</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>keep float(loss), or loss.detach(), instead of the loss with its graph</source>
+        <translation>保留 float(loss) 或 loss.detach()，而不是带计算图的损失</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>keep history.history instead of what fit returns</source>
+        <translation>保留 history.history，而不是 fit 的返回值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>keep numbers instead (float(loss), a mean), or the newest only</source>
+        <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
@@ -6791,6 +6886,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>make the data set once, outside of the loop</source>
+        <translation>在循环之外只创建一次数据集</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>make {name} once, outside of the loop</source>
         <translation>只创建一次 {name}，放在循环之外</translation>
     </message>
@@ -6882,8 +6982,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>models</source>
+        <translation>模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>models or optimizers are built anew, and something keeps them</source>
         <translation>模型或优化器被反复构建，且有东西持有它们</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>models or optimizers are built anew; {what}</source>
+        <translation>模型或优化器被反复新建；{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7162,9 +7272,19 @@
         <translation>现在</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>numbers</source>
+        <translation>数字</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>nvidia-ml-py is not installed</source>
         <translation>未安装 nvidia-ml-py</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>objects</source>
+        <translation>对象</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -7358,6 +7478,11 @@
         <translation>按比例分摊的内存 (smaps_rollup)，最多 {age} 前读取，加上此后各自的增长</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>pyplot, which keeps each figure that is not closed</source>
+        <translation>pyplot（它保留每个未关闭的图形）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>ram</source>
         <translation>内存</translation>
@@ -7510,6 +7635,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rules scaled by {factor}, measured at batch {batch} on {device}</source>
         <translation>规则按 {factor} 缩放，在 {device} 上于批大小 {batch} 下实测</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>run %reset -f out, and end cells with no array or with a semicolon</source>
+        <translation>运行 %reset -f out，单元格末行不要是数组，或以分号结尾</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -7708,6 +7838,11 @@
         <translation>它所针对的 fit 已经结束</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the frames of the last error (sys.last_traceback)</source>
+        <translation>最近一次错误的栈帧（sys.last_traceback）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the framework's allocator on {device}, first {n} steps</source>
         <translation>{device} 上框架的分配器，前 {n} 步</translation>
@@ -7798,6 +7933,11 @@
         <translation>模型未编译：不计优化器和梯度</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the number of what is kept</source>
+        <translation>所保留对象的数量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the optimizer {name} ({n} variables) is not part of the model: not saved</source>
         <translation>优化器 {name}（{n} 个变量）不属于模型：未保存</translation>
@@ -7841,6 +7981,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the run told its layers and weights, not how the layers are connected</source>
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the script keeps more and more</source>
+        <translation>脚本保留的内容越来越多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8124,6 +8269,11 @@
         <translation>Python 分配的内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>what is kept</source>
+        <translation>所保留的内容</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>what it told ends at the time limit of its job</source>
         <translation>其数据止于作业的时间上限</translation>
@@ -8288,6 +8438,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} shows another host key than before: set up anew, or not the same machine.</source>
         <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{kind} objects</source>
+        <translation>{kind} 对象</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -8626,6 +8781,11 @@
         <translation>{n}，续</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{place} grows: {what}</source>
+        <translation>{place} 在增长：{what}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{policy} instead of {other}</source>
         <translation>{policy} 代替 {other}</translation>
@@ -8856,14 +9016,34 @@
         <translation>{what} +{per_unit} / {per}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{what} are kept in {place}</source>
+        <translation>{what}保留在 {place} 中</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{what} leave the history within minutes, for everyone who looks at it. Pinned and living runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{what} of {like}</source>
+        <translation>{what} {like} </translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{what}, {size} each</source>
+        <translation>{what}，每个 {size}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>{what}. It goes on; trainings are not affected. Details are in {log}.</source>
         <translation>{what}。它会继续运行，训练不受影响。详情见 {log}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{what}: +{per_unit} / {per}</source>
+        <translation>{what}：+{per_unit} / {per}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>

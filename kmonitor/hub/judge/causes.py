@@ -12,9 +12,10 @@ from typing import Final
 import numpy as np
 
 from kmonitor.base.trend import Slope
-from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
+from kmonitor.hub.judge.counters import KEPT, CounterGrowth, CounterKind
 from kmonitor.hub.judge.growth import Floor, Growth
 from kmonitor.hub.judge.statistics import Floats
+from kmonitor_agent.wire.messages.events import KeptObjects
 
 
 class Cause(StrEnum):
@@ -24,6 +25,7 @@ class Cause(StrEnum):
     RETRACING = "a function is traced again and again"
     COMPILED = "a function is compiled for ever new shapes"
     REBUILT = "models or optimizers are built again and again, and something keeps them"
+    KEPT = "one place of the script keeps more and more"
     PYTHON = "Python keeps objects"
     TENSORS = "tensors of the framework are kept"
     WORKERS = "worker processes of the data pipeline"
@@ -58,6 +60,13 @@ class Remedy(StrEnum):
     FEWER_WORKERS = "start fewer workers, or anew for each epoch"
     PAD = "pad batches to few shapes, or bucket them by length"
     NO_JIT = "compile the model with jit_compile=False"
+    FLOAT_OF_LOSS = "keep the number of a loss, not the tensor with its graph"
+    KEEP_NUMBERS = "keep numbers or the newest only"
+    RESET_OUT = "empty the notebook's Out"
+    CLEAR_LAST = "let the last traceback go"
+    CLOSE_FIGURES = "close each figure"
+    DATASET_ONCE = "make the data set once"
+    HISTORY_DICT = "keep the dict of a History, not the History"
     ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 
 
@@ -69,6 +78,7 @@ class GrowthExplanation:
         cause: What grows.
         confidence: How much is known.
         because: Counters that grew with memory and speak for it; may be empty.
+        kept: What is kept most, and where, if the cause is that or what keeps models.
         function: The function with most new traces, or the line of the script that allocated most,
             if the cause is about such and it is known.
         advice: What may help, the mildest first.
@@ -82,6 +92,7 @@ class GrowthExplanation:
     function: str | None = None
     advice: tuple[Remedy, ...] = ()
     changed: str = ""
+    kept: KeptObjects | None = None
 
 
 PYTHON_VALUES: Final = "python"
@@ -108,6 +119,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
         *_RECLAIMS,
         Remedy.RUN_FOLDS,
     ),
+    Cause.KEPT: (Remedy.KEEP_NUMBERS, Remedy.RESTART),
     Cause.PYTHON: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.TENSORS: (Remedy.DIAGNOSE, Remedy.RESTART),
     Cause.WORKERS: (Remedy.FEWER_WORKERS, Remedy.RESTART),
@@ -125,7 +137,8 @@ _SPEAKS_FOR: Final = {
     Cause.RETAINED_TRACES: _BUILT,
     Cause.RETRACING: _TRACES | {CounterKind.FUNCTIONS},
     Cause.COMPILED: frozenset({CounterKind.CODE}),
-    Cause.REBUILT: _BUILT,
+    Cause.REBUILT: _BUILT | KEPT,
+    Cause.KEPT: KEPT,
     Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
     Cause.TENSORS: frozenset({CounterKind.ALLOCATOR_BYTES}),
     Cause.WORKERS: frozenset({CounterKind.CHILDREN_BYTES}),
@@ -137,10 +150,12 @@ _SPEAKS_FOR: Final = {
 _IN_ORDER: Final = (
     (Cause.RETAINED_TRACES, {CounterKind.RETAINED}),
     (Cause.REBUILT, {CounterKind.TRACES, CounterKind.ALLOCATOR_BYTES}),
+    (Cause.KEPT, {CounterKind.KEPT_BYTES}),
     (Cause.RETRACING, {CounterKind.TRACES}),
     (Cause.RETRACING, {CounterKind.FUNCTIONS}),
     (Cause.COMPILED, {CounterKind.CODE}),
     (Cause.WORKERS, {CounterKind.CHILDREN_BYTES}),
+    (Cause.KEPT, {CounterKind.KEPT_OBJECTS}),
     (Cause.PYTHON, {CounterKind.PYTHON_BYTES}),
     (Cause.TENSORS, {CounterKind.ALLOCATOR_BYTES}),
     (Cause.PYTHON, {CounterKind.BLOCKS}),
@@ -157,7 +172,7 @@ _STEPS_OF_KERAS: Final = frozenset(
 """What Keras traces of a model for `fit`, `evaluate` and `predict`, by name."""
 
 _COUNTED: Final = frozenset(
-    {Cause.RETAINED_TRACES, Cause.RETRACING, Cause.COMPILED, Cause.WORKERS}
+    {Cause.RETAINED_TRACES, Cause.RETRACING, Cause.COMPILED, Cause.WORKERS, Cause.KEPT}
 )
 """Here the counter is the cause; of objects, tensors or malloc it is not known who keeps them."""
 
@@ -196,9 +211,45 @@ def explain_growth(
         cause = Cause.REBUILT
     speaks_for = _SPEAKS_FOR.get(cause, frozenset[CounterKind]())
     because = tuple(one for one in grew_with if one.kind in speaks_for)
-    function = _function(because)
-    found = GrowthExplanation(cause, _confidence(cause), because, function, _ADVICE[cause])
+    found = GrowthExplanation(
+        cause, _confidence(cause), because, _function(because), _ADVICE[cause]
+    )
+    if cause in {Cause.KEPT, Cause.REBUILT}:
+        found = _with_kept(found)
     return found if cause is not Cause.RETRACING else _with_change(found, changed or {})
+
+
+_OF_PLACES: Final = {
+    "Out": Remedy.RESET_OUT,
+    "sys.last_traceback": Remedy.CLEAR_LAST,
+    "matplotlib.pyplot": Remedy.CLOSE_FIGURES,
+    "tf.Graph": Remedy.DATASET_ONCE,
+}
+_OF_KINDS: Final = {
+    "torch.Tensor with graph": Remedy.FLOAT_OF_LOSS,
+    "matplotlib.Figure": Remedy.CLOSE_FIGURES,
+    "tf.data.Dataset": Remedy.DATASET_ONCE,
+    "tf.data.Iterator": Remedy.DATASET_ONCE,
+    "keras.History": Remedy.HISTORY_DICT,
+    "keras.Model": Remedy.BUILD_ONCE,
+}
+
+
+def _with_kept(found: GrowthExplanation) -> GrowthExplanation:
+    """The same with what is kept most, and the remedy for that first."""
+    by_size = sorted(found.because, key=_by_size, reverse=True)
+    kept = next((one.kept for one in by_size if one.kept is not None), None)
+    if kept is None:
+        return found
+    remedy = _OF_PLACES.get(kept.place) or _OF_KINDS.get(kept.kind)
+    if remedy is None:
+        return replace(found, kept=kept)
+    others = (each for each in found.advice if each not in {remedy, Remedy.KEEP_NUMBERS})
+    return replace(found, kept=kept, advice=(remedy, *others))
+
+
+def _by_size(one: CounterGrowth) -> tuple[bool, float]:
+    return one.kind is CounterKind.KEPT_BYTES, one.per_unit.middle
 
 
 def explain_slowdown(

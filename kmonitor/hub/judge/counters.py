@@ -10,6 +10,7 @@ import numpy as np
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.statistics import Floats, are_about_even
+from kmonitor_agent.wire.messages.events import KeptObjects
 
 
 class CounterKind(StrEnum):
@@ -25,6 +26,8 @@ class CounterKind(StrEnum):
     FREE_BYTES = "bytes that malloc holds free"
     CODE = "regions of machine code that were compiled while it ran"
     CHILDREN_BYTES = "resident set of child processes"
+    KEPT_BYTES = "bytes that one place of the script keeps"
+    KEPT_OBJECTS = "objects of unknown size that one place keeps"
     FIRST_UNIT = "what memory rose by while the first unit ran"
 
 
@@ -40,11 +43,13 @@ class Counter:
         kind: What it counts.
         values: One a unit, for the same units as the judged series; NaN where not read, `[n]`.
         function: Whose traces; empty: all.
+        kept: What is kept, and where, as last counted.
     """
 
     kind: CounterKind
     values: Floats
     function: str = ""
+    kept: KeptObjects | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,16 +60,19 @@ class CounterGrowth:
         kind: What it counts.
         per_unit: Change a unit with its interval, in the counter's unit.
         function: Whose traces, or the line that allocated; empty: all.
+        kept: What is kept, and where.
     """
 
     kind: CounterKind
     per_unit: Slope
     function: str = ""
+    kept: KeptObjects | None = None
 
 
 CODE_COUNTERS: Final = frozenset({CounterKind.RETAINED, CounterKind.TRACES, CounterKind.CODE})
 """What is counted one by one; no data."""
 
+KEPT: Final = frozenset({CounterKind.KEPT_BYTES, CounterKind.KEPT_OBJECTS})
 OF_PIPELINES: Final = ("Dataset_", "__wrapped__", "tf_data_")
 """How functions of data pipelines begin: they take kilobytes, and explain no growth."""
 
@@ -173,6 +181,8 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
     """
     if _is_of_pipeline(counter):
         return None
+    if counter.kind in KEPT:
+        return _kept_growth(counter, growth)
     values = counter.values[growth.first : growth.last + 1]
     x = np.arange(len(values), dtype=np.float64)
     if np.isfinite(values).sum() < _MIN_UNITS:
@@ -185,6 +195,44 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
     if late is not None and late < _LATE_PART * slope.middle:
         return None
     return CounterGrowth(counter.kind, slope, counter.function)
+
+
+_KEPT_SHARE: Final = 0.5
+"""What is kept explains growth if it is at least half of it."""
+
+_OF_INTERVALS: Final = 0.8
+"""Of what has no size, the number must rise in nearly each unit."""
+
+_FEWEST_COUNTS: Final = 3
+
+
+def kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrowth]:
+    """Of what is kept, that which explains growth; for series that are not yet judged.
+
+    Args:
+        counters: Of the same units as the judged series.
+        growth: The judgement.
+    """
+    found = (_kept_growth(counter, growth) for counter in counters if counter.kind in KEPT)
+    return [one for one in found if one is not None]
+
+
+def _kept_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
+    """How what is kept grew from count to count; None if that does not explain the growth."""
+    values = counter.values[growth.first : growth.last + 1]
+    (at,) = np.isfinite(values).nonzero()
+    if len(at) < _FEWEST_COUNTS or growth.slope is None:
+        return None
+    rates = np.diff(values[at]) / np.diff(at)
+    middle = float((values[at[-1]] - values[at[0]]) / (at[-1] - at[0]))
+    if counter.kind is CounterKind.KEPT_BYTES:
+        explains = middle >= _KEPT_SHARE * growth.slope.middle
+    else:
+        explains = np.count_nonzero(rates > 0.0) >= _OF_INTERVALS * len(rates)
+    if not explains or middle <= 0.0 or rates[-1] <= 0.0:
+        return None
+    slope = Slope(middle, float(rates.min()), float(rates.max()))
+    return CounterGrowth(counter.kind, slope, kept=counter.kept)
 
 
 def _least(kind: CounterKind, growth: Growth) -> float:

@@ -10,6 +10,7 @@ import numpy as np
 
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import LEVELS, Unit
+from kmonitor_agent.wire.messages.events import KeptObjects
 
 LEAST_SEGMENTS: Final = 12
 """Fewer are not judged: what the first steps trace and take falls there."""
@@ -45,6 +46,11 @@ class EpochSegments:
     def end(self) -> None:
         """It ended: whole epochs say the rest."""
         self._clear(is_open=False)
+
+    def count(self, kept: list[KeptObjects]) -> None:
+        """What the script keeps was counted."""
+        if self._current is not None and kept:
+            self._current.kept = kept
 
     def pop_n_fresh(self) -> int:
         """How many were closed since this was asked last."""
@@ -97,4 +103,5 @@ def _joined(first: Unit, second: Unit | None = None) -> Unit:
     for level, low in second.low.items():
         first.measured(level, low, second.high[level])
     first.code_regions, first.registered = second.code_regions, second.registered
+    first.kept = second.kept or first.kept
     return first

@@ -26,6 +26,7 @@ from kmonitor.hub.judge.counters import (
     CounterGrowth,
     CounterKind,
     counter_growth,
+    kept_growth,
 )
 from kmonitor.hub.judge.detectors import (
     ALARMED,
@@ -57,6 +58,7 @@ from kmonitor_agent.wire.messages.events import (
     EpochStarted,
     Event,
     LimitForecast,
+    ObjectsCounted,
     Sample,
     SessionStarted,
     Verdict,
@@ -121,6 +123,8 @@ class RunJudge:
                 self._segments.begin()
             elif isinstance(event, EpochEnded | SessionStarted):
                 self._segments.end()
+            elif isinstance(event, ObjectsCounted):
+                self._segments.count(event.kept)
         elif not self._has_judged:
             # Of a hub before this one: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event
@@ -309,8 +313,10 @@ class RunJudge:
             found = [one for one in grown if one is not None]
             return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(judgement.grew_with)
-        if judgement.state is GrowthState.RISING and not grew_with:
-            return None  # it is too early to look for what was not counted
+        if judgement.state is GrowthState.RISING:
+            grew_with += kept_growth(counters, growth)
+            if not grew_with:
+                return None  # it is too early to look for what was not counted
         if metric == "ram" and growth.is_growing:
             grew_with += allocation_growth(self._units.allocated, growth)
         found = explain_growth(
@@ -453,6 +459,7 @@ def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Ve
         sureness=found.confidence.name.lower(),
         name=(found.function or "")[:_LONGEST_NAME],
         changed=found.changed[:_LONGEST_NAME],
+        kept=found.kept,
         grew_with=[
             _correlated_growth(one, 1.0 if one.kind in ONCE else stride) for one in found.because
         ][:32],
@@ -475,7 +482,7 @@ def _correlated_growth(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
         per_unit=one.per_unit.middle / stride,
         low=one.per_unit.low / stride,
         high=one.per_unit.high / stride,
-        name=one.function[:_LONGEST_NAME],
+        name=(one.function if one.kept is None else one.kept.place)[:_LONGEST_NAME],
     )
 
 

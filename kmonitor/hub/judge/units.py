@@ -4,7 +4,7 @@ import math
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,8 +26,10 @@ from kmonitor_agent.wire.messages.events import (
     FitEnded,
     FitStarted,
     GraphSize,
+    KeptObjects,
     LimitsInForce,
     ModelFacts,
+    ObjectsCounted,
     Sample,
     SessionEnded,
     SessionStarted,
@@ -47,6 +49,7 @@ JUDGED_EVENT_KINDS: Final = (
     "epoch_end",
     "sample",
     "graph",
+    "objects",
     "model",
     "action",
     "limits",
@@ -131,6 +134,7 @@ class Unit:
         retained: Of them, those kept for dead models only.
         functions: Traces by function, of the largest.
         changed: What the last two traces of a function differ in, by its name.
+        kept: What the script keeps, as counted last in it.
         step_s: Median step time, seconds.
         kind: What makes step times of fits comparable: the model's parameters and batch size.
     """
@@ -153,6 +157,7 @@ class Unit:
     retained: float = math.nan
     functions: dict[str, float] = field(default_factory=dict[str, float])
     changed: dict[str, str] = field(default_factory=dict[str, str])
+    kept: list[KeptObjects] = field(default_factory=list[KeptObjects])
     step_s: float = math.nan
     kind: tuple[int, int | None] = (0, None)
 
@@ -246,8 +251,8 @@ class RunUnits:
         match event:
             case Sample():
                 self.add_samples(np.array([t_s]), columns_of(event))
-            case GraphSize():
-                self._graph(event)
+            case GraphSize() | ObjectsCounted():
+                self._count(event)
             case EpochStarted():
                 self._complete_epoch()
                 self._open[UnitKind.EPOCH].start_s = t_s
@@ -322,6 +327,13 @@ class RunUnits:
                 # That of a GPU says nothing of this process's own memory.
                 name = "allocator" if "CPU" in each.source else "device_allocator"
                 self._levels = {**LEVELS, name: each.field}
+
+    def _count(self, event: GraphSize | ObjectsCounted) -> None:
+        if isinstance(event, GraphSize):
+            self._graph(event)
+        elif event.kept:
+            for unit in self._open.values():
+                unit.kept = event.kept
 
     def _graph(self, event: GraphSize) -> None:
         self._open[UnitKind.FIT].graph(event)
@@ -484,7 +496,40 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
         if traces > before.get(name, 0.0):
             counts = _array(unit.functions.get(name, 0.0) for unit in units)
             found.append(Counter(CounterKind.TRACES, counts, name))
+    if metric in {"ram", "vram"}:
+        found += _kept_counters(units, is_on_device=metric == "vram")
     return [counter for counter in found if np.isfinite(counter.values).any()]
+
+
+_KeptKey = tuple[str, str, str]
+
+
+def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:
+    """What was kept at the last count, each place through all units."""
+    newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
+    tables = [{_kept_key(each): each for each in unit.kept} for unit in units]
+    found: list[Counter] = []
+    for kept in newest:
+        if kept.is_on_device is not is_on_device:
+            continue
+        key, has_size = _kept_key(kept), kept.n_bytes is not None
+        places = (table.get(key) for table in tables)
+        values = _array(map(_bytes_of if has_size else _count_of, places))
+        kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
+        found.append(Counter(kind, values, kept=kept))
+    return found
+
+
+def _kept_key(kept: KeptObjects) -> _KeptKey:
+    return kept.kind, kept.container, kept.place
+
+
+def _bytes_of(kept: KeptObjects | None) -> float:
+    return math.nan if kept is None or kept.n_bytes is None else kept.n_bytes
+
+
+def _count_of(kept: KeptObjects | None) -> float:
+    return math.nan if kept is None else float(kept.count)
 
 
 def _traces_of_models(unit: Unit) -> float:
@@ -495,7 +540,7 @@ def _traces_of_models(unit: Unit) -> float:
 
 def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:
     """The same of some units only."""
-    return [Counter(one.kind, one.values[: len(mask)][mask], one.function) for one in counters]
+    return [replace(one, values=one.values[: len(mask)][mask]) for one in counters]
 
 
 def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> list[CounterGrowth]:

@@ -14,7 +14,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import CommandName
-from kmonitor_agent.wire.messages.events import CorrelatedGrowth, Verdict
+from kmonitor_agent.wire.messages.events import CorrelatedGrowth, KeptObjects, Verdict
 from kmonitor_agent.wire.messages.verdict_events import CacheFill
 
 if TYPE_CHECKING:
@@ -133,6 +133,7 @@ def cause_text(verdict: Verdict) -> str:
         "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
         "compiled": tr("a function is compiled anew for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
+        "kept": _kept_text(verdict),
         "python": tr("Python keeps objects"),
         "tensors": tr("tensors are kept: the framework's allocator hands out more and more"),
         "workers": tr("child processes of the training take more and more"),
@@ -149,6 +150,10 @@ def cause_text(verdict: Verdict) -> str:
         return tr("traces of {name} grow in number").format(name=name or tr("functions"))
     if verdict.filling is not None:
         return _filling_text(verdict.filling)
+    if verdict.kept is not None and verdict.cause == "rebuilt":
+        return tr("models or optimizers are built anew; {what}").format(
+            what=kept_place_text(verdict.kept)
+        )
     if name and verdict.cause == "retained_traces":
         return f"{texts[verdict.cause]} ({name})"
     if name and verdict.cause == "python":
@@ -165,6 +170,64 @@ def _filling_text(fill: CacheFill) -> str:
     return tr("{text}, about {size} when it is full").format(
         text=text, size=bytes_text(fill.end_bytes)
     )
+
+
+def _kept_text(verdict: Verdict) -> str:
+    """For example "NumPy arrays of (32, 1000) float32 are kept in Log.history: +12 / epoch"."""
+    kept = verdict.kept
+    if kept is None:
+        return tr("the script keeps more and more")
+    text = kept_place_text(kept)
+    by_place = [one for one in verdict.grew_with if one.name == kept.place]
+    if not by_place:
+        return text
+    one = by_place[0]
+    rate = _counted(one.per_unit)
+    if one.kind == "kept_bytes":
+        rate = change_text(one.per_unit, "bytes")
+    text = tr("{what}: +{per_unit} / {per}").format(
+        what=text, per_unit=rate, per=unit_name(verdict)
+    )
+    if kept.n_bytes is None or kept.count <= 1:
+        return text
+    return tr("{what}, {size} each").format(what=text, size=bytes_text(kept.n_bytes / kept.count))
+
+
+def kept_place_text(kept: KeptObjects) -> str:
+    """What is kept, and where: "NumPy arrays of (32, 1000) float32 are kept in Log.history"."""
+    kinds = {
+        "numpy.ndarray": tr("NumPy arrays"),
+        "tensorflow.Tensor": tr("TensorFlow tensors"),
+        "torch.Tensor": tr("PyTorch tensors"),
+        "torch.Tensor with graph": tr("PyTorch tensors with their graphs"),
+        "jax.Array": tr("JAX arrays"),
+        "keras.Variable": tr("Keras variables"),
+        "keras.History": tr("History objects, each with its model,"),
+        "keras.Model": tr("models"),
+        "pandas.DataFrame": tr("DataFrames"),
+        "matplotlib.Figure": tr("figures"),
+        "tf.data.Dataset": tr("data sets"),
+        "tf.data.Iterator": tr("iterators of data sets"),
+        "function": tr("functions with what they refer to"),
+        "number": tr("numbers"),
+        "object": tr("objects"),
+    }
+    what = kinds.get(kept.kind) or tr("{kind} objects").format(kind=kept.kind)
+    if kept.shape:
+        like = f"{kept.shape} {kept.dtype}".strip()
+        what = tr("{what} of {like}").format(what=what, like=like)
+    places = {
+        "Out": tr("Out, the results of the notebook's cells"),
+        "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
+        "matplotlib.pyplot": tr("pyplot, which keeps each figure that is not closed"),
+        "tf.Graph": tr("TensorFlow's root graph, which keeps each data set's generator"),
+    }
+    place = places.get(kept.place, kept.place)
+    if kept.container and kept.place not in places:
+        place = f"{place} ({kept.container})"
+    if not kept.container and kept.count == 1 and kept.place not in places:
+        return tr("{place} grows: {what}").format(place=place, what=what)
+    return tr("{what} are kept in {place}").format(what=what, place=place)
 
 
 def trace_change_text(verdict: Verdict) -> str:
@@ -289,6 +352,21 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
         "build_once": VerdictAdvice(tr("build model and optimizer once, outside of the loop")),
+        "float_of_loss": VerdictAdvice(
+            tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
+        ),
+        "keep_numbers": VerdictAdvice(
+            tr("keep numbers instead (float(loss), a mean), or the newest only")
+        ),
+        "reset_out": VerdictAdvice(
+            tr("run %reset -f out, and end cells with no array or with a semicolon")
+        ),
+        "clear_last": VerdictAdvice(
+            tr("after an error let its frames go: sys.last_value = sys.last_traceback = None")
+        ),
+        "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
+        "dataset_once": VerdictAdvice(tr("make the data set once, outside of the loop")),
+        "history_dict": VerdictAdvice(tr("keep history.history instead of what fit returns")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or anew for each epoch")),
     }
     return known.get(code)
@@ -306,6 +384,8 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "functions": tr("registered functions"),
         "code": tr("regions of compiled code"),
         "children_bytes": tr("memory of child processes"),
+        "kept_bytes": tr("what is kept"),
+        "kept_objects": tr("the number of what is kept"),
     }
     is_size = one.kind.endswith("_bytes")
     texts = [

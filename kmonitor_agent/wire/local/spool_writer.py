@@ -40,6 +40,7 @@ from kmonitor_agent.wire.messages.events import (
     GraphSize,
     LayoutPart,
     ModelFacts,
+    ObjectsCounted,
     Sample,
 )
 
@@ -247,7 +248,10 @@ class SpoolWriter:
 RESERVE_BYTES: Final = 64 * 1024
 _STEP_BYTES: Final = 8 * 1024
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_LIGHT: Final = (Sample, GraphSize, FieldSources, ModelFacts, LayoutPart, Diagnosis)
+_LIGHT: Final = (
+    *(Sample, GraphSize, FieldSources, ModelFacts, LayoutPart, Diagnosis),
+    ObjectsCounted,
+)
 _MIDDLE: Final = (EpochStarted, EpochEnded)
 
 

@@ -35,8 +35,10 @@ from kmonitor_agent.wire.messages.readings import (
     FieldSources,
     FunctionTraces,
     GraphSize,
+    KeptObjects,
     LayerFacts,
     ModelFacts,
+    ObjectsCounted,
     Sample,
     SlotFacts,
 )
@@ -63,6 +65,7 @@ AnyEvent = (
     | EpochEnded
     | Sample
     | GraphSize
+    | ObjectsCounted
     | ActionRecord
     | Diagnosis
     | CommandProgress
@@ -102,6 +105,7 @@ __all__ = [
     "Footprint",
     "FunctionTraces",
     "GraphSize",
+    "KeptObjects",
     "LayerFacts",
     "LayoutPart",
     "LimitCrossed",
@@ -111,6 +115,7 @@ __all__ = [
     "ModelFacts",
     "Notice",
     "ObjectGrowth",
+    "ObjectsCounted",
     "Paused",
     "Sample",
     "SessionDied",

@@ -205,6 +205,52 @@ class GraphSize(Event, frozen=True, tag="graph"):
     by_function: Annotated[list[FunctionTraces], msgspec.Meta(max_length=64)] = []
 
 
+class KeptObjects(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What one place of the script or of a library keeps.
+
+    Attributes:
+        kind: Class of most of it, with its package: "numpy.ndarray", "matplotlib.Figure".
+        count: How many.
+        n_bytes: What they take together; of long containers by the newest items. None: their
+            size is not known.
+        shape: Of the newest array or tensor, as text; empty where there is none.
+        dtype: Likewise.
+        container: Class of the list, dict or other container; empty: an attribute or variable.
+        place: Where it is: "Recorder.history" (an attribute of such an object), "train.kept" (a
+            variable of a function or module), "Out" (a notebook's), "sys.last_traceback",
+            "matplotlib.pyplot", "tf.Graph" (TensorFlow's root graph); hashed when private, but
+            for those of libraries.
+        is_on_device: Whether the bytes are those of a GPU.
+    """
+
+    kind: Name
+    count: Count
+    n_bytes: Amount | None = None
+    shape: Name = ""
+    dtype: Name = ""
+    container: Name = ""
+    place: Name = ""
+    is_on_device: bool = False
+
+
+class ObjectsCounted(Event, frozen=True, tag="objects"):
+    """What the script keeps, counted while memory rises; just before an epoch's or fit's end.
+
+    Attributes:
+        fit: Ordinal of the fit.
+        epoch: Index from 0.
+        seconds: How long the training waited.
+        kept: Places that hold most, at most 32; after the first count those that changed.
+        why: Why nothing was counted; empty when it was.
+    """
+
+    fit: Count
+    epoch: Count
+    seconds: Seconds = 0.0
+    kept: Annotated[list[KeptObjects], msgspec.Meta(max_length=32)] = []
+    why: Text = ""
+
+
 class LayerFacts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One layer of the model, nested models flattened with "/" in the name.
 

@@ -6,6 +6,7 @@ import msgspec
 
 from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Seconds, Text
 from kmonitor_agent.wire.messages.lifecycle_events import Event
+from kmonitor_agent.wire.messages.readings import KeptObjects
 
 VerdictMetric = Literal["ram", "vram", "graph", "step_time"]
 """What is judged; the same metrics as charts and limits have."""
@@ -26,12 +27,12 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
 
     Attributes:
         kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
-            "free_bytes", "children_bytes", "code", "functions"; "first_unit": bytes, once,
-            and not a unit.
+            "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects";
+            "first_unit": bytes, once, and not a unit.
         per_unit: Change a unit, in what it counts.
         low: Lower end of the 95 % interval.
         high: Upper end.
-        name: Whose: a function, or a line of the script; empty: all.
+        name: Whose: a function, a line of the script, or the place that keeps; empty: all.
     """
 
     kind: Name
@@ -97,16 +98,17 @@ class Verdict(Event, frozen=True, tag="verdict"):
         why_not: Why it is not called growth: "too_small", "no_trend", "steps", "slowing",
             "bending", "stopped"; empty when it is, or when nothing was judged.
         unit_s: What a unit takes lately, seconds; None if not known.
-        cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "python",
-            "tensors", "workers", "malloc", "native", "cache", "unknown"; "filling": a cache of the
-            data set, which has an end; "data_cache": what the first epoch took, where nothing
-            grows; empty where nothing is known.
+        cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
+            "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; "filling": a
+            cache of the data set, which has an end; "data_cache": what the first epoch took, where
+            nothing grows; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function or line that the cause is about; empty if not known.
         changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
         grew_with: What grew over the same units and speaks for the cause.
         advice: What may help, the mildest first.
         filling: With "filling", how far the cache is.
+        kept: What is kept, and where, with "kept" and "rebuilt"; None: not known.
         forecast: None unless it grows towards a limit that is known.
     """
 
@@ -133,3 +135,4 @@ class Verdict(Event, frozen=True, tag="verdict"):
     advice: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
     filling: CacheFill | None = None
     forecast: LimitForecast | None = None
+    kept: KeptObjects | None = None

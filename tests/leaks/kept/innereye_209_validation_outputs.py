@@ -18,7 +18,7 @@ LEAK = Report(
     unit="epoch",
     grows=("anonymous", "malloc"),
     expected="leak",
-    named=("malloc", "python"),
+    named=("kept",),
     cause="a dictionary of outputs by epoch, 6 MB each",
     remedy="keep those of the newest epoch",
 )

@@ -21,7 +21,7 @@ LEAK = Report(
     unit="fit",
     grows=("anonymous", "malloc"),
     expected="leak",
-    named=("malloc", "python"),
+    named=("kept",),
     cause="IPython's Out holds the last expression of each cell",
     remedy="InteractiveShell.cache_size = 0, or no array as the last line of a cell",
     needs=("IPython",),

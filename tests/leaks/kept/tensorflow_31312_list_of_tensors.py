@@ -19,7 +19,7 @@ LEAK = Report(
     unit="epoch",
     grows=("anonymous", "malloc"),
     expected="leak",
-    named=("tensors", "malloc"),
+    named=("kept", "tensors", "malloc"),
     cause="a list of eager tensors",
     remedy="float(loss)",
 )

@@ -19,7 +19,12 @@ from kmonitor.ui.verdicts.verdict_text import (
     verdict_state_text,
     verdict_tone,
 )
-from kmonitor_agent.wire.messages.events import CorrelatedGrowth, LimitForecast, Verdict
+from kmonitor_agent.wire.messages.events import (
+    CorrelatedGrowth,
+    KeptObjects,
+    LimitForecast,
+    Verdict,
+)
 from tests.support.made_up_verdicts import GIB
 from tests.support.made_up_verdicts import LEAK as MADE_UP
 
@@ -254,3 +259,81 @@ def test_the_log_tells_turns_of_what_grows_and_what_no_longer_does():
     assert (cleared.level, cleared.text) == ("info", "RAM: no longer growing")
     assert event_line(replace(LEAK, turned=False), name="run") is None
     assert event_line(replace(LEAK, state="steady"), name="run") is None
+
+
+KEPT = replace(
+    LEAK,
+    cause="kept",
+    sureness="counted",
+    name="",
+    grew_with=[CorrelatedGrowth("kept_bytes", 12 * MIB, 12 * MIB, 12 * MIB, "Recorder.history")],
+    kept=KeptObjects(
+        kind="numpy.ndarray",
+        count=80,
+        n_bytes=120 * MIB,
+        shape="(32, 1000)",
+        dtype="float32",
+        container="list",
+        place="Recorder.history",
+    ),
+    advice=["keep_numbers", "restart"],
+)
+
+
+def test_what_the_script_keeps_is_named_with_its_place_and_size():
+    text = with_plain_spaces(cause_text(KEPT))
+
+    assert text == (
+        "NumPy arrays of (32, 1000) float32 are kept in Recorder.history (list):"
+        " +12.0 MiB / epoch, 1.5 MiB each"
+    )
+
+
+def test_an_array_that_grows_is_named_by_its_attribute():
+    assert KEPT.kept is not None
+    kept = replace(KEPT.kept, count=1, container="")
+
+    text = with_plain_spaces(cause_text(replace(KEPT, kept=kept)))
+
+    assert text.startswith("Recorder.history grows: NumPy arrays of (32, 1000) float32")
+
+
+def test_figures_are_counted_and_not_weighed():
+    kept = KeptObjects("matplotlib.Figure", 14, None, place="matplotlib.pyplot")
+    grew = [CorrelatedGrowth("kept_objects", 1.0, 1.0, 1.0, "matplotlib.pyplot")]
+
+    text = cause_text(replace(KEPT, kept=kept, grew_with=grew))
+
+    assert with_plain_spaces(text) == (
+        "figures are kept in pyplot, which keeps each figure that is not closed: +1 / epoch"
+    )
+
+
+def test_who_keeps_models_is_said_where_models_are_built_anew():
+    kept = KeptObjects("keras.History", 9, None, container="list", place="train.runs")
+
+    text = cause_text(replace(KEPT, cause="rebuilt", kept=kept))
+
+    assert text == (
+        "models or optimizers are built anew; History objects, each with its model,"
+        " are kept in train.runs (list)"
+    )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "float_of_loss",
+        "keep_numbers",
+        "reset_out",
+        "clear_last",
+        "close_figures",
+        "dataset_once",
+        "history_dict",
+    ],
+)
+def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
+    (advice,) = advice_of(replace(KEPT, advice=[code]))
+
+    assert advice.command is None
+    assert len(advice.text) > 10

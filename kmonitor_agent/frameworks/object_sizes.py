@@ -1,0 +1,364 @@
+# pyright: basic
+"""Memory that a value of the script's takes: arrays, tensors, tables, and what holds them.
+
+No code of the script's runs. Arrays are read by numpy's own descriptors, tensors and tables only
+where their class is the framework's own. Memory that several objects share counts once.
+"""
+
+import math
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import islice
+from types import FunctionType, MethodType, ModuleType, TracebackType
+from typing import Any, Final
+
+from kmonitor_agent.call_stacks import frame_locals
+from kmonitor_agent.frameworks.model_parts import weights_of
+from kmonitor_agent.frameworks.script_values import (
+    class_bases,
+    class_module,
+    class_name,
+    class_package,
+    instance_dict,
+    is_exactly,
+    is_instance,
+    is_known_class,
+    is_subclass,
+    items_of,
+    own_attributes,
+    safe_getattr,
+)
+
+NUMBER_BYTES: Final = 32
+"""About what a number or None takes with the pointer to it."""
+
+KERAS_MODEL: Final = "keras.Model"
+"""Its size is not known: beside its variables it keeps traces and compiled steps."""
+
+_NODE_BYTES: Final = 100
+"""About what an object takes by itself."""
+
+_SAMPLE: Final = 16
+"""Items of a container that stand for all."""
+
+_NODES: Final = 400
+"""Objects that are visited for the size of one."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectSize:
+    """An array, tensor or table, or what is too native to be measured.
+
+    Attributes:
+        kind: "numpy.ndarray", "torch.Tensor with graph", "matplotlib.Figure", ...
+        n_bytes: None where it cannot be known.
+        memory: The same for all objects that use the same memory.
+        shape: As text; empty where there is none.
+        dtype: Name of its element type; empty likewise.
+        is_on_device: Whether the memory is that of a GPU.
+    """
+
+    kind: str
+    n_bytes: int | None
+    memory: int
+    shape: str = ""
+    dtype: str = ""
+    is_on_device: bool = False
+
+
+def size_of(value: Any) -> ObjectSize | None:
+    """Size of an array, tensor, table, figure or data set; None for anything else."""
+    kind: Any = type(value)
+    if is_exactly(value, int, float, bool, str, list, dict, tuple, set, FunctionType):
+        return None
+    for base in class_bases(kind):
+        read = _READERS.get((class_module(base).partition(".")[0], class_name(base)))
+        if read is not None:
+            try:
+                return read(value)
+            except Exception:  # noqa: BLE001 - deleted, on a device that is gone, of another version
+                return None
+    return None
+
+
+def _array(value: Any) -> ObjectSize | None:
+    numpy: Any = sys.modules.get("numpy")
+    if not is_instance(value, numpy.ndarray):
+        return None
+    fields = own_attributes(numpy.ndarray)
+    owner, base = value, fields["base"].__get__(value)
+    while is_instance(base, numpy.ndarray):
+        owner, base = base, fields["base"].__get__(base)
+    n_bytes = fields["nbytes"].__get__(owner)
+    if class_name(type(base)) == "mmap":
+        n_bytes = 0  # pages of a file
+    shape = str(tuple(fields["shape"].__get__(value)))
+    # What lends the memory tells apart two arrays that were made of it.
+    lender = owner if base is None else base
+    return ObjectSize(
+        "numpy.ndarray", n_bytes, id(lender), shape, fields["dtype"].__get__(value).name
+    )
+
+
+_WITHOUT_SIZE: Final = frozenset({"resource", "variant", "string"})
+
+
+def _tensorflow_tensor(value: Any) -> ObjectSize | None:
+    if class_package(type(value)) != "tensorflow":
+        return None
+    shape, dtype = tuple(value.shape.as_list()), value.dtype
+    n_bytes = 0 if dtype.name in _WITHOUT_SIZE else math.prod(shape) * dtype.size
+    is_on_device = "GPU" in str(value.device)
+    return ObjectSize(
+        "tensorflow.Tensor", n_bytes, id(value), str(shape), dtype.name, is_on_device
+    )
+
+
+def _torch_tensor(value: Any) -> ObjectSize | None:
+    torch: Any = sys.modules.get("torch")
+    if not is_known_class(type(value)) or torch._C._len_torch_function_stack():  # noqa: SLF001
+        return None  # the script is asked for each attribute
+    storage = value.untyped_storage()
+    kind = "torch.Tensor" if value.grad_fn is None else "torch.Tensor with graph"
+    dtype = str(value.dtype).rpartition(".")[2]
+    return ObjectSize(
+        kind,
+        storage.nbytes(),
+        storage._cdata,  # noqa: SLF001 - its address; no other name for it
+        str(tuple(value.shape)),
+        dtype,
+        value.device.type != "cpu",
+    )
+
+
+def _jax_array(value: Any) -> ObjectSize | None:
+    if not is_known_class(type(value)):
+        return None
+    n_bytes = 0 if value.is_deleted() else value.nbytes
+    is_on_device = any(device.platform != "cpu" for device in value.devices())
+    return ObjectSize(
+        "jax.Array", n_bytes, id(value), str(tuple(value.shape)), value.dtype.name, is_on_device
+    )
+
+
+def _keras_variable(value: Any) -> ObjectSize | None:
+    fields = instance_dict(value)
+    shape, dtype = fields.get("_shape"), fields.get("_dtype")
+    if type(shape) is not tuple or type(dtype) is not str:
+        return None
+    bits = int("".join(filter(str.isdigit, dtype)) or 8)
+    n_bytes = math.prod(shape) * bits // 8
+    return ObjectSize("keras.Variable", n_bytes, id(value), str(shape), dtype)
+
+
+def _table(value: Any) -> ObjectSize | None:
+    if not is_known_class(type(value)):
+        return None
+    manager = safe_getattr(value, "_mgr")
+    sizes = [size_of(block.values) for block in manager.blocks]
+    n_bytes = sum(size.n_bytes or 0 for size in sizes if size is not None)
+    shape = str(tuple(reversed(manager.shape)))
+    return ObjectSize(f"pandas.{class_name(type(value))}", n_bytes, id(manager), shape)
+
+
+def _native(kind: str) -> Callable[[Any], ObjectSize]:
+    def read(value: Any) -> ObjectSize:
+        return ObjectSize(kind, None, id(value))
+
+    return read
+
+
+_READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
+    ("numpy", "ndarray"): _array,
+    ("tensorflow", "EagerTensor"): _tensorflow_tensor,
+    ("tensorflow", "BaseResourceVariable"): _tensorflow_tensor,
+    ("torch", "Tensor"): _torch_tensor,
+    ("jaxlib", "ArrayImpl"): _jax_array,
+    ("jax", "ArrayImpl"): _jax_array,
+    ("keras", "Variable"): _keras_variable,
+    ("pandas", "DataFrame"): _table,
+    ("pandas", "Series"): _table,
+    ("matplotlib", "Figure"): _native("matplotlib.Figure"),
+    ("tensorflow", "DatasetV2"): _native("tf.data.Dataset"),
+    ("tensorflow", "IteratorBase"): _native("tf.data.Iterator"),
+}
+"""By package and name of the class."""
+
+_CONTAINERS: Final = (list, dict, deque, set)
+
+
+def length_of(value: Any) -> int | None:
+    """How much a list, dict, deque or set holds, of any subclass; None for anything else."""
+    base: Any = next((each for each in _CONTAINERS if is_instance(value, each)), None)
+    return None if base is None else base.__len__(_storage(value))
+
+
+def newest_items(value: Any, most: int) -> list[Any]:
+    """The items of a container that came last, at most so many; values of a dict."""
+    value = _storage(value)
+    if is_instance(value, list):
+        return list.__getitem__(value, slice(-most, None))
+    if is_instance(value, tuple):
+        return list(tuple.__getitem__(value, slice(-most, None)))
+    if is_instance(value, dict):
+        return list(islice(reversed(dict.values(value)), most))[::-1]
+    if is_instance(value, deque):
+        return list(islice(deque.__reversed__(value), most))[::-1]
+    return list(islice(set.__iter__(value), most)) if is_instance(value, set) else []
+
+
+def _storage(value: Any) -> Any:
+    # TensorFlow's own lists and dicts keep what they hold elsewhere.
+    if class_module(type(value)).startswith("tensorflow."):
+        return instance_dict(value).get("_storage", value)
+    return value
+
+
+@dataclass(slots=True)
+class TreeSize:
+    """What an object and all that it alone holds takes.
+
+    Attributes:
+        n_bytes: Of what could be measured.
+        largest: The largest array, tensor or table within; None without.
+        largest_bytes: Of all within that are like it.
+        native: The first within that cannot be measured; None without.
+    """
+
+    n_bytes: float = 0.0
+    largest: ObjectSize | None = None
+    largest_bytes: float = 0.0
+    native: ObjectSize | None = None
+
+    def add(self, size: ObjectSize, scale: float) -> None:
+        """An array or the like was found."""
+        if size.n_bytes is None:
+            self.native = self.native or size
+            return
+        n_bytes = scale * size.n_bytes
+        self.n_bytes += n_bytes
+        if n_bytes > self.largest_bytes:
+            self.largest, self.largest_bytes = size, n_bytes
+
+    def join(self, other: "TreeSize") -> None:
+        """Another object's is added."""
+        self.n_bytes += other.n_bytes
+        self.native = self.native or other.native
+        self.largest_bytes += other.largest_bytes
+        self.largest = other.largest or self.largest
+
+
+class SizeReader:
+    """Adds up what objects hold; what was seen before belongs to somebody else and counts nothing.
+
+    Owned by one walk: it knows objects by their identities, which hold for its duration only.
+    """
+
+    def __init__(self) -> None:
+        self.seen: set[int] = set()
+        self.n_visited = 0
+
+    def is_new(self, size: ObjectSize) -> bool:
+        """True if this memory was not seen before; it is from now on."""
+        is_new = size.memory not in self.seen
+        self.seen.add(size.memory)
+        return is_new
+
+    def tree(self, value: Any) -> TreeSize:
+        """Size of an object with what it holds; of long containers by their newest items."""
+        total = TreeSize()
+        waiting: deque[tuple[Any, float]] = deque([(value, 1.0)])
+        nodes = 0
+        while waiting and nodes < _NODES:
+            each, scale = waiting.popleft()
+            nodes += 1
+            if is_exactly(each, int, float, bool, type(None)):
+                total.n_bytes += scale * NUMBER_BYTES
+                continue
+            if id(each) in self.seen:
+                continue
+            size = size_of(each)
+            if size is not None:
+                if self.is_new(size):
+                    total.add(size, scale)
+                self.seen.add(id(each))
+                continue
+            self.seen.add(id(each))
+            if is_keras_model(type(each)):
+                total.add(ObjectSize(KERAS_MODEL, None, id(each)), scale)
+            total.n_bytes += scale * _own_bytes(each)
+            items, of_all = _held_by(each)
+            waiting.extend((item, scale * of_all) for item in items)
+        self.n_visited += nodes
+        return total
+
+
+def _own_bytes(value: Any) -> int:
+    if is_exactly(value, str, bytes, bytearray):
+        return value.__sizeof__()
+    return _NODE_BYTES
+
+
+def _held_by(value: Any) -> tuple[Iterable[Any], float]:
+    """What an object holds, or some of it, and how many times that all of it is."""
+    n = tuple.__len__(value) if is_instance(value, tuple) else length_of(value)
+    if n is None:
+        return _attributes(value), 1.0
+    items = newest_items(value, _SAMPLE)
+    return items, n / max(1, len(items))
+
+
+def _attributes(value: Any) -> Iterable[Any]:
+    kind: Any = type(value)
+    for base, read in _ATTRIBUTES.items():
+        if is_subclass(kind, (base,)):
+            return read(value)
+    fields = instance_dict(value)
+    return _model_variables(value, fields) if is_keras_model(kind) else list(fields.values())
+
+
+def is_keras_model(kind: type) -> bool:
+    """True for a model's class of Keras 3 or tf_keras, and for one that derives from it."""
+    return any(
+        class_name(base) == "Model" and class_package(base) in {"keras", "tf_keras"}
+        for base in class_bases(kind)
+    )
+
+
+def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
+    weights = [weight for weight, _ in weights_of(model)]
+    return weights + items_of(instance_dict(fields.get("optimizer")).get("_variables"))
+
+
+def _cell_contents(function: FunctionType) -> list[Any]:
+    contents: list[Any] = []
+    for cell in function.__closure__ or ():
+        try:
+            contents.append(cell.cell_contents)
+        except ValueError:  # an empty one
+            continue
+    return contents
+
+
+def _traceback_values(trace: Any) -> list[Any]:
+    values: list[Any] = []
+    while trace is not None:
+        with frame_locals(trace.tb_frame) as variables:
+            # At module level these are the module's own.
+            if trace.tb_frame.f_locals is not trace.tb_frame.f_globals:
+                values += list(variables.values())
+        trace = trace.tb_next
+    return values
+
+
+_ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
+    ModuleType: lambda _: (),
+    type: lambda _: (),
+    FunctionType: _cell_contents,
+    MethodType: lambda method: (method.__self__, method.__func__),
+    TracebackType: _traceback_values,
+    BaseException: lambda error: (error.__traceback__, error.__context__),
+}
+"""Of what keeps them elsewhere than in a dict; none of modules and classes, which are shared."""

@@ -1,0 +1,193 @@
+"""What the script keeps is the cause of growth that it explains, and of no other."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from msgspec.structs import replace
+
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor_agent.wire.messages.events import (
+    EpochEnded,
+    EpochStarted,
+    Event,
+    FitEnded,
+    FitStarted,
+    KeptObjects,
+    ObjectsCounted,
+    Sample,
+    Verdict,
+)
+from tests.support.growing_run import MIB, Growing, events_of
+
+ARRAYS = KeptObjects(
+    kind="numpy.ndarray",
+    count=4,
+    n_bytes=32 * MIB,
+    shape="(1024, 2048)",
+    dtype="float32",
+    container="list",
+    place="Recorder.history",
+)
+
+
+def counted(
+    events: Iterator[Event], kept: Callable[[int], list[KeptObjects]], each: int = 1
+) -> Iterator[Event]:
+    """The same run, in which what is kept is counted at the end of some units."""
+    unit = 0
+    for event in events:
+        if isinstance(event, EpochEnded):
+            unit += 1
+            if unit > 3 and unit % each == 0:
+                yield ObjectsCounted(event.t_s, event.fit, event.epoch, 0.003, kept(unit))
+        yield event
+
+
+def judged(events: Iterator[Event], metric: str = "ram") -> Verdict:
+    judge = RunJudge()
+    for event in events:
+        judge.read(event.t_s, event)
+        judge.judge()
+    return next(each for each in judge.newest_verdicts() if each.metric == metric)
+
+
+def of_arrays(a_unit_mib: float) -> Callable[[int], list[KeptObjects]]:
+    def kept(unit: int) -> list[KeptObjects]:
+        return [replace(ARRAYS, count=unit, n_bytes=unit * a_unit_mib * MIB)]
+
+    return kept
+
+
+def test_arrays_that_cover_the_growth_are_its_cause():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(8.0)))
+
+    assert (verdict.state, verdict.cause, verdict.sureness) == ("suspected", "kept", "counted")
+    assert verdict.kept is not None
+    assert (verdict.kept.place, verdict.kept.shape) == ("Recorder.history", "(1024, 2048)")
+    assert verdict.grew_with[0].per_unit == pytest.approx(8.0 * MIB)
+    assert verdict.advice == ["keep_numbers", "restart"]
+
+
+def test_arrays_that_cover_less_than_half_are_not_named():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(3.0)))
+
+    assert (verdict.cause, verdict.kept) == ("unknown", None)
+
+
+def test_units_that_were_too_short_to_count_in_are_passed_over():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), of_arrays(8.0), each=7))
+
+    assert verdict.cause == "kept"
+    assert verdict.grew_with[0].per_unit == pytest.approx(8.0 * MIB)
+
+
+def test_what_rises_has_its_cause_before_it_is_judged():
+    events = [
+        event
+        for event in counted(events_of(Growing(ram_mib=8.0), 7), of_arrays(8.0))
+        if not isinstance(event, Sample) or event.epoch != 5
+    ]
+
+    verdict = judged(iter(events))
+
+    assert (verdict.state, verdict.cause) == ("rising", "kept")
+
+
+def figures(unit: int) -> list[KeptObjects]:
+    return [KeptObjects("matplotlib.Figure", unit, None, place="matplotlib.pyplot")]
+
+
+def test_figures_whose_size_is_not_known_are_named_by_their_number():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), figures))
+
+    assert (verdict.cause, verdict.advice[0]) == ("kept", "close_figures")
+    assert verdict.grew_with[0].kind == "kept_objects"
+    assert verdict.grew_with[0].per_unit == pytest.approx(1.0)
+
+
+def test_figures_of_a_few_units_only_are_not_named():
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), lambda unit: figures(unit // 5)))
+
+    assert verdict.cause == "unknown"
+
+
+def test_histories_say_who_keeps_models_that_are_built_anew():
+    def histories(unit: int) -> list[KeptObjects]:
+        return [KeptObjects("keras.History", unit, None, container="list", place="train.runs")]
+
+    def with_allocator() -> Iterator[Event]:
+        grows = Growing(ram_mib=8.0, traces=3, epochs_a_fit=1)
+        for event in counted(events_of(grows, 30), histories):
+            yield (
+                replace(event, allocator_in_use_bytes=event.ram_bytes)
+                if isinstance(event, Sample)
+                else event
+            )
+
+    verdict = judged(with_allocator())
+
+    assert verdict.cause == "rebuilt"
+    assert verdict.kept is not None
+    assert (verdict.kept.place, verdict.advice[0]) == ("train.runs", "history_dict")
+
+
+@pytest.mark.parametrize(
+    ("kept", "advice"),
+    [
+        (replace(ARRAYS, kind="torch.Tensor with graph"), "float_of_loss"),
+        (replace(ARRAYS, place="Out"), "reset_out"),
+        (replace(ARRAYS, place="sys.last_traceback"), "clear_last"),
+        (replace(ARRAYS, kind="function", place="tf.Graph"), "dataset_once"),
+        (replace(ARRAYS, kind="pandas.DataFrame"), "keep_numbers"),
+    ],
+)
+def test_each_kind_has_the_remedy_that_helps(kept: KeptObjects, advice: str):
+    def counts(unit: int) -> list[KeptObjects]:
+        return [replace(kept, count=unit, n_bytes=8 * MIB * unit)]
+
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), counts))
+
+    assert verdict.advice == [advice, "restart"]
+
+
+def test_memory_of_a_device_explains_no_growth_of_ram():
+    def on_device(unit: int) -> list[KeptObjects]:
+        return [replace(ARRAYS, n_bytes=8 * MIB * unit, is_on_device=True)]
+
+    verdict = judged(counted(events_of(Growing(ram_mib=8.0), 30), on_device))
+
+    assert verdict.cause == "unknown"
+
+
+def test_what_a_long_epoch_keeps_is_named_within_it():
+    def events() -> Iterator[Event]:
+        yield FitStarted(0.0, fit=1, model="m", epochs=1)
+        yield EpochStarted(0.0, fit=1, epoch=0)
+        for second in range(1, 60):
+            ram = (500 + 8 * second) * MIB
+            yield Sample(float(second), fit=1, step=19 * second, ram_bytes=ram, ram_of_bytes=8e9)
+            if second > 4:
+                kept = [replace(ARRAYS, count=second, n_bytes=8 * MIB * second)]
+                yield ObjectsCounted(second + 0.5, 1, 0, 0.003, kept)
+
+    verdict = judged(events())
+
+    assert (verdict.per, verdict.cause) == ("step", "kept")
+    assert verdict.grew_with[0].per_unit == pytest.approx(8 * MIB / 19, rel=0.1)
+
+
+def test_fits_that_each_keep_something_are_judged_by_fits():
+    grows = Growing(ram_mib=8.0, epochs_a_fit=2)
+    fits = iter(range(1, 31))
+
+    def events() -> Iterator[Event]:
+        for event in events_of(grows, 30):
+            if isinstance(event, FitEnded):
+                unit = next(fits)
+                kept = [replace(ARRAYS, count=unit, n_bytes=8 * MIB * unit)]
+                yield ObjectsCounted(event.t_s, event.fit, 1, 0.003, kept)
+            yield event
+
+    verdict = judged(events())
+
+    assert (verdict.per, verdict.cause) == ("fit", "kept")

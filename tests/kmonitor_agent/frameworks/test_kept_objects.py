@@ -1,0 +1,279 @@
+# pyright: reportImplicitOverride=false, reportAssignmentType=false
+"""What a script keeps is found where it is, measured, and never asked or kept alive."""
+
+import gc
+import sys
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmonitor_agent.frameworks.kept_objects import KeptObjectWalk
+from kmonitor_agent.wire.messages.events import KeptObjects
+
+MIB = 2**20
+
+
+class Recorder:
+    """A callback of the script's."""
+
+    shared: Any = ()
+
+    def __init__(self) -> None:
+        self.history: Any = []
+
+
+def array(mib: float = 1.0) -> Any:
+    return np.zeros((int(mib * 1024), 256), "float32")
+
+
+def kept(recorder: object, lengths: Any = None) -> dict[str, KeptObjects]:
+    """What a search finds of a callback, by place."""
+    walk = KeptObjectWalk(lengths)
+    return {each.place: each for each in walk.search([recorder], None)}
+
+
+@pytest.fixture(autouse=True)
+def no_shared_arrays() -> Iterator[None]:
+    yield
+    Recorder.shared = ()
+
+
+@pytest.mark.parametrize("container", [list, deque, lambda each: dict(enumerate(each))])
+def test_arrays_in_an_attribute_are_measured(container: Callable[[Any], Any]):
+    recorder = Recorder()
+    recorder.history = container([array(1.5) for _ in range(12)])
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.count, found.n_bytes) == ("numpy.ndarray", 12, 18 * MIB)
+    assert (found.shape, found.dtype) == ("(1536, 256)", "float32")
+    assert found.container == type(recorder.history).__name__
+
+
+def test_views_of_one_array_count_its_memory_once():
+    recorder = Recorder()
+    recorder.history = [each[n:] for each in (array(8),) for n in range(20)]
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.count, found.n_bytes) == (20, 8 * MIB)
+
+
+def test_pages_of_a_mapped_file_are_not_counted(tmp_path: Any):
+    recorder = Recorder()
+    path = tmp_path / "data"
+    path.write_bytes(bytes(4 * MIB))
+    recorder.history = [np.memmap(path, "float32")[n:] for n in range(3)]
+
+    assert "Recorder.history" not in kept(recorder)
+
+
+def test_arrays_within_records_are_found():
+    recorder = Recorder()
+    recorder.history = [{"epoch": n, "outputs": (array(2), "text")} for n in range(5)]
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.count) == ("numpy.ndarray", 5)
+    assert found.n_bytes == pytest.approx(10 * MIB, rel=0.01)
+
+
+def test_objects_that_share_an_array_do_not_count_it_each():
+    recorder, data = Recorder(), array(64)
+    recorder.history = [SimpleNamespace(data=data, own=array(1)) for _ in range(6)]
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert found.kind == "types.SimpleNamespace"
+    assert found.n_bytes == pytest.approx(6 * MIB, rel=0.01)
+
+
+def test_what_a_closure_refers_to_is_measured():
+    recorder = Recorder()
+
+    def reader(data: Any) -> Callable[[], Any]:
+        return lambda: data
+
+    recorder.history = [reader(array(1)) for _ in range(5)]
+
+    found = kept(recorder)["Recorder.history"]
+
+    assert (found.kind, found.count) == ("function", 5)
+    assert found.n_bytes == pytest.approx(5 * MIB, rel=0.01)
+
+
+def test_an_attribute_that_is_replaced_by_a_larger_one_is_named():
+    recorder = Recorder()
+    recorder.history = array(3)
+    first = kept(recorder)["Recorder.history"]
+    recorder.history = np.concatenate([recorder.history, array(2)])
+
+    then = kept(recorder)["Recorder.history"]
+
+    assert (first.n_bytes, then.n_bytes, then.container) == (3 * MIB, 5 * MIB, "")
+
+
+def test_a_variable_of_a_function_that_runs_is_named():
+    losses = [array() for _ in range(4)]
+
+    found = kept(Recorder())
+
+    place = "test_a_variable_of_a_function_that_runs_is_named.losses"
+    assert found[place].count == len(losses)
+
+
+def test_an_attribute_of_a_class_is_named():
+    Recorder.shared = [array() for _ in range(4)]
+
+    assert kept(Recorder())["Recorder.shared"].count == 4
+
+
+def test_a_key_names_the_list_behind_it():
+    recorder = Recorder()
+    recorder.history = {"outputs": [array() for _ in range(3)]}
+
+    assert kept(recorder)['Recorder.history["outputs"]'].count == 3
+
+
+def test_numbers_are_named_only_once_they_take_a_mebibyte():
+    recorder = Recorder()
+    recorder.history = [0.5] * 100
+    few = kept(recorder)
+    recorder.history = [0.5] * 100_000
+
+    assert "Recorder.history" not in few
+    assert kept(recorder)["Recorder.history"].kind == "number"
+
+
+def test_what_holds_as_many_as_before_is_not_measured_again():
+    recorder = Recorder()
+    recorder.history = [array() for _ in range(4)]
+    walk = KeptObjectWalk()
+    walk.search([recorder], None)
+
+    assert "Recorder.history" not in kept(recorder, walk.lengths)
+
+
+def test_an_object_in_a_list_that_stays_is_looked_into():
+    recorder, inner = Recorder(), Recorder()
+    recorder.history = {"inner": inner}
+    walk = KeptObjectWalk()
+    walk.search([recorder], None)
+    inner.history = deque(array() for _ in range(4))
+
+    assert kept(recorder, walk.lengths)["Recorder.history"].container == "deque"
+
+
+def test_search_that_is_late_says_so():
+    walk = KeptObjectWalk(None, lambda: True)
+
+    walk.search([Recorder()], None)
+
+    assert walk.is_cut_short
+
+
+class Hostile:
+    """Fails the test wherever it is asked for anything."""
+
+    def __init__(self) -> None:
+        vars(self)["held"] = array()
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+    def __len__(self) -> int:
+        raise AssertionError
+
+    def __iter__(self) -> Iterator[Any]:
+        raise AssertionError
+
+    def __eq__(self, other: object) -> bool:
+        raise AssertionError
+
+    def __hash__(self) -> int:
+        raise AssertionError
+
+    def __repr__(self) -> str:
+        raise AssertionError
+
+
+class HostileList(list[Any]):
+    __len__ = Hostile.__len__
+    __iter__ = Hostile.__iter__
+    __getattribute__ = Hostile.__getattribute__
+
+    def __getitem__(self, index: Any) -> Any:
+        raise AssertionError(index)
+
+
+class HostileArray(np.ndarray[Any, Any]):
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(name)
+
+
+def hostile() -> Any:
+    made = object.__new__(Hostile)
+    object.__setattr__(made, "held", array())
+    return made
+
+
+def test_no_code_of_objects_that_are_kept_runs():
+    recorder = Recorder()
+    recorder.history = HostileList([hostile() for _ in range(5)])
+
+    assert kept(recorder)["Recorder.history"].kind.endswith(".Hostile")
+
+
+def test_no_code_of_an_array_of_the_script_runs():
+    recorder = Recorder()
+    recorder.history = [array().view(HostileArray) for _ in range(5)]
+
+    assert kept(recorder)["Recorder.history"].n_bytes == 5 * MIB
+
+
+def test_nothing_is_kept_alive():
+    recorder = Recorder()
+    recorder.history = [Recorder() for _ in range(5)]
+    kept(recorder)
+    references = [weakref.ref(each) for each in recorder.history]
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        recorder.history.clear()
+
+        assert [reference() for reference in references] == [None] * 5
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+def test_figures_of_pyplot_are_counted(monkeypatch: pytest.MonkeyPatch):
+    figure: Any = type("Figure", (), {"__module__": "matplotlib.figure"})
+    helpers: Any = ModuleType("matplotlib._pylab_helpers")
+    figures = {n: SimpleNamespace(canvas=SimpleNamespace(figure=figure())) for n in range(4)}
+    helpers.Gcf = type("Gcf", (), {"figs": figures})
+    monkeypatch.setitem(sys.modules, helpers.__name__, helpers)
+
+    found = kept(Recorder())["matplotlib.pyplot"]
+
+    assert (found.kind, found.count, found.n_bytes) == ("matplotlib.Figure", 4, None)
+
+
+def test_frames_of_the_last_error_are_measured(monkeypatch: pytest.MonkeyPatch):
+    def fails() -> None:
+        outputs = array(4)
+        raise ValueError(len(outputs))
+
+    try:
+        fails()
+    except ValueError as exc:
+        monkeypatch.setattr(sys, "last_value", exc, raising=False)
+
+    found = kept(Recorder())["sys.last_traceback"]
+
+    assert (found.kind, found.shape) == ("numpy.ndarray", "(4096, 256)")

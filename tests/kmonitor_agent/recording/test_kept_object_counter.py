@@ -1,0 +1,213 @@
+"""What a script keeps is counted while memory rises, and where it costs little."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from kmonitor_agent.recording.diagnosis import KeptObjectCounter, is_rising
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.wire.messages.events import Event, ObjectsCounted
+
+MIB = 2.0**20
+
+
+class Recorder:
+    """A callback of the script's that keeps arrays."""
+
+    def __init__(self, arrays: int) -> None:
+        self.history = [np.zeros((1024, 256), "float32") for _ in range(arrays)]
+
+
+class CallbackList:
+    def __init__(self, callbacks: list[Any]) -> None:
+        self.callbacks = callbacks
+
+
+class Process:
+    """A process whose memory and clocks a test moves.
+
+    Attributes:
+        sent: What the counter emitted.
+        recorder: The callback of its fit.
+    """
+
+    def __init__(self, *, private: bool = False, epoch_s: float = 10.0) -> None:
+        self.sent: list[Event] = []
+        self.recorder = Recorder(3)
+        self._epoch_s = epoch_s
+        self._time_s = self._worked_s = 0.0
+        self._held = 500 * MIB
+        self._callbacks = CallbackList([self.recorder])
+        self.fit: Any = SimpleNamespace(
+            ordinal=1,
+            epoch=0,
+            epochs_done=0,
+            is_in_epoch=False,
+            is_count_due=False,
+            clock=SimpleNamespace(steps=0, due=False),
+            origin=SimpleNamespace(token=lambda: self._callbacks),
+            model=lambda: None,
+        )
+        self.counter = KeptObjectCounter(
+            emit=self.sent.append,
+            now_s=lambda: self._time_s,
+            privacy=Privacy(private=private),
+            held_bytes=lambda: self._held,
+            time_s=lambda: self._time_s,
+            thread_time_s=lambda: self._worked_s,
+        )
+
+    def end_epochs(self, *rises_mib: float) -> None:
+        """Train so many epochs, in each of which memory rises."""
+        for rise_mib in rises_mib:
+            self._time_s += self._epoch_s
+            self._held += rise_mib * MIB
+            self.fit.epochs_done += 1
+            self.counter.unit_ended("epoch", self.fit)
+
+    def sample(self, *rises_mib: float) -> None:
+        """Look each second at an epoch that runs."""
+        self.fit.is_in_epoch = True
+        for rise_mib in rises_mib:
+            self._time_s += 1.0
+            self._held += rise_mib * MIB
+            self.counter.watch_steps(self.fit)
+
+    @property
+    def counts(self) -> list[ObjectsCounted]:
+        return [each for each in self.sent if isinstance(each, ObjectsCounted)]
+
+
+@pytest.mark.parametrize("rises_mib", [(2.0, 2.0), (2.0, -9.0, 2.0, 2.0), (0.9, 0.9, 0.9, 0.9)])
+def test_memory_that_rose_too_little_does_not_rise(rises_mib: tuple[float, ...]):
+    held = np.cumsum([500.0, *rises_mib]) * MIB
+
+    assert not is_rising(held.tolist())
+
+
+@pytest.mark.parametrize("rises_mib", [(2.0, 2.0, 2.0), (2.0, 0.1, 2.0, 2.0)])
+def test_memory_rises_if_three_units_of_four_added_a_mebibyte(rises_mib: tuple[float, ...]):
+    held = np.cumsum([500.0, *rises_mib]) * MIB
+
+    assert is_rising(held.tolist())
+
+
+def test_nothing_is_counted_while_memory_stays():
+    process = Process()
+
+    process.end_epochs(*[0.0] * 20)
+
+    assert process.sent == []
+
+
+def test_what_is_kept_is_counted_at_each_end_once_memory_rises():
+    process = Process()
+
+    process.end_epochs(0.0, 4.0, 4.0)
+    before = len(process.counts)
+    process.end_epochs(4.0)
+    process.recorder.history.append(process.recorder.history[0].copy())
+    process.end_epochs(4.0)
+
+    assert before == 0
+    first, second = process.counts
+    place = "Recorder.history"
+    assert [each.n_bytes for each in first.kept if each.place == place] == [3 * MIB]
+    assert [each.count for each in second.kept if each.place == place] == [4]
+
+
+def test_what_has_not_changed_is_not_sent_again():
+    process = Process()
+
+    process.end_epochs(0.0, 4.0, 4.0, 4.0, 4.0)
+
+    assert "Recorder.history" not in {each.place for each in process.counts[1].kept}
+
+
+def test_a_count_that_would_cost_more_than_a_hundredth_is_left_out_and_said_once():
+    process = Process(epoch_s=0.01)
+
+    process.end_epochs(*[4.0] * 10)
+
+    (refused,) = process.counts
+    assert refused.kept == []
+    assert "1 %" in refused.why
+
+
+def test_short_epochs_are_counted_together():
+    process = Process(epoch_s=0.3)
+
+    process.end_epochs(*[4.0] * 12)
+
+    assert any(each.kept for each in process.counts)
+
+
+def test_a_count_that_fails_says_why_and_raises_nothing():
+    process = Process()
+
+    def fails() -> None:
+        raise OSError("gone")
+
+    process.fit.model = fails
+    process.end_epochs(*[4.0] * 5)
+
+    (failed,) = process.counts
+    assert "gone" in failed.why
+
+
+def test_places_of_the_script_are_hashed_in_a_private_run():
+    process = Process(private=True)
+
+    process.end_epochs(*[4.0] * 5)
+
+    kept = process.counts[0].kept
+    assert kept
+    assert all("." not in each.place and len(each.place) == 12 for each in kept)
+    assert {each.kind for each in kept} == {"numpy.ndarray"}
+
+
+def test_an_epoch_in_which_memory_rises_is_counted_at_the_next_step():
+    process = Process()
+
+    process.sample(0.0, 4.0, 4.0)
+    before = process.fit.is_count_due
+    process.sample(4.0)
+
+    assert (before, process.fit.is_count_due, process.fit.clock.due) == (False, True, True)
+
+
+def test_two_epochs_are_not_compared_within():
+    process = Process()
+
+    process.sample(0.0, 4.0, 4.0)
+    process.fit.epoch = 1
+    process.sample(4.0)
+
+    assert process.fit.is_count_due is False
+
+
+def test_calls_of_collect_are_units_of_their_own():
+    process = Process()
+
+    for _ in range(4):
+        process.end_epochs(5.0, -3.0)
+        process.counter.unit_ended("collect", None)
+
+    assert [each.fit for each in process.counts] == [0]
+
+
+def test_thread_that_counts_is_not_joined_by_another():
+    process = Process()
+    emit = process.sent.append
+
+    def count_again(event: Event) -> None:
+        emit(event)
+        process.fit.epochs_done += 1
+        process.counter.count(process.fit)
+
+    cast("Any", process.counter)._emit = count_again
+    process.end_epochs(*[4.0] * 4)
+
+    assert len(process.counts) == 1

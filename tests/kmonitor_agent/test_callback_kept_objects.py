@@ -1,0 +1,138 @@
+"""Real fits in which a callback or library keeps things: the judge names them."""
+
+# pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor_agent.recording import diagnosis, fit_reporter
+from kmonitor_agent.wire.messages.events import (
+    AnyEvent,
+    KeptObjects,
+    ObjectsCounted,
+    Sample,
+    Verdict,
+)
+from kmonitor_agent.wire.messages.readings import Reading
+from tests.support import callback_fits
+from tests.support.callback_fits import Told, fit, of, small_model
+from tests.support.reloading import KERAS
+
+pytestmark = KERAS
+
+closed_runs = callback_fits.closed_runs
+monitor = callback_fits.monitor
+told = callback_fits.told
+
+MIB = 2.0**20
+EPOCHS = 9
+
+
+@pytest.fixture(autouse=True)
+def growing_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Memory as the process reports it rises by 2 MiB a unit, and a count may take any time."""
+    counted, reported = itertools.count(500, 2), itertools.count(500, 2)
+
+    def reading(numbers: "itertools.count[int]") -> Callable[[], Reading]:
+        return lambda: Reading(next(numbers) * MIB, "bytes", "test")
+
+    monkeypatch.setattr(diagnosis, "read_held", reading(counted))
+    monkeypatch.setattr(fit_reporter, "read_held", reading(reported))
+    monkeypatch.setattr(diagnosis, "COST_SHARE", 1e9)
+
+
+class Keeps(keras.callbacks.Callback):
+    """Keeps something at each epoch's end, for plots say."""
+
+    def __init__(self, make: Callable[[], Any]) -> None:
+        super().__init__()
+        self.kept: list[Any] = []
+        self._make = make
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.kept.append(self._make())
+
+
+def verdict_of(events: list[AnyEvent]) -> Verdict:
+    judge = RunJudge()
+    for event in events:
+        if isinstance(event, Sample):
+            continue  # has the memory that there is
+        judge.read(event.t_s, event)
+        judge.judge()
+    return next(each for each in judge.newest_verdicts() if each.metric == "ram")
+
+
+def newest(events: list[AnyEvent], place: str) -> KeptObjects:
+    kept = [each for event in of(ObjectsCounted, events) for each in event.kept]
+    return next(each for each in reversed(kept) if each.place == place)
+
+
+def test_arrays_that_a_callback_keeps_are_the_cause(monitor: Any, told: Told):
+    keeps = Keeps(lambda: np.ones((512, 1024), "float32"))
+
+    fit(small_model(), keeps, monitor, epochs=EPOCHS)
+
+    events = told(monitor)
+    verdict = verdict_of(events)
+    assert verdict.cause == "kept"
+    assert verdict.kept is not None
+    assert (verdict.kept.kind, verdict.kept.place) == ("numpy.ndarray", "Keeps.kept")
+    assert verdict.kept.shape == "(512, 1024)"
+    assert verdict.advice[0] == "keep_numbers"
+    assert newest(events, "Keeps.kept").n_bytes == EPOCHS * 2 * MIB
+
+
+def test_tensors_that_a_callback_keeps_are_the_cause(monitor: Any, told: Told):
+    keeps = Keeps(lambda: keras.ops.ones((512, 1024)))
+
+    fit(small_model(), keeps, monitor, epochs=EPOCHS)
+
+    verdict = verdict_of(told(monitor))
+    assert verdict.cause == "kept"
+    assert verdict.kept is not None
+    assert verdict.kept.kind in {"tensorflow.Tensor", "torch.Tensor", "jax.Array"}
+    assert verdict.kept.dtype == "float32"
+
+
+def test_functions_of_data_sets_are_found_in_the_root_graph(monitor: Any, told: Told):
+    tf: Any = pytest.importorskip("tensorflow")
+
+    def dataset() -> Any:
+        images = np.ones((500, 1024), "float32")
+
+        def generate() -> Any:
+            yield images[:4, :4], images[:4, :1]
+
+        signature = tf.TensorSpec((4, 4), tf.float32), tf.TensorSpec((4, 1), tf.float32)
+        return tf.data.Dataset.from_generator(generate, output_signature=signature).repeat()
+
+    model = small_model()
+    for _ in range(EPOCHS):
+        model.fit(dataset(), steps_per_epoch=1, shuffle=False, verbose=0, callbacks=[monitor])
+
+    kept = newest(told(monitor), "tf.Graph")
+    assert (kept.kind, kept.container) == ("function", "list")
+    assert (kept.n_bytes or 0.0) >= 2 * MIB * (EPOCHS // 2)
+
+
+def test_histories_that_are_kept_name_their_list(monitor: Any, told: Told):
+    histories: list[Any] = []
+    for _ in range(EPOCHS):
+        histories += [fit(small_model(), monitor, epochs=1)]
+
+    kept = newest(told(monitor), "test_histories_that_are_kept_name_their_list.histories")
+    assert (kept.kind, kept.n_bytes, kept.container) == ("keras.History", None, "list")
+
+
+def test_a_training_that_keeps_nothing_names_nothing(monitor: Any, told: Told):
+    fit(small_model(), monitor, epochs=EPOCHS)
+
+    verdict = verdict_of(told(monitor))
+    assert (verdict.cause, verdict.kept) != ("kept", None)
+    assert verdict.kept is None
