@@ -30,6 +30,7 @@ from kmonitor_agent.frameworks.object_sizes import (
     ObjectSize,
     SizeReader,
     TreeSize,
+    closure_of,
     is_keras_model,
     length_of,
     newest_items,
@@ -155,10 +156,8 @@ class KeptObjectWalk:
                     with frame_locals(frame) as variables:
                         self._add_names(list(variables.items()), name)
         for name in _MODULES.of_script():
-            self._add_names(list(instance_dict(sys.modules.get(name)).items()), name)
-        names = _names_of_shell()
-        own = [each for each in list(names.items()) if not _RESULT.fullmatch(str(each[0]))]
-        self._add_names(own, "__main__")
+            self._add_names(_variables(instance_dict(sys.modules.get(name))), name)
+        self._add_names(_variables(_names_of_shell()), "__main__")
 
     def _add_names(self, items: Iterable[tuple[Any, Any]], place: str) -> None:
         for name, value in items:
@@ -205,7 +204,7 @@ class KeptObjectWalk:
             self._report_tree(value, place)
         elif kind is FunctionType:
             if not is_known_function(value):
-                self._waiting.extend(_closure_of(value))
+                self._add_names(closure_of(value), value.__name__)
         elif kind is MethodType:
             self._waiting.append((value.__self__, class_name(type(value.__self__))))
         elif _is_followed(kind):
@@ -353,15 +352,8 @@ def _attributes(value: Any) -> list[tuple[Any, Any]]:
     return [(name, each) for name, each in fields if not str(name).startswith(passed_over)]
 
 
-def _closure_of(function: FunctionType) -> Iterator[tuple[Any, str]]:
-    name = function.__name__
-    for variable, cell in zip(
-        function.__code__.co_freevars, function.__closure__ or (), strict=True
-    ):
-        try:
-            yield cell.cell_contents, f"{name}.{variable}"
-        except ValueError:  # an empty one
-            continue
+def _variables(names: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [each for each in list(names.items()) if not _RESULT.fullmatch(str(each[0]))]
 
 
 def _names_of_shell() -> dict[str, Any]:

@@ -332,14 +332,22 @@ def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
     return weights + items_of(instance_dict(fields.get("optimizer")).get("_variables"))
 
 
-def _cell_contents(function: FunctionType) -> list[Any]:
-    contents: list[Any] = []
-    for cell in function.__closure__ or ():
+def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
+    """Variables of the functions around it that it refers to, and defaults of its arguments."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    values: list[tuple[str, Any]] = list((function.__kwdefaults__ or {}).items())
+    last = code.co_argcount
+    values += zip(code.co_varnames[last - len(defaults) : last], defaults, strict=False)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
         try:
-            contents.append(cell.cell_contents)
+            values.append((name, cell.cell_contents))
         except ValueError:  # an empty one
             continue
-    return contents
+    return values
+
+
+def _closure_values(function: FunctionType) -> list[Any]:
+    return [value for _, value in closure_of(function)]
 
 
 def _traceback_values(trace: Any) -> list[Any]:
@@ -356,7 +364,7 @@ def _traceback_values(trace: Any) -> list[Any]:
 _ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     ModuleType: lambda _: (),
     type: lambda _: (),
-    FunctionType: _cell_contents,
+    FunctionType: _closure_values,
     MethodType: lambda method: (method.__self__, method.__func__),
     TracebackType: _traceback_values,
     BaseException: lambda error: (error.__traceback__, error.__context__),

@@ -107,6 +107,21 @@ def test_what_a_closure_refers_to_is_measured():
     assert found.n_bytes == pytest.approx(5 * MIB, rel=0.01)
 
 
+def test_a_default_of_an_argument_is_measured():
+    recorder = Recorder()
+
+    def plotter(data: Any) -> Callable[[], Any]:
+        def plot(shown: Any = data) -> Any:
+            return shown
+
+        del data
+        return plot
+
+    recorder.history = [plotter(array(1)) for _ in range(5)]
+
+    assert kept(recorder)["Recorder.history"].n_bytes == pytest.approx(5 * MIB, rel=0.01)
+
+
 def test_an_attribute_that_is_replaced_by_a_larger_one_is_named():
     recorder = Recorder()
     recorder.history = array(3)
