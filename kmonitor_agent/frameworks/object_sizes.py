@@ -5,6 +5,7 @@ No code of the script's runs. Arrays are read by numpy's own descriptors, tensor
 where their class is the framework's own. Memory that several objects share counts once.
 """
 
+import gc
 import math
 import sys
 from collections import deque
@@ -14,7 +15,6 @@ from itertools import islice
 from types import FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
@@ -353,10 +353,10 @@ def _closure_values(function: FunctionType) -> list[Any]:
 def _traceback_values(trace: Any) -> list[Any]:
     values: list[Any] = []
     while trace is not None:
-        with frame_locals(trace.tb_frame) as variables:
-            # At module level these are the module's own.
-            if trace.tb_frame.f_locals is not trace.tb_frame.f_globals:
-                values += list(variables.values())
+        frame = trace.tb_frame
+        shared = (id(frame.f_globals), id(frame.f_builtins))
+        # Not by `f_locals`: up to Python 3.12 that makes a copy, which the frame keeps.
+        values += [each for each in gc.get_referents(frame) if id(each) not in shared]
         trace = trace.tb_next
     return values
 

@@ -123,12 +123,16 @@ def test_functions_of_data_sets_are_found_in_the_root_graph(monitor: Any, told: 
     assert (kept.n_bytes or 0.0) >= 2 * MIB * (EPOCHS // 2)
 
 
-def test_histories_that_are_kept_name_their_list(monitor: Any, told: Told):
+def fit_models(monitor: Any) -> None:
     histories: list[Any] = []
     for _ in range(EPOCHS):
         histories += [fit(small_model(), monitor, epochs=1)]
 
-    kept = newest(told(monitor), "test_histories_that_are_kept_name_their_list.histories")
+
+def test_histories_that_are_kept_name_their_list(monitor: Any, told: Told):
+    fit_models(monitor)
+
+    kept = newest(told(monitor), "fit_models.histories")
     assert (kept.kind, kept.n_bytes, kept.container) == ("keras.History", None, "list")
 
 
