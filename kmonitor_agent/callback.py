@@ -318,6 +318,22 @@ class MonitorCallback(_Base):
         """A step begins; the only hook of ours that runs each step."""
         self._tick(batch, logs)
 
+    @_hook("callback.test_begin", is_short=True)
+    def on_test_begin(self, logs: Any = None) -> None:
+        """A validation begins, or an `evaluate` outside of any fit."""
+        del logs
+        fit = self._running()
+        if fit is not None:
+            fit.begin_validation()
+
+    @_hook("callback.test_end", is_short=True)
+    def on_test_end(self, logs: Any = None) -> None:
+        """It ended."""
+        del logs
+        fit = self._running()
+        if fit is not None:
+            fit.end_validation()
+
     @_hook("callback.epoch_end")
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """An epoch ended: the safe point at which actions are done."""

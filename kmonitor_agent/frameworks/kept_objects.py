@@ -11,6 +11,7 @@ in a cache of another library or by native code, is not found.
 No code of the script's runs, and no object is kept: the result is names and numbers.
 """
 
+import inspect
 import os
 import re
 import sys
@@ -20,7 +21,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from threading import get_ident
-from types import FunctionType, MethodType, TracebackType
+from types import FrameType, FunctionType, MethodType, TracebackType
 from typing import Any, Final
 
 from kmonitor_agent.call_stacks import call_stacks, frame_locals
@@ -30,6 +31,7 @@ from kmonitor_agent.frameworks.object_sizes import (
     ObjectSize,
     SizeReader,
     TreeSize,
+    closure_of,
     is_keras_model,
     length_of,
     newest_items,
@@ -151,14 +153,11 @@ class KeptObjectWalk:
         with call_stacks() as stacks:
             for frame in stacks.get(get_ident(), ()):
                 name, path = frame.f_code.co_name, frame.f_code.co_filename
-                if name != "<module>" and _is_script_file(path):
-                    with frame_locals(frame) as variables:
-                        self._add_names(list(variables.items()), name)
+                if _is_script_file(path):
+                    self._add_names(_locals_of(frame), name)
         for name in _MODULES.of_script():
-            self._add_names(list(instance_dict(sys.modules.get(name)).items()), name)
-        names = _names_of_shell()
-        own = [each for each in list(names.items()) if not _RESULT.fullmatch(str(each[0]))]
-        self._add_names(own, "__main__")
+            self._add_names(_variables(instance_dict(sys.modules.get(name))), name)
+        self._add_names(_variables(_names_of_shell()), "__main__")
 
     def _add_names(self, items: Iterable[tuple[Any, Any]], place: str) -> None:
         for name, value in items:
@@ -205,7 +204,7 @@ class KeptObjectWalk:
             self._report_tree(value, place)
         elif kind is FunctionType:
             if not is_known_function(value):
-                self._waiting.extend(_closure_of(value))
+                self._add_names(closure_of(value), value.__name__)
         elif kind is MethodType:
             self._waiting.append((value.__self__, class_name(type(value.__self__))))
         elif _is_followed(kind):
@@ -353,15 +352,30 @@ def _attributes(value: Any) -> list[tuple[Any, Any]]:
     return [(name, each) for name, each in fields if not str(name).startswith(passed_over)]
 
 
-def _closure_of(function: FunctionType) -> Iterator[tuple[Any, str]]:
-    name = function.__name__
-    for variable, cell in zip(
-        function.__code__.co_freevars, function.__closure__ or (), strict=True
-    ):
-        try:
-            yield cell.cell_contents, f"{name}.{variable}"
-        except ValueError:  # an empty one
-            continue
+_ASKS_FOR_LOCALS: Final = frozenset({"locals", "f_locals"})
+_REFERENCES: Final = 4
+"""To a copy of a call's variables that only its frame keeps: with those of this module and of
+`frame_locals`, while it is asked for."""
+
+
+def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:
+    """Variables of a call; none of a module or class, and none that `locals()` may have given.
+
+    Up to Python 3.12 they are copied into a dict, the same at each time, which the frame keeps:
+    what the script has of it must not change, and what is in it would live on.
+    """
+    code = frame.f_code
+    if not code.co_flags & inspect.CO_OPTIMIZED or not _ASKS_FOR_LOCALS.isdisjoint(code.co_names):
+        return []
+    with frame_locals(frame) as variables:
+        found = list(variables.items())
+        if type(variables) is dict and sys.getrefcount(variables) <= _REFERENCES:
+            variables.clear()
+    return found
+
+
+def _variables(names: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [each for each in list(names.items()) if not _RESULT.fullmatch(str(each[0]))]
 
 
 def _names_of_shell() -> dict[str, Any]:

@@ -5,6 +5,7 @@ No code of the script's runs. Arrays are read by numpy's own descriptors, tensor
 where their class is the framework's own. Memory that several objects share counts once.
 """
 
+import gc
 import math
 import sys
 from collections import deque
@@ -14,7 +15,6 @@ from itertools import islice
 from types import FunctionType, MethodType, ModuleType, TracebackType
 from typing import Any, Final
 
-from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.model_parts import weights_of
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
@@ -332,23 +332,31 @@ def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
     return weights + items_of(instance_dict(fields.get("optimizer")).get("_variables"))
 
 
-def _cell_contents(function: FunctionType) -> list[Any]:
-    contents: list[Any] = []
-    for cell in function.__closure__ or ():
+def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
+    """Variables of the functions around it that it refers to, and defaults of its arguments."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    values: list[tuple[str, Any]] = list((function.__kwdefaults__ or {}).items())
+    last = code.co_argcount
+    values += zip(code.co_varnames[last - len(defaults) : last], defaults, strict=False)
+    for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=False):
         try:
-            contents.append(cell.cell_contents)
+            values.append((name, cell.cell_contents))
         except ValueError:  # an empty one
             continue
-    return contents
+    return values
+
+
+def _closure_values(function: FunctionType) -> list[Any]:
+    return [value for _, value in closure_of(function)]
 
 
 def _traceback_values(trace: Any) -> list[Any]:
     values: list[Any] = []
     while trace is not None:
-        with frame_locals(trace.tb_frame) as variables:
-            # At module level these are the module's own.
-            if trace.tb_frame.f_locals is not trace.tb_frame.f_globals:
-                values += list(variables.values())
+        frame = trace.tb_frame
+        shared = (id(frame.f_globals), id(frame.f_builtins))
+        # Not by `f_locals`: up to Python 3.12 that makes a copy, which the frame keeps.
+        values += [each for each in gc.get_referents(frame) if id(each) not in shared]
         trace = trace.tb_next
     return values
 
@@ -356,7 +364,7 @@ def _traceback_values(trace: Any) -> list[Any]:
 _ATTRIBUTES: Final[dict[type, Callable[[Any], Iterable[Any]]]] = {
     ModuleType: lambda _: (),
     type: lambda _: (),
-    FunctionType: _cell_contents,
+    FunctionType: _closure_values,
     MethodType: lambda method: (method.__self__, method.__func__),
     TracebackType: _traceback_values,
     BaseException: lambda error: (error.__traceback__, error.__context__),

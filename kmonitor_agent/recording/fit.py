@@ -22,6 +22,7 @@ from kmonitor_agent.frameworks.script_values import (
     safe_count,
     safe_getattr,
 )
+from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_requests import ActionRequest
@@ -102,6 +103,9 @@ class Fit:
         restart_request: The request to leave at the running epoch's end and be started again, once
             made.
         listings: How often its callback is in the list of callbacks.
+        validation_bytes: By how much memory grew in the running epoch's validations; None: none
+            has ended, or it cannot be read.
+        held_before_bytes: Memory when the running validation began; None outside of one.
         hook_calls: Calls of the running step's hook so far, of which there are as many.
         step_logs: What Keras gave at the last step's end, as it is; None before the first.
         why_no_rate: Why the learning rate could not be read, as last reported; None: not reported.
@@ -139,6 +143,8 @@ class Fit:
     why_not_restart: str = ""
     restart_request: ActionRequest | None = None
     listings: int = 1
+    validation_bytes: float | None = None
+    held_before_bytes: float | None = None
     hook_calls: int = 0
     step_logs: Any = None
     why_no_rate: str | None = None
@@ -154,6 +160,18 @@ class Fit:
         """An epoch begins."""
         self.hook_calls = 0
         self.step_logs = None
+        self.validation_bytes = self.held_before_bytes = None
+
+    def begin_validation(self) -> None:
+        """A validation of the running epoch begins."""
+        self.held_before_bytes = read_held().value if self.is_in_epoch else None
+
+    def end_validation(self) -> None:
+        """It ended."""
+        before, after = self.held_before_bytes, read_held().value
+        self.held_before_bytes = None
+        if before is not None and after is not None:
+            self.validation_bytes = (self.validation_bytes or 0.0) + after - before
 
     def store_step_logs(self, batch: Any, logs: Any = None) -> None:
         """Keep a step's logs as they are, whether numbers or on the device."""

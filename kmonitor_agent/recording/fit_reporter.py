@@ -164,7 +164,14 @@ class FitReporter:
 
     def epoch_started(self, fit: Fit) -> None:
         """Tell that an epoch began."""
-        self._emit(EpochStarted(t_s=fit.epoch_began_s, fit=fit.ordinal, epoch=fit.epoch))
+        self._emit(
+            EpochStarted(
+                t_s=fit.epoch_began_s,
+                fit=fit.ordinal,
+                epoch=fit.epoch,
+                ram_process_bytes=read_held().value,
+            )
+        )
 
     def epoch_ended(self, fit: Fit, model: KerasModel, logs: object) -> None:
         """Tell that an epoch ended, with its logs and step times."""
@@ -183,6 +190,7 @@ class FitReporter:
                 learning_rate=self._learning_rate(fit, model),
                 step_times=fit.clock.step_times(),
                 ram_process_bytes=read_held().value,
+                validation_bytes=fit.validation_bytes,
                 **counts,
             )
         )

@@ -5286,8 +5286,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>TensorFlow's root graph, which keeps each data set's generator</source>
-        <translation>TensorFlow 的根图（它保留每个数据集的生成器）</translation>
+        <source>TensorFlow's root graph</source>
+        <translation>TensorFlow 的根图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
@@ -6262,6 +6262,16 @@
         <translation>最佳 {value}，第 {n} 轮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>between epochs: in callbacks after MonitorCallback, or in its action</source>
+        <translation>各轮之间：MonitorCallback 之后的回调中，或其操作中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>between fits: in what the script does from one fit to the next</source>
+        <translation>各次 fit 之间：脚本在两次 fit 之间所做的事中</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>between {low} and {high}</source>
         <translation>在 {low} 与 {high} 之间</translation>
@@ -6533,6 +6543,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>functions of data sets (from_generator, py_function) with what they refer to</source>
+        <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>functions with what they refer to</source>
         <translation>函数及其引用的内容</translation>
     </message>
@@ -6591,6 +6606,11 @@
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>in use</source>
         <translation>使用中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>in validation</source>
+        <translation>验证中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -8304,6 +8324,11 @@
         <translation>何时结束尚不知道</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>within epochs: in steps, or in callbacks before MonitorCallback</source>
+        <translation>各轮之内：训练步中，或 MonitorCallback 之前的回调中</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>yes</source>
         <translation>是</translation>
@@ -8779,6 +8804,11 @@
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n}, resumed</source>
         <translation>{n}，续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{part} of it comes {where}</source>
+        <translation>其中 {part} 发生在{where}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

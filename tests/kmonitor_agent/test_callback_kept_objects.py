@@ -13,6 +13,8 @@ from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor_agent.recording import diagnosis, fit_reporter
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
+    EpochEnded,
+    EpochStarted,
     KeptObjects,
     ObjectsCounted,
     Sample,
@@ -121,12 +123,16 @@ def test_functions_of_data_sets_are_found_in_the_root_graph(monitor: Any, told: 
     assert (kept.n_bytes or 0.0) >= 2 * MIB * (EPOCHS // 2)
 
 
-def test_histories_that_are_kept_name_their_list(monitor: Any, told: Told):
+def fit_models(monitor: Any) -> None:
     histories: list[Any] = []
     for _ in range(EPOCHS):
         histories += [fit(small_model(), monitor, epochs=1)]
 
-    kept = newest(told(monitor), "test_histories_that_are_kept_name_their_list.histories")
+
+def test_histories_that_are_kept_name_their_list(monitor: Any, told: Told):
+    fit_models(monitor)
+
+    kept = newest(told(monitor), "fit_models.histories")
     assert (kept.kind, kept.n_bytes, kept.container) == ("keras.History", None, "list")
 
 
@@ -136,3 +142,24 @@ def test_a_training_that_keeps_nothing_names_nothing(monitor: Any, told: Told):
     verdict = verdict_of(told(monitor))
     assert (verdict.cause, verdict.kept) != ("kept", None)
     assert verdict.kept is None
+
+
+def test_growth_in_validation_is_reported_with_its_epoch(monitor: Any, told: Told):
+    x, y = callback_fits.X, callback_fits.Y
+
+    small_model().fit(x, y, batch_size=8, validation_data=(x, y), verbose=0, callbacks=[monitor])
+
+    events = told(monitor)
+    (begun,), (ended,) = of(EpochStarted, events), of(EpochEnded, events)
+    assert ended.validation_bytes is not None
+    assert begun.ram_process_bytes is not None
+
+
+def test_evaluation_outside_of_a_fit_is_no_validation(monitor: Any, told: Told):
+    model = small_model()
+
+    fit(model, monitor, epochs=1)
+    model.evaluate(callback_fits.X, callback_fits.Y, verbose=0, callbacks=[monitor])
+    fit(model, monitor, epochs=1)
+
+    assert [each.validation_bytes for each in of(EpochEnded, told(monitor))] == [None, None]

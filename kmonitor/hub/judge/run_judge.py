@@ -50,6 +50,7 @@ from kmonitor.hub.judge.units import (
     columns_of,
     counters_of,
     cut,
+    growing_part,
     values_of,
 )
 from kmonitor_agent.wire.messages.events import (
@@ -444,7 +445,15 @@ def verdict_event(
             rise=growth.rise,
             why_not=_why_not(details.judgement.state, growth),
         )
+        part = growing_part(units, growth) if _is_located(details) else None
+        if part is not None:
+            verdict = replace(verdict, where=part[0], where_part=part[1])
     return verdict if found is None else _with_cause(verdict, found, stride)
+
+
+def _is_located(details: JudgementDetails) -> bool:
+    is_whole = details.unit_kind is not UnitKind.STEP
+    return details.metric == "ram" and details.judgement.state in EXPLAINED and is_whole
 
 
 def _why_not(state: GrowthState, growth: Growth) -> str:

@@ -134,6 +134,8 @@ class Unit:
         retained: Of them, those kept for dead models only.
         functions: Traces by function, of the largest.
         changed: What the last two traces of a function differ in, by its name.
+        parts: By how much memory of the process grew in each part of it: "steps", "validation",
+            "between_epochs", "between_fits", bytes; what was not measured is absent.
         kept: What the script keeps, as counted last in it.
         step_s: Median step time, seconds.
         kind: What makes step times of fits comparable: the model's parameters and batch size.
@@ -157,6 +159,7 @@ class Unit:
     retained: float = math.nan
     functions: dict[str, float] = field(default_factory=dict[str, float])
     changed: dict[str, str] = field(default_factory=dict[str, str])
+    parts: dict[str, float] = field(default_factory=dict[str, float])
     kept: list[KeptObjects] = field(default_factory=list[KeptObjects])
     step_s: float = math.nan
     kind: tuple[int, int | None] = (0, None)
@@ -184,6 +187,10 @@ class Unit:
             value = getattr(event, name)
             setattr(self, name, math.nan if value is None else value)
 
+    def grew(self, part: str, n_bytes: float) -> None:
+        """Memory of the process grew in a part of it, or fell."""
+        self.parts[part] = self.parts.get(part, 0.0) + n_bytes
+
     def graph(self, event: GraphSize) -> None:
         """The graph was counted, at its end unless another count follows."""
         self.operations = float(event.operations)
@@ -194,6 +201,35 @@ class Unit:
             for each in event.by_function[:_MOST_FUNCTIONS]
         }
         self.changed = {each.name: each.changed for each in event.by_function if each.changed}
+
+
+class _HeldMemory:
+    """Memory of the process at the ends of epochs: which part of a unit it grows in."""
+
+    def __init__(self) -> None:
+        self._fit = 0
+        self._began: float | None = None
+        self._ended: float | None = None
+
+    def begin(self, event: EpochStarted, units: Iterable[Unit]) -> None:
+        """An epoch began."""
+        self._began, before = event.ram_process_bytes, self._ended
+        is_same_fit, self._fit = event.fit == self._fit, event.fit
+        if self._began is not None and before is not None:
+            part = "between_epochs" if is_same_fit else "between_fits"
+            for unit in units:
+                unit.grew(part, self._began - before)
+
+    def end(self, event: EpochEnded, units: Iterable[Unit]) -> None:
+        """It ended."""
+        began, self._began = self._began, None
+        self._ended = event.ram_process_bytes
+        if began is None or self._ended is None:
+            return
+        in_validation = event.validation_bytes or 0.0
+        for unit in units:
+            unit.grew("steps", self._ended - began - in_validation)
+            unit.grew("validation", in_validation)
 
 
 class RunUnits:
@@ -232,6 +268,7 @@ class RunUnits:
         self._open: dict[UnitKind, Unit] = {per: Unit(1, 0.0) for per in _JUDGED}
         self._ended: tuple[int, int, Unit] | None = None
         self._children_bytes = self._code_regions = math.nan
+        self._held = _HeldMemory()
         self._levels: Mapping[str, str] = LEVELS
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
@@ -256,6 +293,7 @@ class RunUnits:
             case EpochStarted():
                 self._complete_epoch()
                 self._open[UnitKind.EPOCH].start_s = t_s
+                self._held.begin(event, self._open.values())
                 self.epoch_samples.begin(t_s)
             case EpochEnded():
                 self._epoch_ended(t_s, event)
@@ -354,6 +392,7 @@ class RunUnits:
         filled = filled and not self.plan.fills_cache
         self.plan.steps = self.plan.steps or event.steps
         self.epoch_samples.end(t_s)
+        self._held.end(event, self._open.values())
         for each in self._open.values():
             each.epoch_ended(event, self._children_bytes)
             each.code_regions = self._code_regions
@@ -395,6 +434,7 @@ class RunUnits:
     def _restart(self, t_s: float) -> None:
         self.epoch_samples = FirstEpochSamples()
         self._children_bytes = self._code_regions = math.nan
+        self._held = _HeldMemory()
         for per in _JUDGED:
             self.completed[per].clear()
             self._fresh[per] = 0
@@ -536,6 +576,34 @@ def _traces_of_models(unit: Unit) -> float:
     """Live traces without those of data pipelines, as far as these are among the largest."""
     pipelines = (n for name, n in unit.functions.items() if name.startswith(OF_PIPELINES))
     return unit.traces - sum(pipelines)
+
+
+_NEARLY_ALL: Final = 0.8
+_MEASURED: Final = 0.5
+"""What the parts add up to must be that much of the growth that is judged, and at most as much
+more: else something else grew, or what was given back hides it."""
+
+
+def growing_part(units: Sequence[Unit], growth: Growth) -> tuple[str, float] | None:
+    """The part of the units in which at least four fifths of the growth come, and how much of it.
+
+    Args:
+        units: Those that were measured, which the judgement's indices count.
+        growth: The judgement of the process's memory.
+    """
+    if growth.slope is None or growth.last >= len(units):
+        return None
+    window = [unit.parts for unit in units[growth.first + 1 : growth.last + 1] if unit.parts]
+    sums = {name: sum(parts.get(name, 0.0) for parts in window) for name in _PARTS}
+    total, judged = sum(sums.values()), growth.slope.middle * len(window)
+    if judged <= 0.0 or not _MEASURED * judged <= total <= judged / _MEASURED:
+        return None
+    name = max(sums, key=sums.__getitem__)
+    part = sums[name] / total
+    return (name, min(1.0, part)) if part >= _NEARLY_ALL else None
+
+
+_PARTS: Final = ("steps", "validation", "between_epochs", "between_fits")
 
 
 def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:

@@ -10,6 +10,7 @@ from kmonitor.ui.text.formats import (
     count_text,
     duration_text,
     number_text,
+    percent_text,
     rate_text,
 )
 from kmonitor.ui.text.language import tr
@@ -212,6 +213,11 @@ def kept_place_text(kept: KeptObjects) -> str:
         "number": tr("numbers"),
         "object": tr("objects"),
     }
+    if kept.place == "tf.Graph":
+        what = tr("functions of data sets (from_generator, py_function) with what they refer to")
+        return tr("{what} are kept in {place}").format(
+            what=what, place=tr("TensorFlow's root graph")
+        )
     what = kinds.get(kept.kind) or tr("{kind} objects").format(kind=kept.kind)
     if kept.shape:
         like = f"{kept.shape} {kept.dtype}".strip()
@@ -220,7 +226,6 @@ def kept_place_text(kept: KeptObjects) -> str:
         "Out": tr("Out, the results of the notebook's cells"),
         "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
         "matplotlib.pyplot": tr("pyplot, which keeps each figure that is not closed"),
-        "tf.Graph": tr("TensorFlow's root graph, which keeps each data set's generator"),
     }
     place = places.get(kept.place, kept.place)
     if kept.container and kept.place not in places:
@@ -228,6 +233,23 @@ def kept_place_text(kept: KeptObjects) -> str:
     if not kept.container and kept.count == 1 and kept.place not in places:
         return tr("{place} grows: {what}").format(place=place, what=what)
     return tr("{what} are kept in {place}").format(what=what, place=place)
+
+
+def growing_part_text(verdict: Verdict) -> str:
+    """Where in an epoch or fit it grows; empty where that is in several parts, or not known."""
+    parts = {
+        "steps": tr("within epochs: in steps, or in callbacks before MonitorCallback"),
+        "validation": tr("in validation"),
+        "between_epochs": tr(
+            "between epochs: in callbacks after MonitorCallback, or in its action"
+        ),
+        "between_fits": tr("between fits: in what the script does from one fit to the next"),
+    }
+    where = parts.get(verdict.where, "")
+    if not where or verdict.where_part is None:
+        return ""
+    text = tr("{part} of it comes {where}")
+    return text.format(part=percent_text(verdict.where_part), where=where)
 
 
 def trace_change_text(verdict: Verdict) -> str:
@@ -305,7 +327,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
         )
     elif grew:
         lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
-    lines += [trace_change_text(verdict), confidence_text(verdict)]
+    lines += [growing_part_text(verdict), trace_change_text(verdict), confidence_text(verdict)]
     return [line for line in lines if line]
 
 

@@ -196,10 +196,12 @@ class EpochStarted(Event, frozen=True, tag="epoch_start"):
     Attributes:
         fit: Ordinal of the fit.
         epoch: Index as Keras counts, from 0.
+        ram_process_bytes: Held by this process just then, as in `Sample`.
     """
 
     fit: Count
     epoch: Count
+    ram_process_bytes: Amount | None = None
 
 
 class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -239,6 +241,8 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
         malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
         malloc_free_bytes: What it was given back and keeps.
+        validation_bytes: By how much `ram_process_bytes` grew from the begin to the end of its
+            validations; None without one.
     """
 
     fit: Count
@@ -252,3 +256,4 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     python_blocks: Amount | None = None
     malloc_bytes: Amount | None = None
     malloc_free_bytes: Amount | None = None
+    validation_bytes: Number | None = None

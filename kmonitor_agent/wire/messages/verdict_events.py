@@ -109,6 +109,10 @@ class Verdict(Event, frozen=True, tag="verdict"):
         advice: What may help, the mildest first.
         filling: With "filling", how far the cache is.
         kept: What is kept, and where, with "kept" and "rebuilt"; None: not known.
+        where: The part of the units in which nearly all of the growth comes: "steps" (from an
+            epoch's begin to its end, without validation), "validation", "between_epochs",
+            "between_fits"; empty: in several, or not known.
+        where_part: Of the growth, 0..1; None likewise.
         forecast: None unless it grows towards a limit that is known.
     """
 
@@ -136,3 +140,5 @@ class Verdict(Event, frozen=True, tag="verdict"):
     filling: CacheFill | None = None
     forecast: LimitForecast | None = None
     kept: KeptObjects | None = None
+    where: Name = ""
+    where_part: Amount | None = None

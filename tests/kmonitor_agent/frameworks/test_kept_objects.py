@@ -107,6 +107,21 @@ def test_what_a_closure_refers_to_is_measured():
     assert found.n_bytes == pytest.approx(5 * MIB, rel=0.01)
 
 
+def test_a_default_of_an_argument_is_measured():
+    recorder = Recorder()
+
+    def plotter(data: Any) -> Callable[[], Any]:
+        def plot(shown: Any = data) -> Any:
+            return shown
+
+        del data
+        return plot
+
+    recorder.history = [plotter(array(1)) for _ in range(5)]
+
+    assert kept(recorder)["Recorder.history"].n_bytes == pytest.approx(5 * MIB, rel=0.01)
+
+
 def test_an_attribute_that_is_replaced_by_a_larger_one_is_named():
     recorder = Recorder()
     recorder.history = array(3)
@@ -118,13 +133,15 @@ def test_an_attribute_that_is_replaced_by_a_larger_one_is_named():
     assert (first.n_bytes, then.n_bytes, then.container) == (3 * MIB, 5 * MIB, "")
 
 
-def test_a_variable_of_a_function_that_runs_is_named():
+def train() -> tuple[dict[str, KeptObjects], int]:
     losses = [array() for _ in range(4)]
+    return kept(Recorder()), len(losses)
 
-    found = kept(Recorder())
 
-    place = "test_a_variable_of_a_function_that_runs_is_named.losses"
-    assert found[place].count == len(losses)
+def test_a_variable_of_a_function_that_runs_is_named():
+    found, n = train()
+
+    assert found["train.losses"].count == n
 
 
 def test_an_attribute_of_a_class_is_named():
@@ -250,6 +267,37 @@ def test_nothing_is_kept_alive():
     finally:
         if was_enabled:
             gc.enable()
+
+
+def delete_after_a_search() -> object:
+    recorder = Recorder()
+    reference = weakref.ref(recorder)
+    kept(recorder)
+    del recorder
+    return reference()
+
+
+def test_variable_that_a_function_deletes_is_gone_at_once():
+    assert delete_after_a_search() is None
+
+
+def test_locals_that_a_script_keeps_do_not_change():
+    count = 1
+    before = locals()
+    count += 1
+
+    kept(Recorder())
+
+    assert (before["count"], count) == (1, 2)
+
+
+def test_locals_that_a_function_keeps_in_another_way_stay():
+    count = 1
+    before: Any = vars()
+
+    kept(Recorder())
+
+    assert before["count"] == count
 
 
 def test_figures_of_pyplot_are_counted(monkeypatch: pytest.MonkeyPatch):

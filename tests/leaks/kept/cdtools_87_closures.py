@@ -19,7 +19,7 @@ LEAK = Report(
     unit="fit",
     grows=("anonymous", "malloc"),
     expected="leak",
-    named=("tensors", "malloc"),
+    named=("kept", "tensors", "malloc"),
     cause="each closure holds a tensor of 4 MB",
     remedy="take the callbacks of earlier fits off the list",
 )

@@ -18,7 +18,7 @@ LEAK = Report(
     unit="epoch",
     grows=("anonymous", "malloc"),
     expected="leak",
-    named=("malloc", "python"),
+    named=("kept", "malloc"),
     cause="a list of arrays, 4 MB an epoch",
     remedy="keep a number",
 )

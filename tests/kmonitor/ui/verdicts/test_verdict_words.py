@@ -337,3 +337,22 @@ def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
 
     assert advice.command is None
     assert len(advice.text) > 10
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ("steps", "in steps, or in callbacks before MonitorCallback"),
+        ("validation", "92 % of it comes in validation"),
+        ("between_epochs", "in callbacks after MonitorCallback"),
+        ("between_fits", "between fits"),
+    ],
+)
+def test_evidence_says_where_in_a_unit_memory_grows(where: str, words: str):
+    lines = evidence_lines(replace(KEPT, where=where, where_part=0.92))
+
+    assert any(words in with_plain_spaces(line) for line in lines)
+
+
+def test_evidence_is_silent_where_growth_comes_in_several_parts():
+    assert not any("of it comes" in line for line in evidence_lines(KEPT))
