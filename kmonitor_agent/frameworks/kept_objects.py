@@ -71,6 +71,9 @@ PUBLIC_PLACES: Final = frozenset({OUT, LAST_TRACEBACK, PYPLOT, ROOT_GRAPH})
 _MOST_OBJECTS: Final = 4000
 """Visited in one walk; the nearest to the script come first."""
 
+_NEAR_THE_FIT: Final = 1000
+"""Of them callbacks and model come before the variables of all modules, which may be many."""
+
 _MOST_CHILDREN: Final = 32
 _ALL_MEASURED: Final = 256
 """Arrays of a container are added up to so many; of more the newest stand for all."""
@@ -140,7 +143,10 @@ class KeptObjectWalk:
         self._follow()
         self._waiting.extend((callback, class_name(type(callback))) for callback in callbacks)
         self._waiting.append((model, class_name(type(model))))
+        self._follow(self.n_visited + _NEAR_THE_FIT)
+        rest, self._waiting = self._waiting, deque()
         self._add_variables()
+        self._waiting.extend(rest)
         self._follow()
         for place, containers in self._containers.items():
             self._measure_all(containers, place)
@@ -164,8 +170,8 @@ class KeptObjectWalk:
             if type(name) is str and not name.startswith("__"):
                 self._waiting.append((value, f"{place}.{name}"))
 
-    def _follow(self) -> None:
-        while self._waiting and self.n_visited < _MOST_OBJECTS:
+    def _follow(self, most: int = _MOST_OBJECTS) -> None:
+        while self._waiting and self.n_visited < most:
             value, place = self._waiting.popleft()
             if id(value) in self._seen or is_exactly(value, int, float, bool, str, type(None)):
                 continue

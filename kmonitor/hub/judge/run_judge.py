@@ -195,7 +195,8 @@ class RunJudge:
         is_finite = np.isfinite(values)
         if not is_finite.any():
             return None
-        key, counters = (kind, metric), counters_of(metric, units)
+        key: tuple[UnitKind, VerdictMetric] = (kind, metric)
+        counters = counters_of(metric, units)
         judgement = self._judgement_after(key, values, counters, n_fresh)
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)

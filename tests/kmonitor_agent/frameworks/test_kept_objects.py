@@ -157,6 +157,19 @@ def test_a_key_names_the_list_behind_it():
     assert kept(recorder)['Recorder.history["outputs"]'].count == 3
 
 
+def test_what_a_callback_keeps_is_found_beside_thousands_of_variables(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    names = {f"v{n}": SimpleNamespace(n=n) for n in range(5000)}
+    monkeypatch.setattr(sys.modules[__name__], "many", SimpleNamespace(**names), raising=False)
+    for name, value in names.items():
+        monkeypatch.setattr(sys.modules[__name__], name, value, raising=False)
+    recorder = Recorder()
+    recorder.history = {"outputs": [array() for _ in range(3)]}
+
+    assert kept(recorder)['Recorder.history["outputs"]'].count == 3
+
+
 def test_numbers_are_named_only_once_they_take_a_mebibyte():
     recorder = Recorder()
     recorder.history = [0.5] * 100
