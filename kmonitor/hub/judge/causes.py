@@ -131,7 +131,7 @@ _SPEAKS_FOR: Final = {
     Cause.RETAINED_TRACES: _BUILT,
     Cause.RETRACING: _TRACES,
     Cause.REBUILT: _BUILT | KEPT,
-    Cause.KEPT: KEPT,
+    Cause.KEPT: KEPT | {CounterKind.PYTHON_BYTES},
     Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
     Cause.TENSORS: frozenset({CounterKind.ALLOCATOR_BYTES}),
     Cause.WORKERS: frozenset({CounterKind.CHILDREN_BYTES}),
