@@ -74,8 +74,11 @@ _MOST_OBJECTS: Final = 4000
 _NEAR_THE_FIT: Final = 1000
 """Of them callbacks and model come before the variables of all modules, which may be many."""
 
-_MOST_CHILDREN: Final = 32
-_ALL_MEASURED: Final = 256
+_MOST_KEYS: Final = 32
+_MOST_ITEMS: Final = 8
+"""Of a dict, and of a list or the like, so many are looked into for more containers."""
+
+_ALL_MEASURED: Final = 128
 """Arrays of a container are added up to so many; of more the newest stand for all."""
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
@@ -332,8 +335,8 @@ def _like(item: Any) -> ObjectSize | None:
 
 def _children(value: Any, place: str) -> list[tuple[Any, str]]:
     if not is_instance(value, dict):
-        return [(each, place) for each in newest_items(value, _MOST_CHILDREN)]
-    pairs = list(islice(dict[Any, Any].items(value), _MOST_CHILDREN))
+        return [(each, place) for each in newest_items(value, _MOST_ITEMS)]
+    pairs = list(islice(dict[Any, Any].items(value), _MOST_KEYS))
     return [(each, f'{place}["{key}"]' if _is_short(key) else place) for key, each in pairs]
 
 

@@ -138,7 +138,7 @@ _SPEAKS_FOR: Final = {
     Cause.RETRACING: _TRACES | {CounterKind.FUNCTIONS},
     Cause.COMPILED: frozenset({CounterKind.CODE}),
     Cause.REBUILT: _BUILT | KEPT,
-    Cause.KEPT: KEPT,
+    Cause.KEPT: KEPT | {CounterKind.PYTHON_BYTES},
     Cause.PYTHON: frozenset({CounterKind.BLOCKS, CounterKind.PYTHON_BYTES}),
     Cause.TENSORS: frozenset({CounterKind.ALLOCATOR_BYTES}),
     Cause.WORKERS: frozenset({CounterKind.CHILDREN_BYTES}),
