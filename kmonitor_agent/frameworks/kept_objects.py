@@ -144,7 +144,9 @@ class KeptObjectWalk:
             else:
                 self._add_container(value, place)
         self._follow()
-        self._waiting.extend((callback, class_name(type(callback))) for callback in callbacks)
+        for callback in callbacks:
+            kind: Any = type(callback)
+            self._waiting += [(callback, class_name(kind)), (kind, class_name(kind))]
         self._waiting.append((model, class_name(type(model))))
         self._follow(self.n_visited + _NEAR_THE_FIT)
         rest, self._waiting = self._waiting, deque()
