@@ -13,7 +13,8 @@ from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import MIN_STRAIGHT_UNITS, window_start
 from kmonitor.hub.judge.statistics import Floats, block_width, lower_envelope
-from kmonitor.hub.judge.units import RunUnits, Unit, highest_of
+from kmonitor.hub.judge.unit_series import highest_of
+from kmonitor.hub.judge.units import RunUnits, Unit
 from kmonitor_agent.wire.messages.verdict_events import LimitForecast, VerdictMetric
 
 _LimitOwner = Literal["own", "host", "cgroup", "device"]

@@ -42,17 +42,14 @@ from kmonitor.hub.judge.detectors import (
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing, unit_seconds
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.units import (
-    Floats,
-    RunUnits,
-    Unit,
+from kmonitor.hub.judge.unit_series import (
     allocation_growth,
-    columns_of,
     counters_of,
     cut,
     growing_part,
     values_of,
 )
+from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
 from kmonitor_agent.wire.messages.events import (
     CorrelatedGrowth,
     EpochEnded,

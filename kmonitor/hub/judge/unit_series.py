@@ -1,0 +1,209 @@
+"""Series of units' values to be judged, and counters beside them."""
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
+from kmonitor.hub.judge.detectors import UnitKind, relative_to_own_kind
+from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.units import Unit
+from kmonitor_agent.wire.messages.events import (
+    KeptObjects,
+)
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
+
+_LATELY: Final = 5
+_SHARE_EXPLAINED: Final = 0.4
+"""Of the growth; less of it explains nothing."""
+
+
+def _on_host(unit: Unit) -> float:
+    return unit.low.get("allocator", math.nan)
+
+
+_OF_MEMORY: Final[dict[CounterKind, Callable[[Unit], float]]] = {
+    CounterKind.CODE: lambda unit: unit.code_regions,
+    CounterKind.FUNCTIONS: lambda unit: unit.registered,
+    CounterKind.CHILDREN_BYTES: lambda unit: unit.children_bytes,
+    CounterKind.ALLOCATOR_BYTES: _on_host,
+    CounterKind.BLOCKS: lambda unit: unit.python_blocks,
+    CounterKind.NATIVE_BYTES: lambda unit: unit.malloc_bytes,
+    CounterKind.FREE_BYTES: lambda unit: unit.malloc_free_bytes,
+}
+
+
+def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
+    """Series that is judged, one value a unit; NaN where not measured, `[n]`.
+
+    Of memory the smallest sample, or what it had at its end where hardly a sample falls into a
+    unit: one would be of its beginning, the next of its end. Of the graph its size at the end; of
+    steps their time, in a loop of models as if all were of one kind.
+    """
+    match metric:
+        case "ram" if _are_short(units):
+            return _array(unit.at_end for unit in units)
+        case "ram" | "vram":
+            lows = _array(unit.low.get(metric, np.nan) for unit in units)
+            return _by_steps(lows, units) if kind is UnitKind.STEP else lows
+        case "graph":
+            return _array(unit.operations for unit in units)
+        case "step_time":
+            step_s = _array(unit.step_s for unit in units)
+            return step_s if kind is UnitKind.EPOCH else _as_one_kind(step_s, units)
+
+
+def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
+    """Values of as many parts of an epoch with the same number of steps each.
+
+    The parts that were measured took the same time: of steps that slow down each has fewer.
+    """
+    is_finite = np.isfinite(values)
+    steps = _array(float(part.number) for part in parts)
+    if not is_finite.any():
+        return values
+    even: Floats = np.linspace(steps[0], steps[-1], len(steps), dtype=np.float64)
+    return np.interp(even, steps[is_finite], values[is_finite])
+
+
+def _are_short(units: Sequence[Unit]) -> bool:
+    if any(math.isnan(unit.at_end) for unit in units):
+        return False
+    return bool(np.median([unit.n_samples for unit in units]) < _FEW_SAMPLES)
+
+
+_FEW_SAMPLES: Final = 3
+
+
+def highest_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:
+    """Series that meets a limit first, one value a unit: of memory the largest sample, `[n]`."""
+    if metric in {"ram", "vram"}:
+        return _array(unit.high.get(metric, np.nan) for unit in units)
+    return values_of(metric, units, kind)
+
+
+def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
+    """Counters beside a metric; of functions those that were traced lately."""
+    found = [
+        Counter(CounterKind.RETAINED, _array(unit.retained for unit in units)),
+        Counter(CounterKind.TRACES, _array(map(_traces_of_models, units))),
+    ]
+    if metric == "ram":
+        found += [Counter(kind, _array(map(read, units))) for kind, read in _OF_MEMORY.items()]
+    if metric == "vram":
+        in_use = _array(unit.low.get("device_allocator", _on_host(unit)) for unit in units)
+        found.append(Counter(CounterKind.ALLOCATOR_BYTES, in_use))
+    before = units[max(0, len(units) - 1 - _LATELY)].functions
+    for name, traces in units[-1].functions.items():
+        if traces > before.get(name, 0.0):
+            counts = _array(unit.functions.get(name, 0.0) for unit in units)
+            found.append(Counter(CounterKind.TRACES, counts, name))
+    if metric in {"ram", "vram"}:
+        found += _kept_counters(units, is_on_device=metric == "vram")
+    return [counter for counter in found if np.isfinite(counter.values).any()]
+
+
+_KeptKey = tuple[str, str, str]
+
+
+def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:
+    """What was kept at the last count, each place through all units."""
+    newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
+    tables = [{_kept_key(each): each for each in unit.kept} for unit in units]
+    found: list[Counter] = []
+    for kept in newest:
+        if kept.is_on_device is not is_on_device:
+            continue
+        key, has_size = _kept_key(kept), kept.n_bytes is not None
+        places = (table.get(key) for table in tables)
+        values = _array(map(_bytes_of if has_size else _count_of, places))
+        kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
+        found.append(Counter(kind, values, kept=kept))
+    return found
+
+
+def _kept_key(kept: KeptObjects) -> _KeptKey:
+    return kept.kind, kept.container, kept.place
+
+
+def _bytes_of(kept: KeptObjects | None) -> float:
+    return math.nan if kept is None or kept.n_bytes is None else kept.n_bytes
+
+
+def _count_of(kept: KeptObjects | None) -> float:
+    return math.nan if kept is None else float(kept.count)
+
+
+def _traces_of_models(unit: Unit) -> float:
+    """Live traces without those of data pipelines, as far as these are among the largest."""
+    pipelines = (n for name, n in unit.functions.items() if name.startswith(OF_PIPELINES))
+    return unit.traces - sum(pipelines)
+
+
+_NEARLY_ALL: Final = 0.8
+_MEASURED: Final = 0.5
+"""What the parts add up to must be that much of the growth that is judged, and at most as much
+more: else something else grew, or what was given back hides it."""
+
+
+def growing_part(units: Sequence[Unit], growth: Growth) -> tuple[str, float] | None:
+    """The part of the units in which at least four fifths of the growth come, and how much of it.
+
+    Args:
+        units: Those that were measured, which the judgement's indices count.
+        growth: The judgement of the process's memory.
+    """
+    if growth.slope is None or growth.last >= len(units):
+        return None
+    window = [unit.parts for unit in units[growth.first + 1 : growth.last + 1] if unit.parts]
+    sums = {name: sum(parts.get(name, 0.0) for parts in window) for name in _PARTS}
+    total, judged = sum(sums.values()), growth.slope.middle * len(window)
+    if judged <= 0.0 or not _MEASURED * judged <= total <= judged / _MEASURED:
+        return None
+    name = max(sums, key=sums.__getitem__)
+    part = sums[name] / total
+    return (name, min(1.0, part)) if part >= _NEARLY_ALL else None
+
+
+_PARTS: Final = ("steps", "validation", "between_epochs", "between_fits")
+
+
+def cut(counters: Iterable[Counter], mask: NDArray[np.bool_]) -> list[Counter]:
+    """The same of some units only."""
+    return [replace(one, values=one.values[: len(mask)][mask]) for one in counters]
+
+
+def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> list[CounterGrowth]:
+    """What *Diagnose* saw Python allocate in an epoch, if it explains growth a unit.
+
+    Args:
+        allocated: Bytes, and the line that allocated most; None: nobody looked.
+        growth: The judgement.
+    """
+    if allocated is None or growth.slope is None:
+        return []
+    grown, function = allocated
+    if grown < _SHARE_EXPLAINED * growth.slope.middle:
+        return []
+    # One look has no interval.
+    return [CounterGrowth(CounterKind.PYTHON_BYTES, Slope(grown, grown, grown), function)]
+
+
+def _as_one_kind(step_s: Floats, units: Sequence[Unit]) -> Floats:
+    is_finite = np.isfinite(step_s) & (step_s > 0.0)
+    values = np.full(len(step_s), np.nan)
+    if is_finite.any():
+        kinds = [unit.kind for unit, has_value in zip(units, is_finite, strict=True) if has_value]
+        relative = relative_to_own_kind(step_s[is_finite], kinds)
+        values[is_finite] = relative * float(np.median(step_s[is_finite]))
+    return values
+
+
+def _array(values: Iterable[float]) -> Floats:
+    return np.fromiter(values, dtype=np.float64)
