@@ -5,6 +5,7 @@ Read off the pipeline's own objects; nothing is taken of the data.
 """
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,6 +45,15 @@ class DataCache:
     n_bytes: int | None = None
 
 
+def stages_of(dataset: Any) -> Iterator[Any]:
+    """A data set, and those that it takes from, one after the other."""
+    for _ in range(_LONGEST_PIPELINE):
+        if dataset is None:
+            return
+        yield dataset
+        dataset = instance_dict(dataset).get("_input_dataset")
+
+
 def data_cache(dataset: Any) -> DataCache | None:
     """The first cache in memory of a pipeline; None without one, or where its end is not known.
 
@@ -51,18 +61,14 @@ def data_cache(dataset: Any) -> DataCache | None:
         dataset: That `fit` takes an element a step from.
     """
     elements_a_step = 1
-    for _ in range(_LONGEST_PIPELINE):
-        kind = type(dataset)
-        if dataset is None or not is_known_class(kind):
-            return None
-        name, values = class_name(kind), instance_dict(dataset)
-        if name == "CacheDataset":
-            return _cache(dataset, elements_a_step)
+    for stage in stages_of(dataset):
+        name = class_name(type(stage))
+        if name == "CacheDataset" and is_known_class(type(stage)):
+            return _cache(stage, elements_a_step)
         if name in _BATCHES:
-            elements_a_step *= int(values["_batch_size"].numpy())
+            elements_a_step *= int(instance_dict(stage)["_batch_size"].numpy())
         elif name not in _ONE_TO_ONE:
             return None
-        dataset = values.get("_input_dataset")
     return None
 
 
@@ -83,6 +89,8 @@ def _element_bytes(spec: Any) -> int | None:
     if is_instance(spec, list, tuple):
         sizes = [_element_bytes(each) for each in items_of(spec)]
         return None if any(size is None for size in sizes) else sum(filter(None, sizes))
+    if not is_known_class(type(spec)):
+        return None
     count = safe_getattr(safe_getattr(spec, "shape"), "num_elements")
     n = count() if count is not None else None
     item = safe_getattr(safe_getattr(spec, "dtype"), "size")

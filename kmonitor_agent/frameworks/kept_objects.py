@@ -103,7 +103,7 @@ class KeptObjectWalk:
     Attributes:
         lengths: How many items each place holds.
         is_cut_short: It was late, and some of the result is not there.
-        n_visited: Objects that were looked at.
+        n_visited: Objects that were visited.
     """
 
     def __init__(

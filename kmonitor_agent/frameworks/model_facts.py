@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import FitFacts, KerasModel, ModelDescription
-from kmonitor_agent.frameworks.data_caches import DataCache, data_cache
+from kmonitor_agent.frameworks.data_caches import DataCache, data_cache, stages_of
 from kmonitor_agent.frameworks.global_state import preserve_name_counters
 from kmonitor_agent.frameworks.model_parts import (
     leaves_of,
@@ -52,8 +52,6 @@ _UNREADABLE: Final = Exception
 
 _FIT_FRAMES: Final = 40
 """How many callers up `fit` is looked for: callback, list of callbacks, traceback filter."""
-
-_LONGEST_PIPELINE: Final = 50
 
 _ITEM_BYTES: Final = {
     "bool": 1,
@@ -201,13 +199,12 @@ def _reads_scripts_loader(adapter: Any) -> bool:
 
 def _batch_size_of(dataset: Any) -> int | None:
     """Batch size of a `tf.data` pipeline whose last batch may be smaller."""
-    for _ in range(_LONGEST_PIPELINE):
-        size = safe_getattr(dataset, "_batch_size")
+    for stage in stages_of(dataset):
+        size = instance_dict(stage).get("_batch_size")
         if size is not None:
             return int(size.numpy() if hasattr(size, "numpy") else size)
-        if dataset is None or class_name(type(dataset)) == "_UnbatchDataset":
+        if class_name(type(stage)) == "_UnbatchDataset":
             return None
-        dataset = safe_getattr(dataset, "_input_dataset")
     return None
 
 

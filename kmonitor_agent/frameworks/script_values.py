@@ -352,7 +352,7 @@ def is_instance(value: object, *kinds: type) -> bool:
 
 def running_shell() -> Any:
     """IPython's running shell, or None; a module of the script's of that name is left alone."""
-    # IPython's own `get_ipython` may be made only when it is asked for.
+    # Not `get_ipython`: IPython 9.18 and later make it on first use.
     module = instance_dict(sys.modules.get("IPython.core.interactiveshell"))
     kind: Any = module.get("InteractiveShell")
     if not is_subclass(type(kind), (type,)) or not is_known_class(kind):

@@ -3,7 +3,7 @@
 XLA on a CPU keeps each program that it compiles for a function and the shapes of its arguments
 in a number of pages of its own, about 10 to 30 for a training step, for as long as the process
 runs; so do LLVM and Numba. Neither TensorFlow's Python API nor a graph's traces show them: one
-trace with unknown dimensions is compiled anew for each shape. oneDNN enlarges one region.
+trace with unknown dimensions is compiled again for each shape. oneDNN enlarges one region.
 
 Programs for a GPU are on the GPU, and are not seen.
 

@@ -6097,7 +6097,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>a function is compiled anew for each new shape (XLA)</source>
+        <source>a function is compiled again for each new shape (XLA)</source>
         <translation>一个函数为每种新形状重新编译（XLA）</translation>
     </message>
     <message>
@@ -7007,13 +7007,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are built anew, and something keeps them</source>
-        <translation>模型或优化器被反复构建，且有东西持有它们</translation>
+        <source>models or optimizers are built again and again; {what}</source>
+        <translation>模型或优化器被反复新建；{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are built anew; {what}</source>
-        <translation>模型或优化器被反复新建；{what}</translation>
+        <source>models or optimizers are built anew, and something keeps them</source>
+        <translation>模型或优化器被反复构建，且有东西持有它们</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

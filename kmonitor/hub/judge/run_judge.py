@@ -21,6 +21,7 @@ from kmonitor.hub.judge.causes import (
 )
 from kmonitor.hub.judge.counters import (
     CODE_COUNTERS,
+    KEPT,
     ONCE,
     Counter,
     CounterGrowth,
@@ -166,10 +167,15 @@ class RunJudge:
 
     def _judge_within(self) -> list[Verdict]:
         """Judge memory within the open epoch, by its steps, until there are enough epochs."""
-        n_fresh, segments = self._segments.pop_n_fresh(), self._segments.closed
+        n_fresh, segments = self._segments.pop_n_fresh(), list(self._segments.closed)
+        plan = self._units.plan
+        full = (plan.cache_steps or 0) - plan.steps_ended
+        if segments and 0 < full <= segments[-1].number:
+            # What the cache took is no trend: it is judged from its end on.
+            segments = [each for each in segments if each.number >= full]
         if not n_fresh or len(segments) < LEAST_SEGMENTS:
             return []
-        return self._judge_units(_WITHIN, list(segments), UnitKind.STEP, n_fresh)
+        return self._judge_units(_WITHIN, segments, UnitKind.STEP, min(n_fresh, len(segments)))
 
     def _says_more(self, verdict: Verdict) -> bool:
         """Whether a verdict takes the place of the newest, which may be by other units."""
@@ -243,25 +249,27 @@ class RunJudge:
     ) -> CacheFill | None:
         """How far the cache of the fit's data is that explains what rises, and has room; or None.
 
-        What it does not explain are traces and compiled code, and more than twice its bytes.
+        What it does not explain are traces, compiled code and what the script keeps, and more than
+        twice its bytes.
         """
         plan, growth = self._units.plan, judgement.growth
         is_of_fit = metric in _WITHIN and kind in {UnitKind.EPOCH, UnitKind.STEP}
-        if not (is_of_fit and plan.fills_cache and growth is not None and plan.cache_steps):
+        if not is_of_fit or plan.cache_steps is None or growth is None:
             return None
-        is_counted = any(one.kind in CODE_COUNTERS for one in judgement.grew_with)
-        if judgement.state not in EXPLAINED or is_counted:
+        made = plan.steps_ended + (units[-1].number if kind is UnitKind.STEP else 0)
+        is_counted = any(one.kind in CODE_COUNTERS | KEPT for one in judgement.grew_with)
+        if made >= plan.cache_steps or judgement.state not in EXPLAINED or is_counted:
             return None
         if plan.cache_bytes is not None and growth.slope is not None:
             a_step = plan.cache_bytes / plan.cache_steps
             steps = spacing(units) * (1 if kind is UnitKind.STEP else plan.steps or 1)
             room = self._room(metric, units[-1].high.get(metric, math.nan))
-            left = a_step * (plan.cache_steps - plan.steps_ended)
+            left = a_step * (plan.cache_steps - made)
             if growth.slope.middle > _TIMES_ITS_BYTES * a_step * steps:
                 return None
             if room is not None and left > room:
                 return None
-        return CacheFill(plan.steps_ended, plan.cache_steps, plan.cache_bytes)
+        return CacheFill(made, plan.cache_steps, plan.cache_bytes)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
         """What rises in the first epoch of several may be data that are kept once.

@@ -14,9 +14,7 @@ from kmonitor.hub.judge.detectors import UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
-from kmonitor_agent.wire.messages.events import (
-    KeptObjects,
-)
+from kmonitor_agent.wire.messages.events import KeptObjects
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 _LATELY: Final = 5
@@ -115,6 +113,8 @@ _KeptKey = tuple[str, str, str]
 def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter]:
     """What was kept at the last count, each place through all units."""
     newest = next((unit.kept for unit in reversed(units) if unit.kept), list[KeptObjects]())
+    if not newest:
+        return []
     tables = [{_kept_key(each): each for each in unit.kept} for unit in units]
     found: list[Counter] = []
     for kept in newest:

@@ -132,7 +132,7 @@ def cause_text(verdict: Verdict) -> str:
     texts = {
         "retained_traces": tr("traces of models that are gone are kept"),
         "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
-        "compiled": tr("a function is compiled anew for each new shape (XLA)"),
+        "compiled": tr("a function is compiled again for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
         "kept": _kept_text(verdict),
         "python": tr("Python keeps objects"),
@@ -152,7 +152,7 @@ def cause_text(verdict: Verdict) -> str:
     if verdict.filling is not None:
         return _filling_text(verdict.filling)
     if verdict.kept is not None and verdict.cause == "rebuilt":
-        return tr("models or optimizers are built anew; {what}").format(
+        return tr("models or optimizers are built again and again; {what}").format(
             what=kept_place_text(verdict.kept)
         )
     if name and verdict.cause == "retained_traces":

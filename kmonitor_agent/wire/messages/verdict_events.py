@@ -46,7 +46,7 @@ class CacheFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """How far the cache of a fit's data is, in memory.
 
     Attributes:
-        steps: That took from the data so far, as of the last epoch's end.
+        steps: That took from the data so far.
         of_steps: After which it is full.
         end_bytes: What it holds then; None where shapes vary.
     """

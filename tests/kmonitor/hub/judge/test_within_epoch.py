@@ -86,6 +86,33 @@ def test_growth_by_the_step_is_straight_though_steps_slow_down_and_samples_lag()
     assert now.slope == pytest.approx(0.05 * MIB, rel=0.01)
 
 
+@pytest.mark.parametrize("goes_on", [True, False])
+def test_a_cache_that_is_full_amid_the_epoch_explains_nothing_after_that(*, goes_on: bool):
+    """`cache().repeat()` and one epoch: 40 s until each element was read once."""
+    full_s = 40
+
+    def ram(second: int) -> float:
+        return 600.0 + 10.0 * (second if goes_on else min(second, full_s)) + noise(second)
+
+    events = [
+        (
+            t_s,
+            replace(event, cache_steps=full_s * STEPS_A_SECOND, cache_bytes=10.0 * full_s * MIB)
+            if isinstance(event, FitStarted)
+            else event,
+        )
+        for t_s, event in events_of(100, ram)
+    ]
+    judge, told = judged(iter(events))
+
+    called_s = [t_s for t_s, one in told if one.state == "growing"]
+    assert any(one.cause == "filling" and t_s <= full_s for t_s, one in told)
+    assert all(t_s > full_s for t_s in called_s)
+    assert bool(called_s) == goes_on
+    (now,) = judge.newest_verdicts()
+    assert now.cause != "filling"
+
+
 def test_code_compiled_for_ever_new_shapes_is_named_within_an_epoch():
     """As keras-cv#2406: each batch has a new shape, and its own program."""
     events = [

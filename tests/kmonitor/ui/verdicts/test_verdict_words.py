@@ -315,7 +315,7 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
     text = cause_text(replace(KEPT, cause="rebuilt", kept=kept))
 
     assert text == (
-        "models or optimizers are built anew; History objects, each with its model,"
+        "models or optimizers are built again and again; History objects, each with its model,"
         " are kept in train.runs (list)"
     )
 
