@@ -63,7 +63,6 @@ _Hook = Callable[Concatenate["MonitorCallback", _Given], None]
 _OF_THE_PROCESS: Final = frozenset(
     {"_run_recorder", "_fits", "_models", "_tick", _STEP_HOOK, _LOGS_HOOK, "async_safe"}
 )
-_MADE_AT_START: Final = frozenset({"_run_recorder", "_settings", "_fits", "_models", "_tick"})
 
 
 def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _Hook[_Given]]":
@@ -98,6 +97,26 @@ def _hook(where: str, *, is_short: bool = False) -> "Callable[[_Hook[_Given]], _
     return guarded
 
 
+class _MadeAtStart:
+    """Begins a callback where it is first read, as without arguments.
+
+    For a subclass that forgets `super().__init__()`, or has a `__setstate__` of its own: Keras'
+    Callback needs nothing of either. What the instance has itself comes before.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, callback: "MonitorCallback | None", owner: type) -> Any:
+        if callback is None:
+            return self
+        if "_settings" in callback.__dict__:
+            callback._join_run()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+        else:
+            MonitorCallback.__init__(callback)
+        return callback.__dict__[self._name]
+
+
 class _Base:
     """Takes the place of `object` among the bases, to which Keras' Callback is added later."""
 
@@ -127,16 +146,11 @@ class MonitorCallback(_Base):
         return object.__new__(add_keras_callback(cls))
 
     if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Begin as without arguments where a subclass forgot `super().__init__()`.
-
-            As Keras' own Callback does, which needs nothing of it either.
-            """
-            if name not in _MADE_AT_START or "_settings" in self.__dict__:
-                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            MonitorCallback.__init__(self)
-            return getattr(self, name)
+        _settings = _MadeAtStart()
+        _run_recorder = _MadeAtStart()
+        _fits = _MadeAtStart()
+        _models = _MadeAtStart()
+        _tick = _MadeAtStart()
 
     def __init__(  # noqa: PLR0913 - the user's arguments
         self,
@@ -191,16 +205,21 @@ class MonitorCallback(_Base):
 
     def __reduce__(self) -> tuple[Any, ...]:  # pyright: ignore[reportImplicitOverride]
         """Pickles and copies its arguments; a copy joins the run of the process it wakes up in."""
-        state = {
-            name: self.__dict__[name] for name in self.__dict__ if name not in _OF_THE_PROCESS
-        }
         kind = type(self)
-        return _bare, (vars(kind).get("_plain", kind),), state
+        return _bare, (vars(kind).get("_plain", kind),), self.__getstate__()
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Take what `__reduce__` kept."""
-        self.__dict__.update(state)
-        self._join_run()
+    def __getstate__(self) -> Any:  # pyright: ignore[reportImplicitOverride]
+        """What Python keeps of any object, but for what belongs to this process."""
+        values, slots = _parts_of(object.__getstate__(self))
+        kept = {name: each for name, each in values.items() if name not in _OF_THE_PROCESS}
+        return (kept, slots) if slots else kept
+
+    def __setstate__(self, state: Any) -> None:
+        """Take what `__getstate__` kept."""
+        values, slots = _parts_of(state)
+        self.__dict__.update(values)
+        for name, value in slots.items():
+            setattr(self, name, value)
 
     @property
     def run_id(self) -> str:
@@ -482,6 +501,12 @@ def _runs() -> "ProcessRuns":
 
 def _ignore(batch: Any, logs: Any) -> None:
     """Outside of any fit that is followed."""
+
+
+def _parts_of(state: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Attributes and slots in what Python keeps of an object."""
+    parts = cast("tuple[Any, Any]", state if type(state) is tuple else (state, None))
+    return parts[0] or {}, parts[1] or {}
 
 
 def _bare(plain: "type[MonitorCallback]") -> MonitorCallback:

@@ -43,18 +43,19 @@ def with_keras_callback(cls: type[T]) -> type[T]:
 def add_keras_callback(cls: type[T]) -> type[T]:
     """A class of ours, or one that the script derived from it, with Keras' Callback as a base.
 
-    The class itself gets the base, so that it is what it seems to be to pickle and to
-    `__init_subclass__`. Where the script's order of bases does not allow that, a class of the same
-    name is derived, the same one each time.
+    Ours gets the base, so that all are what they seem to be to pickle and to `__init_subclass__`.
+    Where the order of bases of any class of the script's does not allow that, the script's class
+    gets it; else a class of the same name is derived, the same one each time.
 
     Raises:
         ImportError: Neither keras nor tf_keras is installed.
     """
     base = _callback_class(os.environ)
     own: Any = next(each for each in reversed(cls.__mro__) if _is_ours(each))
-    if not issubclass(own, base):
-        with contextlib.suppress(TypeError):
-            own.__bases__ = (*own.__bases__, base)
+    for each in (own, cls):
+        if not issubclass(cls, base):
+            with contextlib.suppress(TypeError):
+                each.__bases__ = (*each.__bases__, base)
     return with_keras_callback(cls)
 
 

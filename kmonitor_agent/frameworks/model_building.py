@@ -15,7 +15,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.frameworks.script_values import class_bases, class_module, own_attributes
+from kmonitor_agent.frameworks.global_state import preserve_name_counters, preserve_random_state
+from kmonitor_agent.frameworks.model_parts import layers_of, variables_within
+from kmonitor_agent.frameworks.script_values import (
+    class_bases,
+    class_module,
+    instance_dict,
+    own_attributes,
+)
 
 _LAZY: Final = "keras.src.utils.module_utils"
 """Holds a `LazyModule` for each; private, and the same from Keras 3.6 to 3.15."""
@@ -264,7 +271,8 @@ def _structure_of(model: KerasModel) -> KerasModel:
 def model_architecture(model: KerasModel) -> str:
     """Layers, losses, metrics and optimizer as JSON; empty if the model has no configuration."""
     try:
-        return json.dumps(keras_module(model).saving.serialize_keras_object(model))
+        with preserve_name_counters(), preserve_random_state():
+            return json.dumps(keras_module(model).saving.serialize_keras_object(model))
     except Exception:  # noqa: BLE001 - a script's own get_config may raise anything
         return ""
 
@@ -311,14 +319,17 @@ class CannotBuild(Exception):
 
 def read_build_config(model: KerasModel) -> Any:
     """Configuration for `build_with_optimizers` in another process; None if there is none."""
-    if getattr(model, "built", False) or not model.layers:
+    layers = layers_of(model)
+    if instance_dict(model).get("built", False) or not layers:
         return _build_config(model)
-    return {PARTS: [_build_config(each) for each in model.layers]}
+    return {PARTS: [_build_config(each) for each in layers]}
 
 
 def _build_config(layer: Any) -> Any:
     try:
-        return layer.get_build_config()
+        # Only the script's own may know how it is built; what it draws is put back.
+        with preserve_random_state():
+            return layer.get_build_config()
     except (AttributeError, TypeError, ValueError, NotImplementedError):
         return None
 
@@ -351,7 +362,7 @@ def build_with_optimizers(
             raise CannotBuild(f"the model could not be built as before: {exc}") from exc
     if len(optimizers) != len(trained):
         raise CannotBuild(f"it had {len(trained)} optimizers and now has {len(optimizers)}")
-    variables = list(model.variables)
+    variables = variables_within(model)
     for optimizer, indices in zip(optimizers, trained, strict=True):
         if indices and max(indices) >= len(variables):
             raise CannotBuild("it has fewer variables than before")
@@ -368,7 +379,7 @@ def _build_from(model: KerasModel, config: Any) -> None:
         model.build_from_config(config)
         return
     # Its step calls its parts and never the model, which stays unbuilt as it was.
-    for part, how in zip(model.layers, config[PARTS], strict=False):
+    for part, how in zip(layers_of(model), config[PARTS], strict=False):
         has_input_shape = how and how.get("input_shape", ()) is not None
         if has_input_shape and not getattr(part, "built", True):
             part.build_from_config(how)

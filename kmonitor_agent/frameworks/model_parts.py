@@ -14,6 +14,7 @@ from kmonitor_agent.frameworks.script_values import (
     class_attribute,
     class_bases,
     class_name,
+    contents_of,
     instance_dict,
     is_exactly,
     is_instance,
@@ -30,6 +31,8 @@ _KERAS: Final = ("keras", "tf_keras")
 _TRAINED: Final = ("_trainable_variables", "_trainable_weights")
 _FIXED: Final = ("_non_trainable_variables", "_non_trainable_weights")
 _LAYERS: Final = ("_layers", "_self_tracked_trackables")
+_TRACKERS: Final = ("_loss_tracker", "_compile_metrics", "_compile_loss")
+_METRICS: Final = ("_metrics", "_flat_metrics", "_flat_weighted_metrics")
 _WRAPPED: Final = ("forward_layer", "layer", "cell")
 _REGULARIZES: Final = "_regularizer"
 
@@ -64,6 +67,19 @@ def layers_of(model: object) -> list[Any]:
     return layers[1:] if is_list and layers and _is_input(layers[0]) else layers
 
 
+def all_layers_of(model: object) -> list[Any]:
+    """Layers of a model and of its layers, in any depth, each once."""
+    found: dict[int, Any] = {}
+    todo = [model]
+    while todo:
+        values = instance_dict(todo.pop())
+        parts = (each for name in _LAYERS for each in items_of(values.get(name)))
+        inner = [layer for each in parts for layer in _within(each)]
+        todo += [each for each in inner if id(each) not in found]
+        found.update((id(each), each) for each in inner)
+    return list(found.values())
+
+
 def leaves_of(model: object) -> Iterator[tuple[str, Any]]:
     """Layers that hold no others as a model does, with their paths; a shared one has several."""
     return _leaves(model, "", {id(model)})
@@ -90,11 +106,21 @@ def _within(part: object) -> Iterator[Any]:
     if is_layer(part):
         yield part
     elif is_known_class(type(part)):
-        yield from items_of(safe_getattr(part, "layers"))
+        # TensorFlow's `layers` of it would ask each layer for what it is.
+        held = instance_dict(part).get("_storage", safe_getattr(part, "__wrapped__", part))
+        for each in contents_of(held):
+            yield from _within(each)
 
 
 def _is_input(layer: object) -> bool:
     return class_name(type(layer)) == "InputLayer"
+
+
+def strategy_of(model: object) -> Any:
+    """TensorFlow's strategy that a model was made under, else the one in force."""
+    values = instance_dict(model)
+    own = values.get("_distribute_strategy", values.get("_distribution_strategy"))
+    return own or sys.modules["tensorflow"].distribute.get_strategy()
 
 
 def weights_of(part: object) -> list[tuple[Any, bool]]:
@@ -104,7 +130,20 @@ def weights_of(part: object) -> list[tuple[Any, bool]]:
     return list(found.values())
 
 
-def _collect(part: object, found: dict[int, tuple[Any, bool]], seen: set[int]) -> None:
+def variables_within(part: object) -> list[Any]:
+    """Weights and seeds' states of a model or layer and of all within, as Keras lists them."""
+    found: dict[int, tuple[Any, bool]] = {}
+    _collect(part, found, set(), with_seeds=True)
+    return [each for each, _ in found.values()]
+
+
+def _collect(
+    part: object,
+    found: dict[int, tuple[Any, bool]],
+    seen: set[int],
+    *,
+    with_seeds: bool = False,
+) -> None:
     if id(part) in seen:
         return
     seen.add(id(part))
@@ -113,10 +152,35 @@ def _collect(part: object, found: dict[int, tuple[Any, bool]], seen: set[int]) -
     for names, is_trained in ((_TRAINED, is_trainable), (_FIXED, False)):
         for each in (each for name in names for each in items_of(values.get(name))):
             found.setdefault(id(each), (each, is_trained and _is_trainable(each)))
+    for each in items_of(values.get("_seed_generators")) if with_seeds else ():
+        state = instance_dict(each).get("state")
+        found.setdefault(id(state), (state, False))
     for name in _LAYERS:
         for each in items_of(values.get(name)):
             for layer in _within(each):
-                _collect(layer, found, seen)
+                _collect(layer, found, seen, with_seeds=with_seeds)
+
+
+def metric_variables(model: object) -> list[Any]:
+    """Variables of a Keras 3 model's metrics, and of those in its layers, in Keras' order."""
+    values = instance_dict(model)
+    found: dict[int, Any] = {}
+    seen: set[int] = set()
+    for each in (*(values.get(name) for name in _TRACKERS), model):
+        _collect_metrics(each, found, seen)
+    return list(found.values())
+
+
+def _collect_metrics(part: object, found: dict[int, Any], seen: set[int]) -> None:
+    if id(part) in seen:
+        return
+    seen.add(id(part))
+    values = instance_dict(part)
+    if is_instance(part, *keras_class("Metric")):
+        found.update((id(each), each) for each in items_of(values.get("_variables")))
+    for name in (*_METRICS, "_layers"):
+        for each in items_of(values.get(name)):
+            _collect_metrics(each, found, seen)
 
 
 def variable_shape(variable: object) -> tuple[int, ...] | None:

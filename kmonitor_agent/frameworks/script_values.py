@@ -320,6 +320,13 @@ def class_attribute(kind: type, name: str) -> Any:
     return None
 
 
+def has_attribute(owner: object, name: str) -> bool:
+    """True if an object or its class has an attribute; one that `__getattr__` makes is none."""
+    return name in instance_dict(owner) or any(
+        name in _NAMES_OF.__get__(base) for base in class_bases(type(owner))
+    )
+
+
 def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
     """An attribute, or something else if there is none or only the script's code could tell.
 

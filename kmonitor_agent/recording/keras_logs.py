@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, MutableMapping, Sequence
 from typing import Any, Final, cast
 
+from kmonitor_agent.frameworks.script_values import class_name, items_of, safe_getattr
 from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LOG_PREFIX
@@ -66,7 +67,7 @@ class KerasLogWriter:
         self._is_wanted = True
         self._metrics.pop(threading.get_ident(), None)
         token = None if fit is None or fit.origin.token is None else fit.origin.token()
-        before = _readers_before(callback, getattr(token, "callbacks", ()))
+        before = _readers_before(callback, items_of(safe_getattr(token, "callbacks")))
         if before and not self._is_order_reported:
             self._is_order_reported = True
             names = " and ".join(before)
@@ -109,5 +110,5 @@ def _readers_before(callback: object, callbacks: Sequence[Any]) -> list[str]:
     if not any(each is callback for each in listed):
         return []  # behind a callback of its own, as `kmonitor_agent.fit` has it
     index = next(n for n, each in enumerate(listed) if each is callback)
-    names = (type(each).__name__ for each in listed[:index])
+    names = (class_name(cast("type[Any]", type(each))) for each in listed[:index])
     return list(dict.fromkeys(name for name in names if name in _READERS))

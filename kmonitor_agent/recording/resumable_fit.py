@@ -18,7 +18,9 @@ from kmonitor_agent.frameworks.base import (
 from kmonitor_agent.frameworks.detection import fit_resumer
 from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
 from kmonitor_agent.frameworks.model_building import CannotBuild, read_build_config
+from kmonitor_agent.frameworks.model_parts import name_of
 from kmonitor_agent.frameworks.resuming import FitData, IteratorStart
+from kmonitor_agent.frameworks.script_values import safe_bool, safe_getattr
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.reclaim.checkpoints import Checkpoint, SaveRefused
 from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
@@ -113,9 +115,9 @@ class ResumableFit:
         state, data = saved.state, fit_resumer(model).find_data()
         if data is None:
             raise CannotResume("this Keras keeps the data of a fit elsewhere")
-        if state.model != model.name:
+        if state.model != name_of(model):
             raise CannotResume(
-                f'it was of the model "{state.model}" and now is of "{model.name}": the'
+                f'it was of the model "{state.model}" and now is of "{name_of(model)}": the'
                 " script's fits must come in the same order each time it is started"
             )
         steps = _steps(self._fit)
@@ -268,11 +270,11 @@ class ResumableFit:
             run=self._run,
             fit=self._fit.ordinal,
             kind=kind,
-            model=str(model.name),
+            model=name_of(model),
             next_epoch=self._fit.epoch + 1,
             epochs_run=self._epochs_run(),
             evaluations=self._evaluations,
-            stopped=bool(getattr(model, "stop_training", False)),
+            stopped=safe_bool(safe_getattr(model, "stop_training")),
             build_config=read_build_config(model),
             optimizers=keras.read_trained(model),
             callbacks=plain,

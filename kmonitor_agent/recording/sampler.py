@@ -207,7 +207,7 @@ def _attempt(read: Callable[[], _T], missing: Callable[[str], _T]) -> _T:
     """What a probe reads; one that fails costs nothing but itself."""
     try:
         return read()
-    except Exception as exc:  # noqa: BLE001 - drivers and frameworks raise what they like
+    except (Exception, SystemExit) as exc:  # noqa: BLE001 - drivers raise what they like
         return missing(f"its probe failed: {describe_exception(exc)}")
 
 

@@ -493,12 +493,12 @@ class SupervisedFitCallback:
         del logs
         if self._failure is not None:
             raise self._failure
-        self._guard(lambda: self._resumable_fit.begin(self.model, self._callbacks))
+        self._guard(lambda: self._resumable_fit.begin(self._fitted(), self._callbacks))
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         """`fit` knows its first epoch by now."""
         del epoch, logs
-        self._guard(lambda: self._resumable_fit.epoch_started(self.model))
+        self._guard(lambda: self._resumable_fit.epoch_started(self._fitted()))
 
     def on_test_begin(self, logs: Any = None) -> None:
         """A validation begins."""
@@ -508,12 +508,16 @@ class SupervisedFitCallback:
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """All others have seen the epoch."""
         del epoch, logs
-        self._guard(lambda: self._at_epoch_end(self.model, self._callbacks))
+        self._guard(lambda: self._at_epoch_end(self._fitted(), self._callbacks))
 
     def on_train_end(self, logs: Any = None) -> None:
         """All others have seen the fit's end."""
         del logs
-        self._guard(lambda: self._at_fit_end(self.model, self._callbacks))
+        self._guard(lambda: self._at_fit_end(self._fitted(), self._callbacks))
+
+    def _fitted(self) -> KerasModel:
+        # Keras' own `model` asks the model what it is, and on JAX has it wait for the device.
+        return vars(self).get("_model", vars(self).get("model"))
 
     def _guard(self, work: Callable[[], None]) -> None:
         try:

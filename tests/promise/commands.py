@@ -13,7 +13,7 @@ BASES: Final[dict[str, tuple[str, ...]]] = {
     "audit": (),
     "authorize": ("x" * 40, "--role", "viewer", "--name", "ada"),
     "checkpoints": ("last",),
-    "command": ("last", "save"),
+    "command": ("last", "save", "--timeout", "0"),
     "doctor": (),
     "export": ("last",),
     "hosts": (),

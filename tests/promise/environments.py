@@ -4,7 +4,8 @@ from typing import Final
 
 from tests.promise.interpreter import INTERPRETER
 from tests.promise.machine import MACHINE
+from tests.promise.overridden import OVERRIDDEN
 from tests.promise.usages import USAGES
 from tests.promise.user_code import USER_CODE
 
-CASES: Final = (*USER_CODE, *USAGES, *INTERPRETER, *MACHINE)
+CASES: Final = (*USER_CODE, *OVERRIDDEN, *USAGES, *INTERPRETER, *MACHINE)

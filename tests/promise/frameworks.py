@@ -50,6 +50,8 @@ _PORTABLE: Final = frozenset(
         "early stopping and checkpoints",
         "weights saved and loaded",
         "a layer whose every access counts",
+        "all overridden in a subclass",
+        "all overridden under kmonitor run",
         "threads that cannot start",
         "no state folder",
     }

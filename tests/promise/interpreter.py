@@ -75,6 +75,24 @@ sys.modules["pynvml"] = module
 """,
     ),
     Case(
+        "a pynvml that exits",
+        before="""
+import types
+module = types.ModuleType("pynvml")
+def nvmlInit(*a, **k): raise SystemExit(3)
+module.nvmlInit = nvmlInit
+sys.modules["pynvml"] = module
+""",
+        monitor='MonitorCallback(limits=[kmonitor_agent.Limit("ram", "1 MiB", action="collect")])',
+        define="""
+import time
+class Slow(keras.callbacks.Callback):
+    def on_epoch_end(self, epoch, logs=None): time.sleep(1.5)
+def make_callbacks(): return [Slow()]
+""",
+        after="assert not WITH or monitor.records, 'the limit was not watched'",
+    ),
+    Case(
         "an empty pynvml",
         before='import types; sys.modules["pynvml"] = types.ModuleType("pynvml")',
     ),

@@ -53,6 +53,7 @@ class Case:
         computes: False for a script that ends before it has a result.
         keras: The module that is imported as `keras`.
         needs: Modules that must be installed.
+        supervised: With kmonitor the script is started by `kmonitor run`.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Case:
     computes: bool = True
     keras: str = "keras"
     needs: tuple[str, ...] = ()
+    supervised: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +244,7 @@ def run(case: Case, folder: Path) -> Ran:
             del environ[name]
     with _stream(case.out, folder / "out") as out, _stream(case.err, folder / "err") as err:
         process = subprocess.Popen(
-            [sys.executable, *case.flags, str(script)],
+            [*_starter(case, folder), sys.executable, *case.flags, str(script)],
             cwd=folder,
             env=environ,
             stdin=subprocess.DEVNULL,
@@ -262,6 +264,11 @@ def run(case: Case, folder: Path) -> Ran:
         _text(folder / "out").replace(str(folder), "FOLDER"),
         _text(folder / "err").replace(str(folder), "FOLDER"),
     )
+
+
+def _starter(case: Case, folder: Path) -> list[str]:
+    is_supervised = case.supervised and folder.name == "watched"
+    return [sys.executable, "-m", "kmonitor.cli.main", "run", "--"] if is_supervised else []
 
 
 def _limited(case: Case, close: tuple[bool, bool]) -> Callable[[], None]:

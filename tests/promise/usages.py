@@ -301,6 +301,51 @@ assert COUNTS.pop("subclass My") == 1, COUNTS
 """,
     ),
     Case(
+        "a class with the bases the other way round before it",
+        before="""
+class Base:
+    def __init_subclass__(cls, **named):
+        count(f"subclass {cls.__name__}")
+        super().__init_subclass__(**named)
+""",
+        # Python refuses it once a callback of ours was made, as with any class of Keras'.
+        monitor="Reverse()",
+        define="""
+if WITH:
+    from kmonitor_agent import MonitorCallback
+    class Reverse(keras.callbacks.Callback, MonitorCallback): pass
+""",
+        add="""
+import copy
+class My(MonitorCallback, Base): pass
+callbacks += [copy.deepcopy(monitor), copy.deepcopy(My())]
+assert type(callbacks[-1]) is My and COUNTS.pop("subclass My") == 1, COUNTS
+""",
+    ),
+    Case(
+        "a subclass that forgets super and knows no attribute",
+        add="""
+class My(MonitorCallback):
+    def __init__(self): pass
+    def __getattr__(self, name): raise AttributeError(name)
+callbacks.append(My())
+""",
+    ),
+    Case(
+        "a subclass with slots and its own state",
+        add="""
+import copy
+class My(MonitorCallback):
+    __slots__ = ("x",)
+class Own(MonitorCallback):
+    def __getstate__(self): return {"only": 1}
+    def __setstate__(self, state): self.only = state["only"]
+with_slot = My(); with_slot.x = 3
+callbacks += [copy.deepcopy(with_slot), copy.deepcopy(Own())]
+assert callbacks[-2].x == 3 and callbacks[-1].only == 1
+""",
+    ),
+    Case(
         "its class pickled",
         add="""
 import pickle

@@ -39,6 +39,8 @@ from kmonitor_agent.frameworks.model_facts import (
     read_fit_facts,
     read_learning_rate,
 )
+from kmonitor_agent.frameworks.model_parts import variable_path, variable_value
+from kmonitor_agent.frameworks.script_values import instance_dict
 from kmonitor_agent.wire.messages.readings import Reading
 
 _MOST_HOLDERS: Final = 8
@@ -72,7 +74,7 @@ class JaxFramework:
 
     def learning_rate(self, model: KerasModel) -> Reading:
         """The optimizer's learning rate; absent amid an epoch, when the variables are empty."""
-        if getattr(model, "_jax_state_synced", True):
+        if instance_dict(model).get("_jax_state_synced", True):
             return read_learning_rate(model)
         return Reading.missing("1", "on JAX the optimizer's variables are empty amid an epoch")
 
@@ -137,10 +139,11 @@ class Keras3JaxReclaim:
 
     def read(self, variable: Any) -> Any:
         """The value as a numpy array, of the variable's own dtype."""
-        if getattr(variable, "_value", variable) is None:
+        if instance_dict(variable).get("_value", variable) is None:
             # Its `value` would be what it began with.
-            raise StateUnreadable(f"the value of {variable.path} is held by a step that runs")
-        return self._internals.to_host(variable.value)
+            path = variable_path(variable)
+            raise StateUnreadable(f"the value of {path} is held by a step that runs")
+        return self._internals.to_host(variable_value(variable))
 
     def assign(self, variable: Any, value: Any) -> None:
         """Give it this value, unless it has it: an array of JAX never changes.

@@ -10,11 +10,11 @@ moment.
 """
 
 import contextlib
-import inspect
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import GeneratorType
 from typing import Any, Literal
 
 from kmonitor_agent.call_stacks import frame_locals
@@ -22,7 +22,15 @@ from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.global_state import write_random_states
 from kmonitor_agent.frameworks.keras3.state import optimizers_of
 from kmonitor_agent.frameworks.model_building import build_with_optimizers
+from kmonitor_agent.frameworks.model_parts import strategy_of, variables_within
 from kmonitor_agent.frameworks.resuming import IteratorStart, find_fit_frame
+from kmonitor_agent.frameworks.script_values import (
+    has_attribute,
+    instance_dict,
+    is_instance,
+    items_of,
+    safe_getattr,
+)
 
 _BACKENDS = ("tensorflow", "jax", "torch")
 _VALIDATION = ("val_x", "val_y", "val_sample_weight")
@@ -129,7 +137,8 @@ class Keras3FitData:
 def _has_state(data: Any) -> bool:
     """True if passing through data changes what the next pass gives: arrays stay the same."""
     tf = sys.modules.get("tensorflow")
-    return inspect.isgenerator(data) or (tf is not None and isinstance(data, tf.data.Dataset))
+    kinds = (GeneratorType, *(() if tf is None else (tf.data.Dataset,)))
+    return is_instance(data, *kinds)
 
 
 def _adapter(iterator: Any) -> str:
@@ -172,12 +181,12 @@ def _steps(iterator: Any, batches_taken: BatchesTaken) -> Any:
 def _loader_generators(loader: Any) -> Iterator[Any]:
     """Those of a `torch.utils.data.DataLoader` and its samplers; none of anything else."""
     torch = sys.modules.get("torch")
-    if torch is None or not isinstance(loader, torch.utils.data.DataLoader):
+    if torch is None or not is_instance(loader, torch.utils.data.DataLoader):
         return
-    batches = getattr(loader, "batch_sampler", None)
-    for holder in (loader, getattr(loader, "sampler", None), getattr(batches, "sampler", None)):
-        generator = getattr(holder, "generator", None)
-        if isinstance(generator, torch.Generator):
+    batches = safe_getattr(loader, "batch_sampler")
+    for holder in (loader, safe_getattr(loader, "sampler"), safe_getattr(batches, "sampler")):
+        generator = safe_getattr(holder, "generator")
+        if is_instance(generator, torch.Generator):
             yield generator
 
 
@@ -187,7 +196,7 @@ class Keras3FitResumer:
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
         """See `FitResumer.why_not_resumable`."""
         del callbacks
-        if not hasattr(model, "_initial_epoch"):
+        if not has_attribute(model, "_initial_epoch"):
             return "this Keras does not let a fit begin at a later epoch"
         why = _why_unsupported(model)
         if not why and self.find_data() is None:
@@ -213,7 +222,7 @@ class Keras3FitResumer:
 
     def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
         """See `FitResumer.read_trained`; an optimizer that is not built yet has none."""
-        index_by_id = {id(variable): index for index, variable in enumerate(model.variables)}
+        index_by_id = {id(each): index for index, each in enumerate(variables_within(model))}
         return tuple(
             tuple(
                 index_by_id[id(each)] for each in _trained_by(optimizer) if id(each) in index_by_id
@@ -238,7 +247,8 @@ class Keras3FitResumer:
 
     def begin_at(self, model: KerasModel, epoch: int | None) -> None:
         """See `FitResumer.begin_at`; Keras never resets it by itself."""
-        model._initial_epoch = epoch  # noqa: SLF001 - private, looked for; Keras' own callback does so
+        # Private, looked for; Keras' own callback sets it. The script's class may hear of it.
+        instance_dict(model)["_initial_epoch"] = epoch
 
 
 def _why_unsupported(model: KerasModel) -> str:
@@ -252,7 +262,7 @@ def _why_unsupported(model: KerasModel) -> str:
         return f"with Keras on {backend} restart was not tried; it works on {', '.join(_BACKENDS)}"
     if distribution is not None:
         return "the model is trained under keras.distribution, over several devices"
-    strategy = getattr(model, "distribute_strategy", None)
+    strategy = strategy_of(model) if backend == "tensorflow" else None
     if strategy is not None and getattr(strategy, "num_replicas_in_sync", 1) > 1:
         return "the model is trained under a strategy with several replicas"
     return ""
@@ -280,5 +290,5 @@ def _build(optimizer: Any, variables: list[Any]) -> None:
 
 
 def _trained_by(optimizer: Any) -> list[Any]:
-    inner = getattr(optimizer, "inner_optimizer", optimizer)
-    return list(getattr(inner, "_trainable_variables", ()))
+    inner = instance_dict(optimizer).get("inner_optimizer", optimizer)
+    return items_of(instance_dict(inner).get("_trainable_variables"))

@@ -21,11 +21,13 @@ from typing import Any, Final
 from kmonitor_agent.call_stacks import frame_locals, is_keras_frame
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable, StateVariable
 from kmonitor_agent.frameworks.live_objects import instances_of
-from kmonitor_agent.frameworks.model_facts import variable_bytes, variables_of
+from kmonitor_agent.frameworks.model_facts import variable_bytes
 from kmonitor_agent.frameworks.model_parts import (
+    metric_variables,
     optimizer_variables,
     variable_path,
     variable_value,
+    variables_within,
     weights_of,
 )
 from kmonitor_agent.frameworks.script_values import (
@@ -182,14 +184,13 @@ def _replica_values(variable: Any) -> Iterable[Any]:
 def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
     # What Keras lists comes first, in its order: checkpoints of earlier versions fit.
     contents = find_contents(model)
-    yield "model", model.variables
-    for metric in getattr(model, "metrics", ()):
-        yield "metrics", metric.variables
-    for optimizer in _distinct_optimizers(model, contents):
-        yield "optimizer", variables_of(optimizer)
+    yield "model", variables_within(model)
+    yield "metrics", metric_variables(model)
+    for optimizer in with_wrapped_optimizers(_distinct_optimizers(model, contents)):
+        yield "optimizer", optimizer_variables(optimizer)
     yield "model", filter(_has_value, contents.variables)
     for metric in contents.metrics:
-        yield "metrics", metric.variables
+        yield "metrics", metric_variables(metric)
     yield "tensorflow", contents.foreign
     seed = _global_seed()
     if seed is not None:

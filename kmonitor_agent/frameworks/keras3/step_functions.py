@@ -14,7 +14,7 @@ from typing import Any, Final
 from kmonitor_agent.frameworks.base import KerasModel, StateUnreadable
 from kmonitor_agent.frameworks.keras3.state import find_contents
 from kmonitor_agent.frameworks.live_objects import FUNCTIONS, models_in_use
-from kmonitor_agent.frameworks.script_values import instance_dict, is_instance
+from kmonitor_agent.frameworks.script_values import has_attribute, instance_dict, is_instance
 
 _OF_KERAS: Final = ("keras.", "tf_keras.")
 
@@ -48,7 +48,7 @@ def check_functions(model: KerasModel) -> None:
     Raises:
         StateUnreadable: It does not.
     """
-    if not all(hasattr(model, name) for name in FUNCTIONS):
+    if not all(has_attribute(model, name) for name in FUNCTIONS):
         raise StateUnreadable("this model keeps its step functions elsewhere")
 
 

@@ -36,7 +36,8 @@ from kmonitor_agent.frameworks.keras3.step_functions import (
     models_in,
 )
 from kmonitor_agent.frameworks.live_objects import FUNCTIONS
-from kmonitor_agent.frameworks.script_values import instance_dict
+from kmonitor_agent.frameworks.model_parts import strategy_of, variable_value
+from kmonitor_agent.frameworks.script_values import instance_dict, is_instance
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow.memory import (
@@ -272,8 +273,7 @@ class Keras3TensorFlowReclaim:
 
 
 def _is_alone(model: KerasModel) -> bool:
-    strategy = getattr(model, "distribute_strategy", None)
-    return strategy is None or type(strategy).__name__.startswith("_DefaultDistributionStrategy")
+    return type(strategy_of(model)).__name__.startswith("_DefaultDistributionStrategy")
 
 
 def _graphs_of(step: Any) -> list[Any]:
@@ -323,11 +323,11 @@ def _has_rows(value: Any) -> bool:
 
 def _tensorflows(variable: Any) -> Any:
     # A replica's own variable is TensorFlow's already.
-    return variable if _is_variable(variable) else variable.value
+    return variable if _is_variable(variable) else variable_value(variable)
 
 
 def _is_variable(target: Any) -> bool:
-    return isinstance(target, sys.modules["tensorflow"].Variable)
+    return is_instance(target, sys.modules["tensorflow"].Variable)
 
 
 @contextlib.contextmanager

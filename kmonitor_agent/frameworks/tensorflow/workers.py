@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any, Final, Protocol, runtime_checkable
 
 from kmonitor_agent.frameworks.base import KerasModel, missing_name_text, unavailable_text
+from kmonitor_agent.frameworks.model_parts import strategy_of
 
 _JOBS: Final = ("chief", "worker", "ps")
 _ALIKE: Final = "CollectiveAllReduceStrategy"
@@ -61,7 +62,7 @@ class HasWorkerGroup(Protocol):
 
 def worker_group(model: KerasModel) -> WorkerGroup:
     """Those that the model's strategy knows."""
-    strategy = getattr(model, "distribute_strategy", None)
+    strategy = strategy_of(model)
     resolver = getattr(strategy, "cluster_resolver", None)
     if resolver is None:
         return WorkerGroup()

@@ -13,6 +13,7 @@ from kmonitor_agent.frameworks.base import (
 )
 from kmonitor_agent.frameworks.keras3.step_functions import DeferredFunction, is_of_keras
 from kmonitor_agent.frameworks.live_objects import FUNCTIONS, models_with_functions
+from kmonitor_agent.frameworks.script_values import has_attribute, instance_dict
 from kmonitor_agent.frameworks.tensorflow.graphs import GraphInventory
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.frameworks.tensorflow.reclaim import (
@@ -62,7 +63,7 @@ class TfKerasReclaim:
 
     def state(self, model: KerasModel) -> list[StateVariable]:
         """See `ReclaimSteps.state`."""
-        if not hasattr(model, "train_function"):
+        if not has_attribute(model, "train_function"):
             raise StateUnreadable("this model keeps its step functions elsewhere")
         return tf_keras_state(model)
 
@@ -123,7 +124,8 @@ class TfKerasReclaim:
         """Why not, if a train step draws from stateful operations, which a retrace seeds again."""
         random = self._same.inexact(model).replace(_EXACT_WITH, _EXACT_HERE)
         # What Python counts while it traces is a constant of the trace.
-        counts = hasattr(getattr(model, "optimizer", None), "_u_product_counter")
+        optimizer = instance_dict(model).get("optimizer")
+        counts = has_attribute(optimizer, "_u_product_counter")
         return "; ".join(filter(None, (random, _NADAM if counts else "")))
 
 

@@ -16,7 +16,17 @@ from kmonitor_agent.call_stacks import frame_locals
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.global_state import read_random_states, write_random_states
 from kmonitor_agent.frameworks.model_building import PARTS, build_with_optimizers
+from kmonitor_agent.frameworks.model_parts import strategy_of, variables_within, wrapped_optimizer
 from kmonitor_agent.frameworks.resuming import IteratorStart, find_fit_frame
+from kmonitor_agent.frameworks.script_values import (
+    class_bases,
+    class_name,
+    class_package,
+    has_attribute,
+    instance_dict,
+    is_instance,
+    items_of,
+)
 from kmonitor_agent.frameworks.tf_keras.state import optimizers_of
 
 _HANDLER = "data_handler"
@@ -155,7 +165,7 @@ def _is_pythons(handler: Any) -> bool:
 
 def is_keras2(model: KerasModel) -> bool:
     """True if a model is one of tf_keras 2, or of Keras up to 2.15."""
-    return hasattr(model, "_training_state")
+    return has_attribute(model, "_training_state")
 
 
 class _GoesOnAt:
@@ -180,15 +190,14 @@ class TfKerasFitResumer:
         tf: Any = sys.modules["tensorflow"]
         if not tf.compat.v1.executing_eagerly_outside_functions():
             return "in v1 graph mode another process cannot take a fit up"
-        if not all(hasattr(model, name) for name in _LOOKED_FOR):
+        if not all(has_attribute(model, name) for name in _LOOKED_FOR):
             return "this tf_keras does not let a fit begin at a later epoch"
-        if any(type(each).__name__ == "BackupAndRestore" for each in callbacks):
+        if any(map(_is_backup, callbacks)):
             return (
                 "BackupAndRestore says itself where a fit begins: leave it out under kmonitor run,"
                 " which keeps more than it does"
             )
-        strategy = getattr(model, "distribute_strategy", None)
-        if strategy is not None and getattr(strategy, "num_replicas_in_sync", 1) > 1:
+        if getattr(strategy_of(model), "num_replicas_in_sync", 1) > 1:
             return "the model is trained under a strategy with several replicas"
         if self.find_data() is None:
             return "this tf_keras keeps the data of a fit elsewhere"
@@ -213,7 +222,8 @@ class TfKerasFitResumer:
 
     def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
         """See `FitResumer.read_trained`."""
-        return tuple(_trained_by(each, list(model.variables)) for each in optimizers_of(model))
+        variables = variables_within(model)
+        return tuple(_trained_by(each, variables) for each in optimizers_of(model))
 
     def build_again(
         self, model: KerasModel, config: Any, trained: Sequence[Sequence[int]]
@@ -230,13 +240,21 @@ class TfKerasFitResumer:
         """See `FitResumer.begin_at`."""
         # `fit` reads it once, after `on_train_begin`.
         if epoch is not None:
-            model._training_state = _GoesOnAt(epoch)  # noqa: SLF001 - private, looked for
-        elif isinstance(getattr(model, "_training_state", None), _GoesOnAt):
-            model._training_state = None  # noqa: SLF001
+            instance_dict(model)["_training_state"] = _GoesOnAt(epoch)  # private, looked for
+        elif is_instance(instance_dict(model).get("_training_state"), _GoesOnAt):
+            instance_dict(model)["_training_state"] = None
+
+
+def _is_backup(callback: object) -> bool:
+    return any(
+        class_name(base) == "BackupAndRestore" and class_package(base) in {"keras", "tf_keras"}
+        for base in class_bases(type(callback))
+    )
 
 
 def _validation(fit_locals: Any) -> dict[str, Any]:
-    if not fit_locals.get("validation_data"):
+    data = fit_locals.get("validation_data")
+    if data is None or (is_instance(data, list, tuple) and not items_of(data)):
         return {}
     x, y, weights = (fit_locals.get(name) for name in _VALIDATION)
     return {
@@ -261,13 +279,15 @@ def _build(optimizer: Any, variables: list[Any]) -> None:
 def _trained_by(optimizer: Any, variables: list[Any]) -> tuple[int, ...]:
     inner = _inner(optimizer)
     # Optimizers of before TensorFlow 2.11 keep slots by variable, in the order of the first step.
-    slot_keys = list(getattr(inner, "_index_dict", None) or getattr(inner, "_slots", None) or ())
+    values = instance_dict(inner)
+    slot_keys = list(values.get("_index_dict") or values.get("_slots") or ())
     index_by_key = {_key(each): index for index, each in enumerate(variables)}
     return tuple(index_by_key[key] for key in slot_keys if key in index_by_key)
 
 
 def _inner(optimizer: Any) -> Any:
-    return getattr(optimizer, "inner_optimizer", optimizer)
+    inner = wrapped_optimizer(optimizer)
+    return optimizer if inner is None else inner
 
 
 def _key(variable: Any) -> Any:

@@ -20,6 +20,26 @@ from kmonitor_agent.frameworks.base import (
 )
 from kmonitor_agent.frameworks.global_state import keras2_name_counters
 from kmonitor_agent.frameworks.model_facts import variable_bytes, variables_of
+from kmonitor_agent.frameworks.model_parts import (
+    all_layers_of,
+    is_layer,
+    optimizer_variables,
+    variable_name,
+    variables_within,
+    weights_of,
+    wrapped_optimizer,
+)
+from kmonitor_agent.frameworks.script_values import (
+    class_attribute,
+    contents_of,
+    has_attribute,
+    instance_dict,
+    is_instance,
+    is_known_class,
+    items_of,
+    safe_bool,
+    safe_getattr,
+)
 
 _LOOP_COUNTERS: Final = ("_train_counter", "_test_counter", "_predict_counter")
 """tf_keras' own loops set them to 0 before they read them."""
@@ -31,15 +51,16 @@ def tf_keras_state(model: KerasModel) -> list[StateVariable]:
     Raises:
         StateUnreadable: The model is not built, so there is nothing to save yet.
     """
-    if not (getattr(model, "built", False) or _has_weights(model)):
+    values = instance_dict(model)
+    if not (values.get("built") or weights_of(model)):
         raise StateUnreadable("the model is not built yet: it has no weights to save")
-    left_out = {id(getattr(model, name, None)) for name in _LOOP_COUNTERS}
+    left_out = {id(values.get(name)) for name in _LOOP_COUNTERS}
     states: dict[int, StateVariable] = {}
     for group, variables in _groups(model):
         for variable in variables:
             for part in _replica_values(variable):
                 if id(part) not in left_out:
-                    path = f"{group}/{getattr(variable, 'name', '')}"
+                    path = f"{group}/{variable_name(variable)}"
                     state = StateVariable(path, variable_bytes(part), part)
                     states.setdefault(id(part), state)
     if not states:
@@ -47,45 +68,59 @@ def tf_keras_state(model: KerasModel) -> list[StateVariable]:
     return list(states.values())
 
 
-def _has_weights(model: KerasModel) -> bool:
-    # A model whose `train_step` calls its parts, and never the model, stays unbuilt for ever.
-    try:
-        return bool(model.weights)
-    except ValueError:  # it says that it has none yet
-        return False
-
-
 def _groups(model: KerasModel) -> Iterator[tuple[str, Iterable[Any]]]:
-    yield "model", model.variables
-    for metric in getattr(model, "metrics", ()):
-        yield "metrics", metric.variables
+    # A model whose `train_step` calls its parts, and never the model, stays unbuilt for ever.
+    yield "model", variables_within(model)
+    for metric in _metrics(model):
+        yield "metrics", variables_within(metric)
     optimizers = list(optimizers_of(model))
     for optimizer in optimizers:
-        yield "optimizer", variables_of(optimizer)
+        yield "optimizer", _variables_of(optimizer)
     for optimizer in optimizers:
         yield "optimizer", _tracked(optimizer)
         yield "optimizer", _hyperparameters(optimizer)
     yield "model", _tracked(model)
 
 
+def _metrics(model: KerasModel) -> Iterator[Any]:
+    """The model's metrics in the order of tf_keras' `metrics`, then those of its layers."""
+    values = instance_dict(model)
+    losses, compiled = (instance_dict(values.get(f"compiled_{n}")) for n in ("loss", "metrics"))
+    if losses.get("_built"):
+        per_output = items_of(losses.get("_per_output_metrics"))
+        own = (losses.get("_total_loss_mean"), *per_output)
+        yield from (each for each in own if each is not None)
+    if compiled.get("_built"):
+        yield from items_of(compiled.get("_metrics_in_order"))
+    for layer in (model, *all_layers_of(model)):
+        yield from items_of(instance_dict(layer).get("_metrics"))
+
+
+def _variables_of(optimizer: Any) -> list[Any]:
+    if is_known_class(type(optimizer)) and wrapped_optimizer(optimizer) is None:
+        return variables_of(optimizer)
+    return optimizer_variables(optimizer)
+
+
 def optimizers_of(model: KerasModel) -> Iterator[Any]:
     """The model's optimizers, those that its own `train_step` uses included; each once."""
     seen: set[int] = set()
-    for value in (getattr(model, "optimizer", None), *list(vars(model).values())):
-        for item in value if isinstance(value, list | tuple) else (value,):
+    values = instance_dict(model)
+    for value in (values.get("optimizer"), *list(values.values())):
+        for item in items_of(value) if is_instance(value, list, tuple) else (value,):
             # Also a v1 optimizer in tf_keras' wrapper, which has no common base with the others.
             # Classes are asked: what a variable of a strategy lacks is looked for in its value,
             # which all workers would have to sum up together.
             kind = type(item)
-            is_optimizer = hasattr(kind, "apply_gradients") or hasattr(kind, "get_updates")
-            if is_optimizer and id(item) not in seen:
+            names = (class_attribute(kind, each) for each in ("apply_gradients", "get_updates"))
+            if any(names) and id(item) not in seen:
                 seen.add(id(item))
                 yield item
 
 
 def _hyperparameters(optimizer: Any) -> Iterator[Any]:
     # An optimizer of before TensorFlow 2.11 keeps its learning rate apart from its weights.
-    for value in getattr(optimizer, "_hyper", {}).values():
+    for value in contents_of(instance_dict(optimizer).get("_hyper")):
         if _is_variable(value):
             yield value
 
@@ -107,32 +142,44 @@ def _tracked(root: Any) -> list[Any]:
 
 
 def _children(tracked: Any) -> list[Any]:
-    read_children: Any = getattr(tracked, "_trackable_children", None)
-    try:
-        children = list(read_children().values()) if read_children is not None else []
-    except (AttributeError, NotImplementedError, TypeError, ValueError):
-        children = []
+    values = instance_dict(tracked)
     # A random layer hides its generator from checkpoints that would not know it.
-    generator = getattr(tracked, "_random_generator", None)
-    state = getattr(getattr(generator, "_generator", None), "state", None)
+    generator = instance_dict(values.get("_random_generator")).get("_generator")
+    state = safe_getattr(generator, "state")
     # A stateful recurrent layer hides what it carries from batch to batch.
-    carried = getattr(tracked, "states", ()) if getattr(tracked, "stateful", False) else ()
+    is_stateful = safe_bool(values.get("stateful", values.get("_stateful")))
+    carried = values.get("_states", values.get("states")) if is_stateful else ()
     flat = sys.modules["tensorflow"].nest.flatten(carried or ())
-    return [*children, *flat] if state is None else [*children, *flat, state]
+    children = [*_dependencies(tracked), *flat]
+    return children if state is None else [*children, state]
+
+
+def _dependencies(tracked: Any) -> list[Any]:
+    """What TensorFlow tracks of an object for checkpoints."""
+    if is_known_class(type(tracked)) and not is_layer(tracked):
+        read_children: Any = getattr(tracked, "_trackable_children", None)
+        try:
+            return list(read_children().values()) if read_children is not None else []
+        except (AttributeError, NotImplementedError, TypeError, ValueError):
+            return []
+    # The script's class may do so in its own way, and a functional model asks its layers.
+    values = instance_dict(tracked)
+    references = items_of(values.get("_self_unconditional_checkpoint_dependencies"))
+    layers = items_of(values.get("_self_tracked_trackables"))
+    return [*(safe_getattr(each, "ref") for each in references), *layers]
 
 
 def _replica_values(variable: Any) -> Iterable[Any]:
     # Under a strategy each replica has its own; metrics' differ between replicas.
     distributed: Any = sys.modules["tensorflow"].distribute.DistributedValues
-    is_distributed = isinstance(variable, distributed)
+    is_distributed = is_instance(variable, distributed)
     return variable.values if is_distributed else (variable,)
 
 
 def _is_variable(value: Any) -> bool:
     tf = sys.modules["tensorflow"]
-    return isinstance(value, tf.Variable | tf.distribute.DistributedValues) and hasattr(
-        value, "dtype"
-    )
+    is_variable = is_instance(value, tf.Variable, tf.distribute.DistributedValues)
+    return is_variable and has_attribute(value, "dtype")
 
 
 _PRESERVED_GLOBALS: Final = ("_GRAPH_LEARNING_PHASES", "_GRAPH_TF_OPTIMIZERS", "_GRAPH_VARIABLES")

@@ -33,7 +33,13 @@ from kmonitor_agent.frameworks.model_facts import (
     read_fit_facts,
     read_learning_rate,
 )
-from kmonitor_agent.frameworks.model_parts import variable_dtype
+from kmonitor_agent.frameworks.model_parts import (
+    all_layers_of,
+    name_of,
+    variable_dtype,
+    variable_value,
+)
+from kmonitor_agent.frameworks.script_values import instance_dict, is_instance
 from kmonitor_agent.frameworks.torch.graphs import (
     TorchGraphs,
     empty_device_caches,
@@ -165,7 +171,8 @@ class Keras3TorchReclaim:
 
     def inexact(self, model: KerasModel) -> str:
         """Why not, if the step is compiled: the compiler remembers the shapes that it has seen."""
-        if not getattr(model, "jit_compile", False) or getattr(model, "run_eagerly", False):
+        values = instance_dict(model)
+        if not values.get("_jit_compile") or values.get("_run_eagerly"):
             return ""
         return (
             "may not be exact: torch.compile, once it has seen batches of several sizes, compiles"
@@ -204,20 +211,32 @@ def _tensors(model: KerasModel) -> Iterator[tuple[str, Any]]:
     # Every Keras layer is a module of PyTorch there, but not every one is registered as a part of
     # the module that holds it.
     for layer in _layers(model):
-        for named_tensors in (layer.named_parameters, layer.named_buffers):
-            for name, tensor in named_tensors():
-                yield f"{layer.name}/{name}", tensor
+        for kind in ("_parameters", "_buffers"):
+            for name, tensor in _held_tensors(layer, kind, set()):
+                yield f"{name_of(layer)}/{name}", tensor
+
+
+def _held_tensors(module: Any, kind: str, seen: set[int]) -> Iterator[tuple[str, Any]]:
+    """As PyTorch's `named_parameters` and `named_buffers`, which ask each module."""
+    seen.add(id(module))
+    values = instance_dict(module)
+    for name, tensor in list((values.get(kind) or {}).items()):
+        if tensor is not None:
+            yield name, tensor
+    for name, inner in list((values.get("_modules") or {}).items()):
+        if inner is not None and id(inner) not in seen:
+            yield from ((f"{name}.{n}", each) for n, each in _held_tensors(inner, kind, seen))
 
 
 def _layers(model: KerasModel) -> list[Any]:
-    flatten = getattr(model, "_flatten_layers", None)
-    layers = [model, *(flatten() if flatten is not None else model.layers)]
-    return [layer for layer in layers if isinstance(layer, torch_module().nn.Module)]
+    layers = [model, *all_layers_of(model)]
+    return [layer for layer in layers if is_instance(layer, torch_module().nn.Module)]
 
 
 def tensor_of(variable: Any) -> Any:
     """The tensor that holds a variable's value."""
-    return variable if isinstance(variable, torch_module().Tensor) else variable.value
+    is_tensor = is_instance(variable, torch_module().Tensor)
+    return variable if is_tensor else variable_value(variable)
 
 
 def read_tensor(tensor: Any) -> Any:

@@ -3,6 +3,13 @@
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
+from kmonitor_agent.frameworks.script_values import (
+    class_bases,
+    class_name,
+    class_package,
+    instance_dict,
+    own_attributes,
+)
 from kmonitor_agent.reclaim.restart.fit_state import (
     ArrayStore,
     CallbackState,
@@ -28,18 +35,18 @@ def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...],
     states: list[CallbackState] = []
     left_out: list[str] = []
     for callback in _with_state(callbacks):
-        kind = type(callback).__name__
+        kind = cast("type[Any]", type(callback))
         attributes: dict[str, Any] = {}
-        own = cast("dict[str, Any]", vars(callback))
-        for name, value in own.items():
-            if name in _KERAS_OWN or name in getattr(callback, "OWN_ATTRIBUTES", ()):
+        left = _KERAS_OWN | _own_attributes(kind)
+        for name, value in list(instance_dict(callback).items()):
+            if name in left:
                 continue
             why = _why_left_out(callback, value)
             if why:
-                left_out.append(f"{kind}.{name}: {why}")
+                left_out.append(f"{class_name(kind)}.{name}: {why}")
             elif _is_plain(value):
                 attributes[name] = value
-        states.append(CallbackState(kind, attributes))
+        states.append(CallbackState(class_name(kind), attributes))
     return tuple(states), tuple(left_out)
 
 
@@ -50,7 +57,7 @@ def write_callbacks(states: Sequence[CallbackState], callbacks: Sequence[Any]) -
         CannotResume: The fit has other callbacks than before.
     """
     stateful = _with_state(callbacks)
-    current_kinds = [type(each).__name__ for each in stateful]
+    current_kinds = [class_name(cast("type[Any]", type(each))) for each in stateful]
     before = [each.kind for each in states]
     if current_kinds != before:
         raise CannotResume(f"its callbacks were {before} and now are {current_kinds}")
@@ -68,9 +75,16 @@ def _is_stateless(kind: type[Any]) -> bool:
 
     What the script derives from ours has its own state.
     """
-    package = kind.__module__.partition(".")[0]
-    is_bar = package in _OF_KERAS and kind.__name__ == "ProgbarLogger"
+    package = class_package(kind)
+    is_bar = package in _OF_KERAS and class_name(kind) == "ProgbarLogger"
     return is_bar or package == "kmonitor_agent"
+
+
+def _own_attributes(kind: type[Any]) -> frozenset[str]:
+    """What a callback of ours, or one that the script derived from it, keeps for itself."""
+    ours = (each for each in class_bases(kind) if class_package(each) == "kmonitor_agent")
+    names = (own_attributes(each).get("OWN_ATTRIBUTES", ()) for each in ours)
+    return frozenset[str]().union(*names)
 
 
 def _is_plain(value: object) -> bool:
@@ -82,8 +96,9 @@ def _is_plain(value: object) -> bool:
 
 
 def _why_left_out(callback: object, value: Any) -> str:
-    if type(callback).__module__.partition(".")[0] in _OF_KERAS or callable(value):
+    if class_package(type(callback)) in _OF_KERAS or callable(value):
         return ""
     if is_array(value) and value.nbytes > _LARGEST_BYTES:
         return "larger than 64 MiB"
-    return "" if _is_plain(value) else f"a {type(value).__name__}, no plain data"
+    name = class_name(cast("type[Any]", type(value)))
+    return "" if _is_plain(value) else f"a {name}, no plain data"

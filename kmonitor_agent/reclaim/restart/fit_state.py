@@ -21,6 +21,12 @@ import numpy as np
 
 from kmonitor_agent.frameworks.base import StateVariable
 from kmonitor_agent.frameworks.resuming import IteratorStart
+from kmonitor_agent.frameworks.script_values import (
+    class_name,
+    is_exactly,
+    is_instance,
+    is_known_class,
+)
 from kmonitor_agent.reclaim.checkpoint_seal import (
     CheckpointTag,
     NotACheckpoint,
@@ -371,46 +377,50 @@ def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
     Raises:
         NotPlainAttribute: It is, or holds, something else.
     """
-    if value is None or isinstance(value, bool | str):
+    if value is None or is_instance(value, bool):
         return value
-    if isinstance(value, np.generic) or is_array(value):
+    if is_instance(value, str):
+        return str.__str__(cast("str", value))
+    if is_instance(value, np.generic, np.ndarray) and is_known_class(type(value)):
         return _array_to_json(value, store)
-    if isinstance(value, int | float):
-        return _number_to_json(value)
-    if depth < _DEEPEST and isinstance(value, list | tuple | dict):
+    if is_instance(value, int, float):
+        return _number_to_json(cast("float", value))
+    if depth < _DEEPEST and is_instance(value, list, tuple, dict):
         return _container_to_json(cast("Any", value), store, depth + 1)
     if comparison := _comparison_name(value):
         return {"comparison": comparison}
-    raise NotPlainAttribute(type(value).__name__)
+    raise NotPlainAttribute(class_name(type(value)))
 
 
 def is_array(value: object) -> bool:
     """Whether it is an array of numpy's."""
-    return isinstance(value, np.ndarray)
+    return is_instance(value, np.ndarray) and is_known_class(type(value))
 
 
 def _number_to_json(value: float) -> Any:
+    # By the methods of Python's own class: the script's may have others.
     if isinstance(value, float):
-        return {"float": float(value).hex()}
+        return {"float": float.__float__(value).hex()}
+    number = int.__int__(value)
     # Other readers of JSON round larger ones.
-    return {"int": str(int(value))} if abs(int(value)) >= 1 << 53 else int(value)
+    return {"int": str(number)} if abs(number) >= 1 << 53 else number
 
 
 def _array_to_json(value: Any, store: ArrayStore) -> Any:
     if value.dtype.hasobject or value.dtype.kind in "USVmM":
-        raise NotPlainAttribute(f"{type(value).__name__} of {value.dtype}")
-    if isinstance(value, np.generic):
-        return {"scalar": store.put(np.asarray(cast("Any", value)))}
+        raise NotPlainAttribute(f"{class_name(cast('Any', type(value)))} of {value.dtype}")
+    if is_instance(value, np.generic):
+        return {"scalar": store.put(np.asarray(value))}
     return {"array": store.put(value)}
 
 
 def _container_to_json(value: Any, store: ArrayStore, depth: int) -> Any:
     # A subclass (a named tuple, a Counter) cannot be made from its items alone.
-    name = type(value).__name__
+    name = class_name(cast("Any", type(value)))
     if type(value) is dict:
         pairs: Any = value.items()  # pyright: ignore[reportUnknownVariableType]
         return {"dict": [[to_json(part, store, depth) for part in pair] for pair in pairs]}
-    if type(value) in {list, tuple}:
+    if is_exactly(value, list, tuple):
         return {name: [to_json(each, store, depth) for each in value]}
     raise NotPlainAttribute(name)
 
