@@ -352,6 +352,22 @@ class MonitorCallback(_Base):
         fit = self._running()
         if fit is not None:
             fit.end_validation()
+        else:
+            self._call_ended()
+
+    @_hook("callback.predict_end", is_short=True)
+    def on_predict_end(self, logs: Any = None) -> None:
+        """A `predict` ended."""
+        del logs
+        if self._running() is None:
+            self._call_ended()
+
+    def _call_ended(self) -> None:
+        model_ref = self._models.get(threading.get_ident())
+        model = None if model_ref is None else model_ref()
+        if model is not None and self._run_recorder.call_ended(model, self._settings):
+            _runs().watch_exits()
+            _runs().fit_started(self._run_recorder)
 
     @_hook("callback.epoch_end")
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:

@@ -130,7 +130,7 @@ class LimitWatch:
         Args:
             t_s: When it began, seconds.
             in_vain: `restarts_in_vain` of the process that requested it.
-            futile: Levels of `auto` that gave nothing back in the processes before.
+            futile: `Escalation.remembered` of the process before.
         """
         self._vain_before = in_vain
         if self.escalation is not None:
@@ -257,6 +257,10 @@ EscalationLevel = Literal["collect", "reload", "restart"]
 LEVELS: Final[tuple[EscalationLevel, ...]] = get_args(EscalationLevel)
 
 
+GrowthCause = Literal["traces", "other"]
+"""What the training process knows of why memory grows: models that are gone left traces or not."""
+
+
 EscalationStep = Literal["collect", "reload", "restart", "wait", "nothing"]
 """A level to do now; `wait`: the next one is in its cool-down; `nothing`: nothing more helps."""
 
@@ -280,19 +284,23 @@ class Escalation:
         self._tried: list[EscalationLevel] = []
         self._left_out: dict[EscalationLevel, str] = {}
         self._is_over = False
-        self._futile: set[EscalationLevel] = set()
+        self._futile: set[tuple[EscalationLevel, GrowthCause]] = set()
 
     @property
-    def futile(self) -> list[EscalationLevel]:
-        """Levels that gave nothing back, and are not done again for the same cause."""
-        return sorted(self._futile)
+    def remembered(self) -> list[str]:
+        """Levels that gave nothing back, and for which cause, for the next process of the run."""
+        return sorted(" ".join(pair) for pair in self._futile)
 
-    def note_outcome(self, level: EscalationLevel, *, gave_back: bool) -> None:
+    def futile(self, cause: GrowthCause) -> list[EscalationLevel]:
+        """Levels that gave nothing back, and are not done again for the same cause."""
+        return [level for level in LEVELS if (level, cause) in self._futile]
+
+    def note_outcome(self, level: EscalationLevel, cause: GrowthCause, *, gave_back: bool) -> None:
         """What a level has done; what once gave something back is not futile."""
         if gave_back:
-            self._futile.discard(level)
+            self._futile.discard((level, cause))
         else:
-            self._futile.add(level)
+            self._futile.add((level, cause))
 
     @property
     def is_over(self) -> bool:
@@ -327,7 +335,7 @@ class Escalation:
                     return "wait"
                 # A process that was started again and is above its limit at once would be
                 # started again for ever.
-                why = "it was done less than the cool-down ago and did not help"
+                why = "it was done less than the cool-down ago, and the limit is crossed again"
             self._level_index += 1
             if why:
                 self._left_out[level] = why
@@ -349,10 +357,12 @@ class Escalation:
 
         Args:
             t_s: When it began, seconds.
-            futile: Levels that gave nothing back before it.
+            futile: `remembered` of the process before it.
         """
         self._ran_s["restart"] = t_s
-        self._futile.update(level for level in LEVELS if level in futile)
+        causes: tuple[GrowthCause, ...] = get_args(GrowthCause)
+        pairs = [(level, cause) for level in LEVELS for cause in causes]
+        self._futile.update(pair for pair in pairs if " ".join(pair) in futile)
 
     def summary(self) -> str:
         """What was tried and what could not be, in words."""

@@ -4,7 +4,13 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from kmonitor_agent.limit_watch import JUDGED_AT_ONCE, RELEASE_PART, EscalationLevel, LimitWatch
+from kmonitor_agent.limit_watch import (
+    JUDGED_AT_ONCE,
+    RELEASE_PART,
+    EscalationLevel,
+    GrowthCause,
+    LimitWatch,
+)
 from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
@@ -56,14 +62,15 @@ class AutoExecutor:
     def _escalate(self, fit: Fit, request: ActionRequest, watch: LimitWatch, step: int) -> None:
         """Level after level until one may have helped; the readings that follow judge it."""
         escalation = watch.escalation
-        futile = [] if escalation is None or _leaves_traces(fit) else escalation.futile
+        cause: GrowthCause = "traces" if _leaves_traces(fit) else "other"
+        futile = [] if escalation is None else escalation.futile(cause)
         why_not = dict.fromkeys(futile, _FUTILE) | _why_not(fit)
         while (level := self._limits.next_step(watch, why_not)) not in ("wait", "nothing"):
             record = self._act(fit, replace(request, action=level, part_of=PART_OF), step)
             if record is None:
                 return
             if escalation is not None and record.ok:
-                escalation.note_outcome(level, gave_back=not record.unchanged)
+                escalation.note_outcome(level, cause, gave_back=not record.unchanged)
             if record.ok and _may_have_helped(record, watch):
                 self._limits.reset_base(watch)
                 return

@@ -200,7 +200,10 @@ _REMEMBERED: Final = 5
 _FIRST_COST_S: Final = 0.01
 """Before the first count; measured in a process with TensorFlow: 5 to 8 ms, later 2 to 4 ms."""
 
-UnitEnd = Literal["epoch", "fit", "collect"]
+UnitEnd = Literal["epoch", "fit", "call", "collect"]
+
+_BETWEEN_CALLS_S: Final = 1.0
+"""Calls may be as short as a step; memory is read once in so many seconds."""
 
 _Within = tuple[int, int]
 """Fit and epoch."""
@@ -241,7 +244,7 @@ class KeptObjectCounter:
         self._lock = threading.Lock()
         self._held: dict[UnitEnd | _Within, deque[float]] = {}
         self._within: _Within = (0, 0)
-        self._since_s = time_s()
+        self._since_s = self._call_s = time_s()
         self._cost_s = _FIRST_COST_S
         self._lengths: dict[Place, int] | None = None
         self._counts: dict[tuple[str, str, str], tuple[int, float | None]] = {}
@@ -255,6 +258,11 @@ class KeptObjectCounter:
             per: What ends; memory is compared with the ends of such units before.
             fit: The one that runs, or ends; None between two.
         """
+        if per == "call":
+            now_s = self._time_s()
+            if now_s - self._call_s < _BETWEEN_CALLS_S:
+                return
+            self._call_s = now_s
         if self._is_rising(per):
             self.count(fit)
 

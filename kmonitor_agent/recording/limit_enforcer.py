@@ -253,7 +253,7 @@ class LimitEnforcer:
             requested_by: Who requested it; limits of that wording, of the script or taken over, do
                 not ask for another at once. Empty when nobody did.
             in_vain: `restarts_in_vain` of the limit that requested it.
-            futile: Levels of its `auto` that gave nothing back.
+            futile: `Escalation.remembered` of that limit in the process before.
         """
         self._started_by, self._in_vain = requested_by, in_vain
         self._futile = futile

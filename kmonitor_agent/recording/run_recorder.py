@@ -190,7 +190,29 @@ class RunRecorder:
             newest = self._fits[-1] if self._fits else None
             epoch = self._last_epoch if newest is None else newest.epoch
             self._action_executor.report_collected(outcome, fit=self._fit_count, epoch=epoch)
+            self._sampler.calls += not self._fits
             self._fit_reporter.kept_objects.unit_ended("collect", newest)
+
+    def call_ended(self, model: KerasModel, settings: Settings) -> bool:
+        """`evaluate` or `predict` ended outside of any fit; True if the run begins with it.
+
+        Args:
+            model: What was called.
+            settings: Of the callback that saw it.
+        """
+        if not self._process_session.is_ours or self._fits:
+            return False
+        begins = not self._process_session.is_started
+        if begins:
+            with self._begin_lock, self.faults.guarded("run.start"):
+                self._start(model)
+            with self.faults.guarded("run.limits"):
+                self._limits.set_by_script(settings.limits)
+        if self._sampler_target.framework is None:
+            self._sampler_target = SamplerTarget(framework_for(model))
+        self._sampler.calls += 1
+        self._fit_reporter.kept_objects.unit_ended("call", None)
+        return begins
 
     def begin_fit(
         self, callback: object, model: KerasModel, params: object, settings: Settings

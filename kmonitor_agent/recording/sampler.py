@@ -63,6 +63,7 @@ class Sampler:
         heap_counts: Read by others at each epoch's end; its sources are sent with those of
             samples.
         newest: Fields of the newest sample; replaced as a whole, for any thread to read.
+        calls: Of `evaluate`, `predict` and `collect()` outside of fits; counted by the recorder.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Sampler:
         """
         self.heap_counts: Final = HeapCounts()
         self.newest: dict[str, float | None] = {}
+        self.calls = 0
         self._current_target = current_target
         self._emit = emit
         self._limits = limits
@@ -144,6 +146,7 @@ class Sampler:
                 epoch=fit.epoch if fit else 0,
                 step=fit.clock.steps if fit else 0,
                 step_time_s=fit.clock.median_s() if fit else None,
+                calls=self.calls,
                 logs=self._step_logs(fit),
                 more_devices=[each.sample() for each in device.others],
                 **values,

@@ -57,7 +57,7 @@ class SupervisorClient:
         run_id: The run's id: the one that it had in the process before, or a new one.
         started_by: Who requested the restart that started this process; empty if none did.
         in_vain: Restarts in a row before it that did not help the limit that requested them.
-        futile: Levels of that limit's `auto` that gave nothing back before.
+        futile: `Escalation.remembered` of that limit in the process before.
         is_leaving: State is committed and this process is on its way out.
     """
 
@@ -123,7 +123,7 @@ class SupervisorClient:
         if self._supervision is not None:
             in_vain = 0 if watch is None else watch.restarts_in_vain
             escalation = None if watch is None else watch.escalation
-            futile: list[str] = [] if escalation is None else [*escalation.futile]
+            futile: list[str] = [] if escalation is None else escalation.remembered
             self._supervision.leave(
                 RestartRequest(self.run_id, requested_by[:200], in_vain, futile)
             )

@@ -5722,6 +5722,11 @@
         <translation>各次试验</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Tried: {what}</source>
+        <translation>已试过：{what}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Try</source>
         <translation>尝试</translation>
@@ -6298,8 +6303,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>call</source>
+        <translation>次调用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>call kmonitor_agent.collect() after each model</source>
         <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>calls</source>
+        <translation>次调用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -6341,6 +6356,7 @@
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>collect</source>
         <translation>清理</translation>
     </message>
@@ -6674,8 +6690,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it was done less than the cool-down ago and did not help</source>
-        <translation>冷却时间内刚做过，且没有帮助</translation>
+        <source>it was done less than the cool-down ago, and the limit is crossed again</source>
+        <translation>距上次执行不到冷却时间，而限制又被越过</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7233,6 +7249,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>nothing</source>
         <translation>无</translation>
     </message>
@@ -7571,6 +7588,7 @@
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>reload</source>
         <translation>重新加载</translation>
     </message>
@@ -7593,6 +7611,7 @@
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>restart</source>
         <translation>重启</translation>
     </message>
@@ -8334,6 +8353,16 @@
         <translation>是</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{actions} and {last}</source>
+        <translation>{actions}和{last}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{actions} did not help</source>
+        <translation>{actions}没有帮助</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{action} failed</source>
@@ -8343,6 +8372,16 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>{action} follows</source>
         <translation>随后{action}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{action} gave back {given}</source>
+        <translation>{action}归还了 {given}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{action} gave back {given} of {risen} that had come</source>
+        <translation>{action}归还了 {given}（此前增加了 {risen}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -8924,6 +8963,11 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>{state}: {cause}</source>
         <translation>{state}：{cause}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{text} (the last of {n} times)</source>
+        <translation>{text}（共 {n} 次，此为最后一次）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>

@@ -96,15 +96,24 @@ def test_step_may_always_be_asked_for_once_all_levels_were_tried(escalation: Esc
 
 def test_what_gave_nothing_back_is_remembered_over_resets_and_restarts():
     first = Escalation(cooldown_s=60.0)
-    first.note_outcome("collect", gave_back=False)
-    first.note_outcome("reload", gave_back=False)
-    first.note_outcome("reload", gave_back=True)
+    first.note_outcome("collect", "other", gave_back=False)
+    first.note_outcome("reload", "other", gave_back=False)
+    first.note_outcome("reload", "other", gave_back=True)
     first.reset()
 
-    assert first.futile == ["collect"]
+    assert first.futile("other") == ["collect"]
     second = Escalation(cooldown_s=60.0)
-    second.started_again(0.0, first.futile)
-    assert second.futile == ["collect"]
-    why_not = dict.fromkeys(second.futile, "it gave nothing back before")
+    second.started_again(0.0, first.remembered)
+    assert second.futile("other") == ["collect"]
+    why_not = dict.fromkeys(second.futile("other"), "it gave nothing back before")
     assert second.next_step(why_not, 100.0) == "reload"
     assert "collect not done: it gave nothing back before" in second.summary()
+
+
+def test_what_helped_against_nothing_may_help_against_traces_of_models_that_are_gone():
+    escalation = Escalation(cooldown_s=60.0)
+    escalation.note_outcome("collect", "other", gave_back=False)
+
+    assert escalation.futile("traces") == []
+    escalation.note_outcome("collect", "traces", gave_back=False)
+    assert escalation.futile("traces") == ["collect"]

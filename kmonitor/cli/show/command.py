@@ -167,7 +167,7 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
     if is_study(run):
         return [*facts, ("Progress", run_epoch_text(run)), ("Versions", stack)]
     facts += [
-        ("Progress", f"fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}"),
+        ("Progress", _progress(run)),
         ("Model", ", ".join(filter(None, (run.model, run.optimizer))) or "none yet"),
         ("Versions", stack),
         ("Limits", "; ".join(limit_summary(limit) for limit in run.limits) or "none"),
@@ -179,6 +179,12 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
     if run.faults or run.gaps:
         facts.append(("Faults", f"{run.faults} of kmonitor's own; {run.gaps} events missing"))
     return facts
+
+
+def _progress(run: RunSummary) -> str:
+    if not run.fit:
+        return "no fit yet"
+    return f"fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}"
 
 
 def _job_facts(run: RunSummary) -> list[tuple[str, str]]:

@@ -85,9 +85,14 @@ class UnitKind(StrEnum):
     """What one unit of a series is."""
 
     STEP = "step"
+    CALL = "call"
     EPOCH = "epoch"
     FIT = "fit"
     FOLD = "fold"
+
+
+COUNTED_WITHIN: Final = frozenset({UnitKind.STEP, UnitKind.CALL})
+"""What is judged by pieces of time, and told by what was counted in them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """The open epoch cut into pieces of time, so that growth is seen within it, by the step.
 
-Most large trainings have one epoch, or few and long ones.
+Most large trainings have one epoch, or few and long ones. Outside of epochs the time is cut
+likewise and told by calls (`evaluate`, `predict`, `collect()`): some loops never fit.
 """
 
 from collections.abc import Mapping
@@ -8,6 +9,7 @@ from typing import Final
 
 import numpy as np
 
+from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import LEVELS, Unit
 from kmonitor_agent.wire.messages.events import KeptObjects
@@ -24,28 +26,29 @@ class EpochSegments:
     """Owned by the judging thread.
 
     Attributes:
-        closed: Pieces of the open epoch in which steps were made, the newest last; each one's
-            number is the step that it was first sampled at.
+        kind: What is counted: steps of the open epoch, or calls outside of any.
+        closed: Pieces in which some were made, the newest last; each one's number is the step or
+            call that it was first sampled at.
     """
 
     def __init__(self) -> None:
-        self._clear(is_open=False)
+        self._clear(UnitKind.CALL)
 
-    def _clear(self, *, is_open: bool) -> None:
+    def _clear(self, kind: UnitKind) -> None:
+        self.kind = kind
         self.closed: list[Unit] = []
         self._n_fresh = 0
-        self._is_open = is_open
         self._width_s = _FIRST_WIDTH_S
-        self._step = 0.0
+        self._counted = 0.0
         self._current: Unit | None = None
 
     def begin(self) -> None:
         """An epoch began."""
-        self._clear(is_open=True)
+        self._clear(UnitKind.STEP)
 
     def end(self) -> None:
         """It ended: whole epochs say the rest."""
-        self._clear(is_open=False)
+        self._clear(UnitKind.CALL)
 
     def count(self, kept: list[KeptObjects]) -> None:
         """What the script keeps was counted."""
@@ -58,27 +61,28 @@ class EpochSegments:
         return min(n_fresh, len(self.closed))
 
     def add(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
-        """Take samples; those without a new step are left out: a validation, a pause, a start.
+        """Take samples; those without a new one are left out: a validation, a pause, a start.
 
         Args:
             t_s: Their run times, seconds, `[n]`.
-            columns: `step`, `ram_bytes`, `vram_bytes`, `code_regions`, `functions` of them, `[n]`
-                each, NaN where not read.
+            columns: `step`, `calls`, `ram_bytes`, `vram_bytes`, `code_regions`, `functions` of
+                them, `[n]` each, NaN where not read.
         """
-        if not self._is_open or "step" not in columns:
+        read = columns.get("step" if self.kind is UnitKind.STEP else "calls")
+        if read is None:
             return
-        steps = np.fmax.accumulate(np.concatenate(([self._step], columns["step"])))
-        for at in np.flatnonzero(np.diff(steps) > 0.0).tolist():
-            self._add(float(t_s[at]), float(steps[at + 1]), columns, at)
-        self._step = float(steps[-1])
+        counted = np.fmax.accumulate(np.concatenate(([self._counted], read)))
+        for at in np.flatnonzero(np.diff(counted) > 0.0).tolist():
+            self._add(float(t_s[at]), float(counted[at + 1]), columns, at)
+        self._counted = float(counted[-1])
 
-    def _add(self, t_s: float, step: float, columns: Mapping[str, Floats], at: int) -> None:
+    def _add(self, t_s: float, number: float, columns: Mapping[str, Floats], at: int) -> None:
         current = self._current
         if current is None or t_s - current.start_s >= self._width_s:
             if current is not None:
                 self._close(current)
-            # What it holds least it held first, unless memory falls: that is its step and time.
-            current = self._current = Unit(int(step), t_s, t_s)
+            # What it holds least it held first, unless memory falls: that is its number and time.
+            current = self._current = Unit(int(number), t_s, t_s)
         if "code_regions" in columns:
             current.code_regions = float(columns["code_regions"][at])
         if "functions" in columns:

@@ -31,6 +31,7 @@ from kmonitor.hub.judge.counters import (
 )
 from kmonitor.hub.judge.detectors import (
     ALARMED,
+    COUNTED_WITHIN,
     EXPLAINED,
     UNITS_TO_SUSPECT,
     GrowthState,
@@ -43,6 +44,7 @@ from kmonitor.hub.judge.detectors import (
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing, unit_seconds
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import (
     allocation_growth,
     counters_of,
@@ -106,6 +108,7 @@ class RunJudge:
         self._judgements: dict[tuple[UnitKind, VerdictMetric], Judgement] = {}
         self._stored: dict[VerdictMetric, Verdict] = {}
         self._newest: dict[VerdictMetric, Verdict] = {}
+        self._tried = TriedActions()
 
     def read(self, t_s: float, event: Event) -> None:
         """Take the next event of the run.
@@ -117,6 +120,7 @@ class RunJudge:
         if isinstance(event, Sample):
             self.read_samples(np.array([t_s]), columns_of(event))
         elif not isinstance(event, Verdict):
+            self._tried.read(event, self._newest.values())
             self._units.add(t_s, event)
             if isinstance(event, EpochStarted):
                 self._segments.begin()
@@ -145,8 +149,9 @@ class RunJudge:
         n_fresh = min(self._units.pop_n_fresh(per), _MOST_FRESH)
         units = list(self._units.completed[per])
         new = self._judge_units(VERDICT_METRICS, units, per, n_fresh) if n_fresh else []
-        if per is UnitKind.EPOCH and len(units) < MIN_UNITS:
-            new += self._judge_within()
+        is_call = self._segments.kind is UnitKind.CALL
+        if is_call or (per is UnitKind.EPOCH and len(units) < MIN_UNITS):
+            new += self._judge_within(self._segments.kind)
         return new
 
     def _judge_units(
@@ -157,6 +162,7 @@ class RunJudge:
             verdict = self._judge(metric, units, kind, n_fresh)
             if verdict is None or not self._says_more(verdict):
                 continue
+            verdict = self._tried.beside(verdict)
             self._newest[metric] = verdict
             before = self._stored.get(metric)
             if differs(before, verdict):
@@ -165,17 +171,17 @@ class RunJudge:
                 new.append(self._stored[metric])
         return new
 
-    def _judge_within(self) -> list[Verdict]:
-        """Judge memory within the open epoch, by its steps, until there are enough epochs."""
+    def _judge_within(self, kind: UnitKind) -> list[Verdict]:
+        """Judge memory within the open epoch, until there are enough epochs, or between calls."""
         n_fresh, segments = self._segments.pop_n_fresh(), list(self._segments.closed)
         plan = self._units.plan
         full = (plan.cache_steps or 0) - plan.steps_ended
-        if segments and 0 < full <= segments[-1].number:
+        if kind is UnitKind.STEP and segments and 0 < full <= segments[-1].number:
             # What the cache took is no trend: it is judged from its end on.
             segments = [each for each in segments if each.number >= full]
         if not n_fresh or len(segments) < LEAST_SEGMENTS:
             return []
-        return self._judge_units(_WITHIN, segments, UnitKind.STEP, min(n_fresh, len(segments)))
+        return self._judge_units(_WITHIN, segments, kind, min(n_fresh, len(segments)))
 
     def _says_more(self, verdict: Verdict) -> bool:
         """Whether a verdict takes the place of the newest, which may be by other units."""
@@ -183,9 +189,10 @@ class RunJudge:
         if before is None or before.per == verdict.per:
             return True
         is_quiet = verdict.state in {"measuring", "steady"}
-        if verdict.per == "step":
+        if UnitKind(verdict.per) in COUNTED_WITHIN:
             return not is_quiet and before.state not in ALARMED_STATES
-        return not (before.per == "step" and verdict.state == "measuring")
+        is_within = UnitKind(before.per) in COUNTED_WITHIN
+        return not (is_within and verdict.state == "measuring")
 
     def newest_verdicts(self) -> list[Verdict]:
         """The newest verdict of each metric that was measured."""
@@ -333,7 +340,7 @@ class RunJudge:
             is_per_fit=is_per_fit,
             is_compared=self._units.allocated is not None,
         )
-        if kind is UnitKind.STEP and found is not None and found.cause is Cause.UNKNOWN:
+        if kind in COUNTED_WITHIN and found is not None and found.cause is Cause.UNKNOWN:
             return None  # most is counted between epochs only
         return found
 
@@ -428,7 +435,7 @@ def verdict_event(
         metric=details.metric,
         state=_state(details.judgement, because, len(units)),
         per=details.unit_kind.value,
-        units=details.unit if details.unit_kind is UnitKind.STEP else len(units),
+        units=details.unit if details.unit_kind in COUNTED_WITHIN else len(units),
         unit=details.unit,
         to_s=units[-1].ended_s,
         from_s=units[0].start_s,
@@ -438,13 +445,13 @@ def verdict_event(
     stride = 1.0
     if growth is not None and growth.slope is not None and growth.last < len(units):
         window = units[growth.first : growth.last + 1]
-        is_even = details.unit_kind is UnitKind.STEP  # as `values_of` has them
+        is_even = details.unit_kind in COUNTED_WITHIN  # as `values_of` has them
         stride = spacing(units if is_even else window)
         verdict = replace(
             verdict,
             from_s=window[0].start_s,
             to_s=window[-1].ended_s,
-            window=len(window),
+            window=window[-1].number - window[0].number if is_even else len(window),
             slope=growth.slope.middle / stride,
             slope_low=growth.slope.low / stride,
             slope_high=growth.slope.high / stride,
@@ -458,7 +465,7 @@ def verdict_event(
 
 
 def _is_located(details: JudgementDetails) -> bool:
-    is_whole = details.unit_kind is not UnitKind.STEP
+    is_whole = details.unit_kind not in COUNTED_WITHIN
     return details.metric == "ram" and details.judgement.state in EXPLAINED and is_whole
 
 
@@ -516,11 +523,15 @@ def differs(before: Verdict | None, after: Verdict) -> bool:
         return after.state != "measuring" or before.state in ALARMED_STATES
     if after.state not in ALARMED_STATES | {"rising", "slowing"}:
         return False
-    if (after.per, after.cause, after.name) != (before.per, before.cause, before.name):
+    if _says(before) != _says(after):
         return True
     if after.unit < before.unit + _NOT_BEFORE_UNITS:
         return False
     return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
+
+
+def _says(verdict: Verdict) -> tuple[object, ...]:
+    return verdict.per, verdict.cause, verdict.name, verdict.advice, len(verdict.tried)
 
 
 def turns(before: Verdict | None, after: Verdict) -> bool:

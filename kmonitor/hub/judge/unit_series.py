@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.counters import OF_PIPELINES, Counter, CounterGrowth, CounterKind
-from kmonitor.hub.judge.detectors import UnitKind, relative_to_own_kind
+from kmonitor.hub.judge.detectors import COUNTED_WITHIN, UnitKind, relative_to_own_kind
 from kmonitor.hub.judge.growth import Growth
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
@@ -49,7 +49,7 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
             return _array(unit.at_end for unit in units)
         case "ram" | "vram":
             lows = _array(unit.low.get(metric, np.nan) for unit in units)
-            return _by_steps(lows, units) if kind is UnitKind.STEP else lows
+            return _by_steps(lows, units) if kind in COUNTED_WITHIN else lows
         case "graph":
             return _array(unit.operations for unit in units)
         case "step_time":
@@ -58,7 +58,7 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
 
 
 def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
-    """Values of as many parts of an epoch with the same number of steps each.
+    """Values of as many parts with the same number of steps or calls each.
 
     The parts that were measured took the same time: of steps that slow down each has fewer.
     """

@@ -57,6 +57,7 @@ JUDGED_EVENT_KINDS: Final = (
 
 SAMPLED: Final = (
     "step",
+    "calls",
     "ram_bytes",
     "vram_bytes",
     "allocator_in_use_bytes",

@@ -245,7 +245,7 @@ _FORMS: Final = (
     later("this training takes no commands: it was started with commands=False"),
     later("this training takes no commands (it was started with commands=False)"),
     later("this hub knows no such run"),
-    later("it was done less than the cool-down ago and did not help"),
+    later("it was done less than the cool-down ago, and the limit is crossed again"),
     later("the checkpoint could not be written: {why}"),
     # How runs end.
     later("out of memory"),

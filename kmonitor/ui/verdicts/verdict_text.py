@@ -16,7 +16,7 @@ from kmonitor.ui.text.formats import (
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, KeptObjects, Verdict
-from kmonitor_agent.wire.messages.verdict_events import CacheFill
+from kmonitor_agent.wire.messages.verdict_events import CacheFill, TriedAction
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
@@ -70,7 +70,7 @@ def more_known_text(verdict: Verdict) -> str:
     """When more will be known: "more is known in about 3 min"; empty where that is open."""
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
-    if verdict.per == "step" or verdict.filling is not None:
+    if verdict.per in {"step", "call"} or verdict.filling is not None:
         return ""  # it is judged on as samples come
     left = max(1, MIN_UNITS - verdict.units)
     if verdict.state == "rising":
@@ -107,7 +107,43 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
         return _unjudged_headline(verdict, is_final=is_final)
     text = verdict_state_text(verdict)
     cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
-    return f"{text}: {cause}" if cause else text
+    said = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
+    return f"{text}: {said}" if said else text
+
+
+def in_vain_text(verdict: Verdict) -> str:
+    """What was tried and gave back hardly anything: "collect and reload did not help"."""
+    in_vain = [_action_name(each) for each in verdict.tried if not each.did_help]
+    if not in_vain:
+        return ""
+    *others, last = in_vain
+    if others:
+        last = tr("{actions} and {last}").format(actions=", ".join(others), last=last)
+    return tr("{actions} did not help").format(actions=last)
+
+
+def _action_name(tried: TriedAction) -> str:
+    names = {"collect": tr("collect"), "reload": tr("reload"), "restart": tr("restart")}
+    return names.get(tried.action, tried.action)
+
+
+def tried_text(verdict: Verdict) -> str:
+    """What each action that was tried gave back, the last time."""
+    texts = [_tried_action_text(each) for each in verdict.tried]
+    return tr("Tried: {what}").format(what="; ".join(texts)) if texts else ""
+
+
+def _tried_action_text(tried: TriedAction) -> str:
+    given = bytes_text(tried.given_back_bytes) if tried.given_back_bytes else tr("nothing")
+    action = _action_name(tried)
+    text = tr("{action} gave back {given}").format(action=action, given=given)
+    if tried.risen_bytes:
+        text = tr("{action} gave back {given} of {risen} that had come").format(
+            action=action, given=given, risen=bytes_text(tried.risen_bytes)
+        )
+    if tried.times == 1:
+        return text
+    return tr("{text} (the last of {n} times)").format(text=text, n=count_text(tried.times))
 
 
 def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
@@ -122,7 +158,7 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
     if verdict.slope is not None:
         rate = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], unit_name(verdict))
     counted = cause_text(verdict)
-    said = "; ".join(part for part in (rate, counted, more) if part)
+    said = "; ".join(part for part in (rate, counted, in_vain_text(verdict), more) if part)
     return f"{text}: {said}" if said else text
 
 
@@ -328,6 +364,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     elif grew:
         lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
     lines += [growing_part_text(verdict), trace_change_text(verdict), confidence_text(verdict)]
+    lines.append(tried_text(verdict))
     return [line for line in lines if line]
 
 
@@ -339,13 +376,25 @@ def verdict_log_text(verdict: Verdict) -> str:
 
 def unit_name(verdict: Verdict) -> str:
     """One unit: "epoch", "fit" or "fold"."""
-    names = {"step": tr("step"), "epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}
+    names = {
+        "step": tr("step"),
+        "call": tr("call"),
+        "epoch": tr("epoch"),
+        "fit": tr("fit"),
+        "fold": tr("fold"),
+    }
     return names[verdict.per]
 
 
 def units_text(n: float, verdict: Verdict) -> str:
     """A number of units: "1 epoch", "14 fits"."""
-    names = {"step": tr("steps"), "epoch": tr("epochs"), "fit": tr("fits"), "fold": tr("folds")}
+    names = {
+        "step": tr("steps"),
+        "call": tr("calls"),
+        "epoch": tr("epochs"),
+        "fit": tr("fits"),
+        "fold": tr("folds"),
+    }
     return f"{count_text(n)} {unit_name(verdict) if n == 1 else names[verdict.per]}"
 
 

@@ -66,7 +66,7 @@ class RestartRequest(msgspec.Struct, frozen=True):
         run: Id of the run that leaves.
         requested_by: Who asked for the restart.
         in_vain: Restarts in a row for the limit that asked which did not help it.
-        futile: Levels of its `auto` that gave nothing back.
+        futile: Levels of its `auto` that gave nothing back, and for which cause.
     """
 
     run: Id

@@ -127,6 +127,7 @@ class Sample(Event, frozen=True, tag="sample"):
             while the process ran, several a program; every few seconds.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
             that of whole epochs.
+        calls: Of `evaluate`, `predict` and `collect()` outside of fits, since the session began.
         logs: Keras' logs in the running epoch as of its last step: means since the epoch began.
             Only those that Keras had made numbers anyway.
         more_devices: Devices beside the first that the driver lists this process on.
@@ -159,6 +160,7 @@ class Sample(Event, frozen=True, tag="sample"):
     functions: Amount | None = None
     code_regions: Amount | None = None
     step_time_s: Seconds | None = None
+    calls: Count = 0
     logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
     more_devices: Annotated[list[DeviceSample], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []
 

@@ -1,6 +1,6 @@
 """The events that judge: what the hub makes of a run's measured values, unit by unit."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -20,6 +20,10 @@ VerdictState = Literal[
 what is counted grew with it; `slowing`: it was growing, and does so less and less."""
 
 ALARMED_STATES: frozenset[VerdictState] = frozenset({"growing", "suspected"})
+
+
+LEAST_SHARE_GIVEN_BACK: Final = 0.1
+"""Of what had come; an action that gave back less did not help."""
 
 
 class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -56,6 +60,27 @@ class CacheFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     end_bytes: Amount | None = None
 
 
+class TriedAction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """What was done against growth, and what it gave back the last time, as measured.
+
+    Attributes:
+        action: "collect", "reload" or "restart".
+        times: How often, while the same was known to grow.
+        given_back_bytes: By how much less was held after it; 0: nothing that counts.
+        risen_bytes: By how much more than the least since was held before it; None: not known.
+    """
+
+    action: Name
+    times: Count
+    given_back_bytes: Amount
+    risen_bytes: Amount | None = None
+
+    @property
+    def did_help(self) -> bool:
+        """Whether it gave back a tenth, or more, of what had come."""
+        return self.given_back_bytes > LEAST_SHARE_GIVEN_BACK * (self.risen_bytes or 0.0)
+
+
 class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """When a limit is met, if it goes on like this; counted from the last unit judged.
 
@@ -84,13 +109,13 @@ class Verdict(Event, frozen=True, tag="verdict"):
     Attributes:
         metric: What is judged.
         state: What is known.
-        per: What a unit is.
+        per: What a unit is; "call": one of `evaluate`, `predict` or `collect()` outside of fits.
         units: Units since the last start or reload that were measured.
         unit: Epochs or fits of the run that had ended.
         turned: Whether it is told by other words than before; False: newer figures of the same.
         from_s: Run time at which the window of the evidence begins, seconds.
         to_s: Run time at which it ends.
-        window: Units in it.
+        window: Units in it; of steps and calls those from its first to its last.
         slope: Change of the lower envelope a unit, in the metric's unit; None before a window.
         slope_low: Lower end of its 95 % interval.
         slope_high: Upper end.
@@ -114,11 +139,12 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "between_fits"; empty: in several, or not known.
         where_part: Of the growth, 0..1; None likewise.
         forecast: None unless it grows towards a limit that is known.
+        tried: Actions that were done against this cause, and what they gave back.
     """
 
     metric: VerdictMetric
     state: VerdictState
-    per: Literal["step", "epoch", "fit", "fold"]
+    per: Literal["step", "call", "epoch", "fit", "fold"]
     units: Count = 0
     unit: Count = 0
     turned: bool = False
@@ -142,3 +168,4 @@ class Verdict(Event, frozen=True, tag="verdict"):
     kept: KeptObjects | None = None
     where: Name = ""
     where_part: Amount | None = None
+    tried: Annotated[list[TriedAction], msgspec.Meta(max_length=4)] = []

@@ -25,6 +25,7 @@ from kmonitor_agent.wire.messages.events import (
     LimitForecast,
     Verdict,
 )
+from kmonitor_agent.wire.messages.verdict_events import TriedAction
 from tests.support.made_up_verdicts import GIB
 from tests.support.made_up_verdicts import LEAK as MADE_UP
 
@@ -138,6 +139,24 @@ def test_each_cause_has_its_words(cause: str, name: str, words: str):
 
     assert cause_text(verdict) == words
     assert verdict_headline(verdict) == (f"leak suspected: {words}" if words else "leak suspected")
+
+
+def test_what_was_tried_is_told_with_what_it_gave_back():
+    tried = [
+        TriedAction("collect", 1, 0.0, 24 * MIB),
+        TriedAction("reload", 3, 190 * MIB, 200 * MIB),
+        TriedAction("restart", 1, 0.0),
+    ]
+    verdict = replace(LEAK, cause="unknown", tried=tried)
+
+    assert with_plain_spaces(verdict_headline(verdict)) == (
+        "leak suspected: nothing that is counted grew with it; collect and restart did not help"
+    )
+    assert with_plain_spaces(evidence_lines(verdict)[-1]) == (
+        "Tried: collect gave back nothing of 24.0 MiB that had come; reload gave back 190 MiB of"
+        " 200 MiB that had come (the last of 3 times); restart gave back nothing"
+    )
+    assert "did not help" not in verdict_headline(replace(verdict, tried=tried[1:2]))
 
 
 @pytest.mark.parametrize(

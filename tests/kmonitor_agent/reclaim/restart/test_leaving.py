@@ -49,7 +49,7 @@ def test_the_next_process_knows_how_often_it_was_in_vain(tmp_path: Path):
     print(restarting.started_by, restarting.in_vain, restarting.futile)
     if n < 2:
         commit()
-        levels = SimpleNamespace(futile=["collect"])
+        levels = SimpleNamespace(remembered=["collect other"])
         watch = SimpleNamespace(restarts_in_vain=restarting.in_vain + 1, escalation=levels)
         restarting.announce("limit graph 100", watch)
         restarting.leave()
@@ -61,8 +61,8 @@ def test_the_next_process_knows_how_often_it_was_in_vain(tmp_path: Path):
 
     first, second, third = ran.stdout.decode().splitlines()
     assert first == " 0 []"
-    assert second == "limit graph 100 1 ['collect']"
-    assert third == "limit graph 100 2 ['collect']"
+    assert second == "limit graph 100 1 ['collect other']"
+    assert third == "limit graph 100 2 ['collect other']"
 
 
 def test_a_script_that_catches_it_ends_at_its_next_fit(tmp_path: Path):
