@@ -361,8 +361,8 @@ class Escalation:
         """
         self._ran_s["restart"] = t_s
         causes: tuple[GrowthCause, ...] = get_args(GrowthCause)
-        pairs = [(level, cause) for level in LEVELS for cause in causes]
-        self._futile.update(pair for pair in pairs if " ".join(pair) in futile)
+        for level in LEVELS:
+            self._futile.update((level, each) for each in causes if f"{level} {each}" in futile)
 
     def summary(self) -> str:
         """What was tried and what could not be, in words."""
