@@ -8,7 +8,7 @@ import math
 from collections.abc import Collection, Iterable, Mapping
 from typing import Final, Literal, get_args
 
-from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
+from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric, LimitSpec
 from kmonitor_agent.wire.messages.events import LimitCrossed
 
 RELEASE_PART: Final = 0.95
@@ -31,7 +31,7 @@ _REPEATED: Final = frozenset({"collect", "reload", "restart"})
 """Actions that are done again while the limit stays crossed: they may free what grew since."""
 
 
-JUDGED_AT_ONCE: Final = frozenset({"graph", "functions", "step_time"})
+JUDGED_AT_ONCE: Final = frozenset({"graph", "functions", *STEP_TIME_METRICS})
 """Metrics whose first reading after an action says whether it helped. Freed memory often stays
 with the process: with `ram` and `vram` only growth from there on says that it did not."""
 

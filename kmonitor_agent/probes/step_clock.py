@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from math import exp, log
 from time import perf_counter
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 from kmonitor_agent.guard import is_from_signal_handler
 from kmonitor_agent.wire.messages.events import StepTimes
@@ -18,7 +18,18 @@ _LEAST_MEASURED: Final = 2
 _LEAST_STEPS: Final = _LEAST_MEASURED + 2
 """From begin to begin there is one less, and the first is kept apart."""
 
+SLOW_TIMES: Final = 3.0
+"""A step is slow that takes so many times the median."""
+
 Hook = Callable[..., None]
+
+
+class _SlowSteps(TypedDict, total=False):
+    """Arguments of `StepTimes` about slow steps."""
+
+    slow: int
+    slow_sum_s: float
+    slow_p50_s: float
 
 
 class StepClock:
@@ -135,15 +146,39 @@ class StepClock:
             return None
         part = self._per_tick
         counts, measured = self._counts, self._measured
+        median_s = self._at(counts, 0.50 * measured)
         return StepTimes(
             count=measured * part,
             mean_s=self._sum / measured / part,
-            p50_s=self._at(counts, 0.50 * measured) / part,
+            p50_s=median_s / part,
             p95_s=self._at(counts, 0.95 * measured) / part,
             p99_s=self._at(counts, 0.99 * measured) / part,
             max_s=self._max / part,
             first_s=self._first / part if self._first >= 0.0 else None,
+            **self._slow(counts, SLOW_TIMES * median_s),
         )
+
+    def _slow(self, counts: list[int], above_s: float) -> _SlowSteps:
+        """The steps that took longer, as far as the buckets tell."""
+        first = max(0, int(log(max(above_s, _SHORTEST_S)) * _PER_LOG + _OFFSET) + 1)
+        slow = sum(counts[first:])
+        if not slow:
+            return {}
+        sum_s = sum(
+            count * self._middle_s(bucket)
+            for bucket, count in enumerate(counts[first:], first)
+            if count
+        )
+        part = self._per_tick
+        median_s = self._at([0] * first + counts[first:], 0.5 * slow)
+        return {
+            "slow": slow * part,
+            "slow_sum_s": min(sum_s, self._sum),
+            "slow_p50_s": median_s / part,
+        }
+
+    def _middle_s(self, bucket: int) -> float:
+        return min(exp((bucket + 0.5 - _OFFSET) / _PER_LOG), self._max)
 
     def _at(self, counts: list[int], rank: float) -> float:
         """Middle of the bucket that holds the rank, never above the exact maximum."""
@@ -151,6 +186,5 @@ class StepClock:
         for bucket, count in enumerate(counts):
             seen += count
             if count and seen >= rank:
-                middle = exp((bucket + 0.5 - _OFFSET) / _PER_LOG)
-                return min(middle, self._max)
+                return self._middle_s(bucket)
         return self._max

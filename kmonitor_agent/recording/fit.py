@@ -27,6 +27,7 @@ from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.worker_agreement import WorkerAgreement
+from kmonitor_agent.wire.messages.events import StepTimes
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Fit:
         epochs_before: Epochs that had ended in the processes before.
         is_in_epoch: An epoch began and its end was not reported.
         epoch_began_s: The session's time when the epoch began, seconds.
-        last_step_s: Median step time of the last epoch, seconds.
+        last_steps: Step times of the last epoch; None: too few were measured.
         stopped_by_us: An action of ours stopped it.
         is_open: Its end has not been reported.
         is_traced: Its graph was counted since its step was traced last.
@@ -129,7 +130,7 @@ class Fit:
     epochs_before: int = 0
     is_in_epoch: bool = False
     epoch_began_s: float = 0.0
-    last_step_s: float | None = None
+    last_steps: StepTimes | None = None
     stopped_by_us: bool = False
     is_open: bool = True
     is_traced: bool = False
@@ -155,6 +156,11 @@ class Fit:
     stop_tail: Any = field(default=None, repr=False)
     is_run_stopping: bool = False
     watch: Any = field(default=None, repr=False)
+
+    @property
+    def last_step_s(self) -> float | None:
+        """Median step time of the last epoch, seconds."""
+        return None if self.last_steps is None else self.last_steps.p50_s
 
     def begin_epoch(self) -> None:
         """An epoch begins."""

@@ -188,7 +188,7 @@ class FitReporter:
                 steps=min(steps, fit.planned_steps) if fit.planned_steps else steps,
                 logs=self._logs(logs),
                 learning_rate=self._learning_rate(fit, model),
-                step_times=fit.clock.step_times(),
+                step_times=fit.last_steps,
                 ram_process_bytes=read_held().value,
                 validation_bytes=fit.validation_bytes,
                 **counts,

@@ -46,7 +46,7 @@ from kmonitor_agent.recording.settings import Settings
 from kmonitor_agent.recording.supervised_fits import SupervisedFits, SupervisorClient
 from kmonitor_agent.recording.worker_agreement import worker_agreement
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.messages.commands import SafePoint, SetLimits
+from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, SafePoint, SetLimits
 from kmonitor_agent.wire.messages.events import Event, Notice
 
 _HOUSEKEEPING_S: Final = 1.0
@@ -347,8 +347,7 @@ class RunRecorder:
         guarded = self.faults.guarded
         with guarded("run.step_time"):
             fit.planned_steps = safe_count(safe_get(params, "steps")) or fit.planned_steps
-            step_times = fit.clock.step_times()
-            fit.last_step_s = None if step_times is None else step_times.p50_s
+            fit.last_steps = fit.clock.step_times()
         with guarded("run.report_epoch"):
             self._fit_reporter.epoch_ended(fit, model, logs)
         with guarded("run.model"):
@@ -370,9 +369,11 @@ class RunRecorder:
             self._action_executor.reload_with_workers(fit, model)
 
     def _judge_step_time(self, fit: Fit) -> None:
-        self._limits.observe("step_time", BoundedReading(fit.last_step_s))
-        if (why := fit.clock.why_untimed(fit.planned_steps)) and fit.last_step_s is None:
-            self._limits.report_unwatched("step_time", why)
+        why = fit.clock.why_untimed(fit.planned_steps) if fit.last_steps is None else ""
+        for metric, field in STEP_TIME_METRICS.items():
+            self._limits.observe(metric, BoundedReading(getattr(fit.last_steps, field, None)))
+            if why:
+                self._limits.report_unwatched(metric, why)
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
         """`on_train_end` came."""

@@ -8,6 +8,7 @@ from typing import Final, cast, get_args
 from kmonitor_agent.wire.messages.commands import (
     LIMIT_ACTIONS,
     LIMIT_METRICS,
+    STEP_TIME_METRICS,
     LimitAction,
     LimitMetric,
     LimitSpec,
@@ -32,14 +33,18 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
     "vram": {**_BYTES},
     "graph": {**_COUNTS},
     "functions": {**_COUNTS},
-    "step_time": {**_SECONDS},
+    **{metric: {**_SECONDS} for metric in STEP_TIME_METRICS},
 }
 _EXAMPLES: Final = {
     "ram": '"80%", "12 GiB" or a number of bytes',
     "vram": '"80%", "12 GiB" or a number of bytes',
     "graph": '"50 k" or a number of operations',
     "functions": "a number of functions",
-    "step_time": '"250 ms", "1.5 s" or a number of seconds',
+    "step_time": '"250 ms", "1.5 s" or a number of seconds, for the median of an epoch\'s steps',
+    **dict.fromkeys(
+        (metric for metric in STEP_TIME_METRICS if metric != "step_time"),
+        '"250 ms", "1.5 s" or a number of seconds',
+    ),
 }
 _WRITTEN: Final = re.compile(r"\s*([0-9][0-9_ ]*(?:\.[0-9]+)?)\s*([A-Za-z]*|%)\s*")
 _SMALLEST_BYTES: Final = 2**20
@@ -73,7 +78,9 @@ class Limit:
         """Check and keep a limit.
 
         Args:
-            metric: "ram", "vram", "graph", "step_time" or "functions".
+            metric: "ram", "vram", "graph", "functions", "step_time" (the median of an epoch's
+                steps: a few slow ones do not move it), "step_time_mean", "step_time_p95",
+                "step_time_p99" or "step_time_max" (the longest).
             threshold: "80%" (ram, vram), "12 GiB", "250 ms", "50 k", or a number of bytes,
                 operations, functions or seconds.
             action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
@@ -113,7 +120,7 @@ def limit_text(spec: LimitSpec) -> str:
 
 
 def _amount_text(metric: str, value: float) -> str:
-    if metric == "step_time":
+    if metric in STEP_TIME_METRICS:
         return _seconds_text(value)
     if metric in {"ram", "vram"}:
         return _bytes_text(value)

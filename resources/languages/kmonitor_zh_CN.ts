@@ -2468,6 +2468,11 @@
         <translation>1 个函数</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>1 of {n} steps took {part}: {each}</source>
+        <translation>{n} 步中的 1 步占{part}：{each}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/run_history.py"/>
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>1 run</source>
@@ -3784,6 +3789,11 @@
         <translation>加载中…</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Longest step</source>
+        <translation>最长的一步</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Look at the next safe point at what grows and who holds it</source>
         <translation>在下一个安全点查看什么在增长、被谁持有</translation>
@@ -3814,6 +3824,11 @@
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Make the variables anew (recreate)</source>
         <translation>重新创建变量 (recreate)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Mean step time</source>
+        <translation>平均步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -5147,6 +5162,16 @@
         <translation>步时间</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Step time, 95th percentile</source>
+        <translation>步时间，第 95 百分位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Step time, 99th percentile</source>
+        <translation>步时间，第 99 百分位数</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <source>Step time, last epoch</source>
         <translation>步时间，最后一轮</translation>
@@ -6111,6 +6136,11 @@
         <translation>随后会有新进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>a quarter of the time</source>
+        <translation>四分之一的时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>a reload would change the result: {name}, traced again, computes something else. What Python code reads while it is traced has changed since, such as an attribute or a random number. A variable in its place keeps the step the same</source>
         <translation>重新加载会改变结果：{name} 再次追踪后计算的内容不同。追踪时 Python 代码读取的内容已经改变，例如某个属性或随机数。改用变量可使步骤保持不变</translation>
@@ -6129,6 +6159,11 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>a step of Reclaim (auto)</source>
         <translation>回收 (auto) 的一个步骤</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>a third of the time</source>
+        <translation>三分之一的时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -6589,6 +6624,11 @@
         <translation>增长</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>half of the time</source>
+        <translation>一半的时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>host limit {amount}</source>
         <translation>主机上限 {amount}</translation>
@@ -6989,6 +7029,11 @@
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>median of the epoch</source>
         <translation>本轮中位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>median {median}, mean {mean}, 95 % within {most}, 99 % within {nearly_all}, longest {longest}</source>
+        <translation>中位数 {median}，平均 {mean}，95 % 在 {most} 以内，99 % 在 {nearly_all} 以内，最长 {longest}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -8142,6 +8187,11 @@
         <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>three quarters of the time</source>
+        <translation>四分之三的时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>time learned</source>
         <translation>时间由学习得出</translation>
@@ -8230,6 +8280,11 @@
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>trial {n}</source>
         <translation>试验 {n}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>two thirds of the time</source>
+        <translation>三分之二的时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
@@ -8850,6 +8905,11 @@
         <translation>其中 {part} 发生在{where}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{percent} of the time</source>
+        <translation>{percent} 的时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{place} grows: {what}</source>
         <translation>{place} 在增长：{what}</translation>
@@ -8958,6 +9018,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{slope}, over {window}</source>
         <translation>{slope}，区间 {window}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{slow} of {n} steps took {part}, each about {each}</source>
+        <translation>{n} 步中的 {slow} 步占{part}，每步约 {each}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>

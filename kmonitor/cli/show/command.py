@@ -42,6 +42,7 @@ from kmonitor.cli.common.terminal import (
 from kmonitor.cli.show.sections import (
     print_end,
     print_epochs,
+    print_step_times,
     print_study,
     print_training,
     print_verdicts,
@@ -147,6 +148,7 @@ def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> 
         _print_events(run, rows)
         return
     _print_metrics(run, _why_no_device(client, run))
+    print_step_times(rows)
     print_verdicts(run, verdicts_of(client, run))
     print_training(rows)
     print_epochs(rows)

@@ -17,6 +17,7 @@ from kmonitor.ui.events.run_end import (
     run_end_state,
 )
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly
+from kmonitor.ui.runs.step_times import slow_steps_text, step_times_text
 from kmonitor.ui.studies.folds import attempts_by_fold
 from kmonitor.ui.studies.study_page import study_state
 from kmonitor.ui.studies.study_store import StudyRecord, folds_of, is_search
@@ -116,6 +117,18 @@ def _training_row(
         f"fit {event.fit}, epoch {event.epoch + 1}" if several else f"epoch {event.epoch + 1}"
     )
     return terminal_safe(name), last, with_plain_spaces(number_text(best)), best_epoch
+
+
+def print_step_times(rows: Iterable[EventRow]) -> None:
+    """Print how long the last epoch's steps took; nothing when none was measured."""
+    ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
+    if not ended or ended[-1].step_times is None:
+        return
+    times = ended[-1].step_times
+    print_text()
+    _print_verdict_line("Steps", step_times_text(times))
+    if text := slow_steps_text(times):
+        _print_verdict_line("", text)
 
 
 EPOCHS_SHOWN = 30

@@ -66,6 +66,14 @@ VRAM: Final = _of_run(
 VRAM_LIMIT: Final = _of_run("vram_limit_bytes", "By", "What vram_bytes is a part of", "source")
 GRAPH: Final = _of_run("graph_operations", "", "Operations in live traces: graph size")
 STEP_TIME: Final = _of_run("step_time_seconds", "s", "Median step time of the last epoch")
+STEP_PERCENTILE: Final = _of_run(
+    "step_time_percentile_seconds", "s", "Step time that so many percent do not exceed", "percent"
+)
+STEP_MEAN: Final = _of_run("step_time_mean_seconds", "s", "Mean step time of the last epoch")
+STEP_MAX: Final = _of_run("step_time_max_seconds", "s", "Longest step of the last epoch")
+SLOW_STEPS: Final = _of_run(
+    "slow_steps_ratio", "1", "Part of the time of its steps that those of over three medians took"
+)
 EPOCH: Final = _of_run("epoch", "", "Index of the running epoch of the last fit, from 0")
 PLANNED: Final = _of_run("epochs_planned", "", "Epochs that the last fit is to have")
 EPOCHS: Final = MetricDefinition(

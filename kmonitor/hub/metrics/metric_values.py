@@ -135,6 +135,11 @@ def _measured(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
         ("vram_of_bytes", metric_table.VRAM_LIMIT, source),
         ("graph_operations", metric_table.GRAPH, labels),
         ("step_time_s", metric_table.STEP_TIME, labels),
+        ("step_time_mean_s", metric_table.STEP_MEAN, labels),
+        ("step_time_p95_s", metric_table.STEP_PERCENTILE, (*labels, "95")),
+        ("step_time_p99_s", metric_table.STEP_PERCENTILE, (*labels, "99")),
+        ("step_time_max_s", metric_table.STEP_MAX, labels),
+        ("slow_steps_part", metric_table.SLOW_STEPS, labels),
     ):
         value = run.metrics.get(name)
         if value is not None:

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from kmonitor.hub.runs.run_record import MAX_FAULTS, MAX_SOURCES, RunRecord
+from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
@@ -192,7 +193,9 @@ def _epoch_ended(record: RunRecord, event: EpochEnded) -> None:
     if event.learning_rate is not None:
         record.learning_rate = event.learning_rate
     if event.step_times is not None:
-        record.metrics["step_time_s"] = event.step_times.p50_s
+        for metric, field in STEP_TIME_METRICS.items():
+            record.metrics[f"{metric}_s"] = getattr(event.step_times, field)
+        record.metrics["slow_steps_part"] = event.step_times.slow_part
 
 
 def _sample(record: RunRecord, event: Sample) -> None:

@@ -22,7 +22,7 @@ from kmonitor.hub.store.sample_blocks import (
 )
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, GraphSize
-from kmonitor_agent.wire.messages.readings import is_sample_column
+from kmonitor_agent.wire.messages.readings import epoch_values, is_sample_column
 
 _FIRST_CAPACITY = 1_024
 _EVENTS = (
@@ -90,11 +90,8 @@ class EpochColumns:
         index = next((at for at in reversed(indices) if self.starts[at] <= t_s), None)
         if index is not None:
             self.ends[index] = t_s
-        self._add("epoch:seconds", t_s, event.seconds)
-        if event.step_times is not None:
-            self._add("epoch:step_time_s", t_s, event.step_times.p50_s)
-        if event.learning_rate is not None:
-            self._add("epoch:learning_rate", t_s, event.learning_rate)
+        for name, value in epoch_values(event):
+            self._add(name, t_s, value)
         for name, value in event.logs.items():
             self._add(f"log:{name}"[:64], t_s, value)
 

@@ -4,7 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
 
-from kmonitor.ui.alerts.alert_rules import AlertKind, AlertMetric, AlertSettings
+from kmonitor.ui.alerts.alert_rules import (
+    AlertKind,
+    AlertMetric,
+    AlertSettings,
+    ruled_metric,
+)
 from kmonitor.ui.events.event_log import event_line
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages import events
@@ -113,7 +118,7 @@ class AlertEvaluator:
         line = event_line(event, name="")
         match event:
             case events.LimitCrossed(crossed=False):
-                self._waiting.pop((run, "limit", event.metric), None)
+                self._waiting.pop((run, "limit", ruled_metric(event.metric)), None)
             case events.Verdict() if event.state not in ALARMED_STATES | {"cleared"}:
                 self._waiting.pop((run, "verdict", event.metric), None)
             case events.Notice(code="steps_again"):
@@ -209,4 +214,6 @@ def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
 def _metric_of(event: events.AnyEvent) -> AlertMetric:
     if isinstance(event, events.Notice) and event.code == "no_steps":
         return "step_time"  # steps that take for ever
-    return event.metric if isinstance(event, events.LimitCrossed | events.Verdict) else ""
+    if isinstance(event, events.LimitCrossed):
+        return ruled_metric(event.metric)
+    return event.metric if isinstance(event, events.Verdict) else ""

@@ -9,7 +9,11 @@ import msgspec
 from kmonitor.ui.limits.limit_text import metric_name
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
-from kmonitor_agent.wire.messages.commands import LIMIT_METRICS, LimitMetric
+from kmonitor_agent.wire.messages.commands import (
+    LIMIT_METRICS,
+    STEP_TIME_METRICS,
+    LimitMetric,
+)
 from kmonitor_agent.wire.messages.fields import Name
 from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS
 
@@ -72,10 +76,16 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def rule_keys() -> list[RuleKey]:
     """Every rule there is, in the order in which they are shown."""
-    limits: list[RuleKey] = [("limit", metric) for metric in LIMIT_METRICS]
+    ruled: list[LimitMetric] = list(dict.fromkeys(map(ruled_metric, LIMIT_METRICS)))
+    limits: list[RuleKey] = [("limit", metric) for metric in ruled]
     verdicts: list[RuleKey] = [("verdict", metric) for metric in VERDICT_METRICS]
     others: list[RuleKey] = [("host", ""), ("died", ""), ("ended", "")]
     return limits + verdicts + others
+
+
+def ruled_metric(metric: LimitMetric) -> LimitMetric:
+    """The metric whose rule is that of a limit on this one: all step times have one."""
+    return "step_time" if metric in STEP_TIME_METRICS else metric
 
 
 def rule_name(kind: AlertKind, metric: AlertMetric = "") -> str:

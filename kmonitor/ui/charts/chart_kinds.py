@@ -8,11 +8,15 @@ from typing import Final, Literal
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.text.formats import Unit
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
 from kmonitor_agent.wire.messages.readings import (
+    EPOCH_PREFIX,
+    EPOCH_SECONDS,
+    LEARNING_RATE,
     MAX_COLUMN,
     STEP_LOG_PREFIX,
     parse_device_column,
+    step_time_column,
 )
 
 ChartGroup = Literal["memory", "graph", "time", "training", "gpu"]
@@ -20,11 +24,6 @@ STANDARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "ste
 """The charts that every run has, and that limits and verdicts belong to."""
 
 LOG_PREFIX: Final = "log:"
-EPOCH_PREFIX: Final = "epoch:"
-"""Columns with one value for each epoch, at its end."""
-
-RATE_COLUMN: Final = "epoch:learning_rate"
-
 _STANDARD_GROUPS: Final[dict[LimitMetric, ChartGroup]] = {
     "vram": "memory",
     "ram": "memory",
@@ -32,6 +31,10 @@ _STANDARD_GROUPS: Final[dict[LimitMetric, ChartGroup]] = {
     "step_time": "time",
 }
 _VALIDATION: Final = "val_"
+
+_TAILS: Final[tuple[LimitMetric, ...]] = tuple(
+    metric for metric in STEP_TIME_METRICS if metric != "step_time"
+)
 
 _MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
     ("ram_process_bytes", "memory", "bytes"),
@@ -44,8 +47,9 @@ _MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
     ("allocator_peak_bytes", "memory", "bytes"),
     ("functions", "graph", "functions"),
     ("code_regions", "graph", "number"),
-    ("epoch:seconds", "time", "seconds"),
-    (RATE_COLUMN, "training", "number"),
+    (EPOCH_SECONDS, "time", "seconds"),
+    *((step_time_column(metric), "time", "seconds") for metric in _TAILS),
+    (LEARNING_RATE, "training", "number"),
     ("device_utilisation_fraction", "gpu", "fraction"),
     ("device_temperature_c", "gpu", "celsius"),
     ("device_power_w", "gpu", "watts"),
@@ -203,8 +207,9 @@ def _titles() -> dict[str, str]:
         "allocator_peak_bytes": tr("Allocator peak"),
         "functions": tr("Registered functions"),
         "code_regions": tr("Regions of compiled code"),
-        "epoch:seconds": tr("Epoch duration"),
-        RATE_COLUMN: tr("Learning rate"),
+        EPOCH_SECONDS: tr("Epoch duration"),
+        **{step_time_column(metric): metric_name(metric) for metric in _TAILS},
+        LEARNING_RATE: tr("Learning rate"),
         "device_utilisation_fraction": tr("GPU utilisation"),
         "device_temperature_c": tr("GPU temperature"),
         "device_power_w": tr("GPU power"),

@@ -9,8 +9,6 @@ import numpy as np
 from kmonitor.ui.charts.arrangement import ChartSetup
 from kmonitor.ui.charts.cards import NO_RATE, ChartCardState, RateLabel
 from kmonitor.ui.charts.chart_kinds import (
-    EPOCH_PREFIX,
-    RATE_COLUMN,
     ChartKind,
     better_direction,
     chart_title,
@@ -33,6 +31,7 @@ from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.events import FieldSource
+from kmonitor_agent.wire.messages.readings import EPOCH_PREFIX, LEARNING_RATE
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 _MAX_CACHED_CURVES: Final = 400
@@ -242,7 +241,7 @@ def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel
     """
     if not kind.is_of_epochs:
         return _range_label(store, run, kind)
-    if kind.key == RATE_COLUMN:
+    if kind.key == LEARNING_RATE:
         return _first_value_label(store, run, kind)
     for column in reversed(kind.columns):
         t_s, values = store.known_points(run, column)

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.charts.chart_kinds import LOG_PREFIX, RATE_COLUMN
+from kmonitor.ui.charts.chart_kinds import LOG_PREFIX
 from kmonitor.ui.charts.series import Span
 from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, Points, SeriesStore, VisibleRange
 from kmonitor.ui.events.action_records import record_tooltip
@@ -19,7 +19,7 @@ from kmonitor.ui.plots.chart_state import FlagState, XKind
 from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import count_text, working_text
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.commands import LimitMetric
+from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     AnyEvent,
@@ -30,8 +30,10 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.readings import (
     MAX_COLUMN,
     SAMPLE_COLUMNS,
+    epoch_values,
     extra_sample_values,
     is_sample_column,
+    step_time_column,
 )
 from kmonitor_agent.wire.messages.unions import (
     EventRow,
@@ -45,7 +47,7 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "vram": "vram_bytes",
     "ram": "ram_bytes",
     "graph": "graph_operations",
-    "step_time": STEP_TIME_COLUMN,
+    **{metric: step_time_column(metric) for metric in STEP_TIME_METRICS},
     "functions": "functions",
 }
 
@@ -307,9 +309,7 @@ class ChartFeed:
         if isinstance(event, EpochEnded):
             have = self._have.setdefault(run, set())
             have.update(f"{LOG_PREFIX}{name}"[:MAX_COLUMN] for name in event.logs)
-            have.add("epoch:seconds")
-            if event.learning_rate is not None:
-                have.add(RATE_COLUMN)
+            have.update(name for name, _ in epoch_values(event))
         elif isinstance(event, Sample):
             have = self._have.setdefault(run, set())
             have.update(name for name in SAMPLE_COLUMNS if getattr(event, name) is not None)

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from kmonitor.ui.charts.chart_kinds import EPOCH_PREFIX, LOG_PREFIX, RATE_COLUMN
+from kmonitor.ui.charts.chart_kinds import LOG_PREFIX
 from kmonitor.ui.charts.epoch_axis import EpochAxis
 from kmonitor.ui.charts.series import (
     GrowingSeries,
@@ -31,10 +31,16 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     SessionStarted,
 )
-from kmonitor_agent.wire.messages.readings import MAX_COLUMN, extra_sample_values
+from kmonitor_agent.wire.messages.readings import (
+    EPOCH_PREFIX,
+    MAX_COLUMN,
+    epoch_values,
+    extra_sample_values,
+    step_time_column,
+)
 from kmonitor_agent.wire.messages.unions import SeriesReply
 
-STEP_TIME_COLUMN: Final = "epoch:step_time_s"
+STEP_TIME_COLUMN: Final = step_time_column("step_time")
 Points = tuple[FloatArray, FloatArray]
 """x and y, `[n_points]` each."""
 
@@ -397,12 +403,9 @@ def _append_sample(columns: _Live, t_s: float, sample: Sample) -> None:
 
 
 def _append_epoch(columns: _Live, t_s: float, ended: EpochEnded) -> None:
-    values: dict[str, float | None] = {
-        STEP_TIME_COLUMN: ended.step_times.p50_s if ended.step_times is not None else None,
-        RATE_COLUMN: ended.learning_rate,
-        f"{EPOCH_PREFIX}seconds": ended.seconds,
+    values = dict(epoch_values(ended)) | {
+        f"{LOG_PREFIX}{name}"[:MAX_COLUMN]: value for name, value in ended.logs.items()
     }
-    values |= {f"{LOG_PREFIX}{name}"[:MAX_COLUMN]: value for name, value in ended.logs.items()}
     for name, series in columns:
         value = values.get(name)
         # No number (NaN) breaks a line, and none begins with it: the hub does the same.

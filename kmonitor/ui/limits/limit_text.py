@@ -13,13 +13,18 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
-from kmonitor_agent.wire.messages.commands import LimitAction, LimitMetric, LimitSpec
+from kmonitor_agent.wire.messages.commands import (
+    STEP_TIME_METRICS,
+    LimitAction,
+    LimitMetric,
+    LimitSpec,
+)
 
 METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
     "ram": "bytes",
     "vram": "bytes",
     "graph": "operations",
-    "step_time": "seconds",
+    **dict.fromkeys(STEP_TIME_METRICS, "seconds"),
     "functions": "functions",
 }
 
@@ -33,6 +38,10 @@ _NAMES: Final[dict[LimitMetric, str]] = {
     "vram": later("VRAM"),
     "graph": later("Graph size"),
     "step_time": later("Step time"),
+    "step_time_mean": later("Mean step time"),
+    "step_time_p95": later("Step time, 95th percentile"),
+    "step_time_p99": later("Step time, 99th percentile"),
+    "step_time_max": later("Longest step"),
     "functions": later("Functions"),
 }
 

@@ -1,6 +1,6 @@
 """Commands to a training process and their states, and limits as they are sent."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import msgspec
 
@@ -29,13 +29,33 @@ FINAL_STATES: frozenset[CommandState] = frozenset(
     {"done", "failed", "expired", "refused", "unknown"}
 )
 
-LimitMetric = Literal["ram", "vram", "graph", "step_time", "functions"]
+LimitMetric = Literal[
+    "ram",
+    "vram",
+    "graph",
+    "step_time",
+    "step_time_mean",
+    "step_time_p95",
+    "step_time_p99",
+    "step_time_max",
+    "functions",
+]
 """What a limit can watch, as the charts define it.
 
 `ram`: resident set of the process and its children, bytes. `vram`: allocator in use, else device
-used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds.
-`functions`: functions registered with the runtime.
+used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds;
+`step_time_mean`, `step_time_p95`, `step_time_p99`, `step_time_max`: its mean, percentiles and
+longest step. `functions`: functions registered with the runtime.
 """
+
+STEP_TIME_METRICS: Final[dict[LimitMetric, str]] = {
+    "step_time": "p50_s",
+    "step_time_mean": "mean_s",
+    "step_time_p95": "p95_s",
+    "step_time_p99": "p99_s",
+    "step_time_max": "max_s",
+}
+"""Metrics of an epoch's step times, to the fields of `StepTimes`."""
 
 LIMIT_METRICS: tuple[LimitMetric, ...] = get_args(LimitMetric)
 

@@ -215,6 +215,9 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         p99_s: 99th percentile, likewise.
         max_s: Largest, exact.
         first_s: The first step of the epoch, kept apart since a trace may fall in it.
+        slow: Steps that took more than three times the median.
+        slow_sum_s: What they took together.
+        slow_p50_s: Their median.
     """
 
     count: Count
@@ -224,6 +227,15 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     p99_s: Seconds
     max_s: Seconds
     first_s: Seconds | None = None
+    slow: Count = 0
+    slow_sum_s: Seconds = 0.0
+    slow_p50_s: Seconds | None = None
+
+    @property
+    def slow_part(self) -> float:
+        """The part of the time of all measured steps that the slow ones took, 0..1."""
+        whole_s = self.mean_s * self.count
+        return min(1.0, self.slow_sum_s / whole_s) if whole_s > 0.0 else 0.0
 
 
 class EpochEnded(Event, frozen=True, tag="epoch_end"):

@@ -10,8 +10,9 @@ from typing import Annotated, Final
 
 import msgspec
 
+from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS
 from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Seconds, Text
-from kmonitor_agent.wire.messages.lifecycle_events import Event
+from kmonitor_agent.wire.messages.lifecycle_events import EpochEnded, Event
 
 MOST_MORE_DEVICES: Final = 7
 """Devices of one sample beside the first."""
@@ -383,3 +384,29 @@ def extra_sample_values(
             value = getattr(device, field)
             if value is not None:
                 yield device_column(device.number, field), value
+
+
+EPOCH_PREFIX: Final = "epoch:"
+"""Before the name of what has one value an epoch."""
+
+EPOCH_SECONDS: Final = f"{EPOCH_PREFIX}seconds"
+LEARNING_RATE: Final = f"{EPOCH_PREFIX}learning_rate"
+
+
+def step_time_column(metric: str) -> str:
+    """The column of a metric of step times: "epoch:step_time_p99_s"."""
+    return f"{EPOCH_PREFIX}{metric}_s"
+
+
+def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
+    """Column and value of what an epoch's end says beside Keras' logs, as far as it is known.
+
+    Args:
+        ended: The end.
+    """
+    yield EPOCH_SECONDS, ended.seconds
+    if ended.step_times is not None:
+        for metric, field in STEP_TIME_METRICS.items():
+            yield step_time_column(metric), getattr(ended.step_times, field)
+    if ended.learning_rate is not None:
+        yield LEARNING_RATE, ended.learning_rate

@@ -138,3 +138,37 @@ def test_epochs_are_known_to_be_too_short_to_time_as_soon_as_their_length_is():
     assert clock.why_untimed(6) == (
         "an epoch of 6 steps is too short to time: it takes 7, of which the first is kept apart"
     )
+
+
+def test_few_slow_steps_are_counted_with_their_time(hand: HandMoved):
+    clock = StepClock()
+
+    hand.run(clock, [1.0, *[0.005] * 117, 0.5, 0.48, 0.52])
+    times = clock.step_times()
+
+    assert times is not None
+    assert times.slow == 3
+    assert times.slow_sum_s == pytest.approx(1.5, rel=0.02)
+    assert times.slow_p50_s == pytest.approx(0.5, rel=0.02)
+    assert times.slow_part == pytest.approx(1.5 / 2.085, rel=0.02)
+
+
+def test_slow_steps_of_executions_are_counted_as_steps(hand: HandMoved):
+    clock = StepClock(steps_per_execution=4)
+
+    hand.run(clock, [1.0, *[0.4] * 9, 4.0])
+    times = clock.step_times()
+
+    assert times is not None
+    assert (times.count, times.slow) == (40, 4)
+    assert times.slow_p50_s == pytest.approx(1.0, rel=0.02)
+
+
+def test_even_steps_have_no_slow_ones(hand: HandMoved):
+    clock = StepClock()
+
+    hand.run(clock, [1.0, *[0.01, 0.02] * 20])
+    times = clock.step_times()
+
+    assert times is not None
+    assert (times.slow, times.slow_part, times.slow_p50_s) == (0, 0.0, None)

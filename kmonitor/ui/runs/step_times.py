@@ -1,0 +1,65 @@
+"""Step times of an epoch as text: their distribution, and what a few slow steps took."""
+
+from typing import Final
+
+from kmonitor.ui.text.formats import count_text, percent_text, seconds_text
+from kmonitor.ui.text.language import later, tr
+from kmonitor_agent.wire.messages.events import StepTimes
+
+LEAST_SLOW_PART: Final = 0.1
+"""Slow steps that take less of the time are not worth a sentence."""
+
+FEW_PART: Final = 0.25
+"""Of more steps than that nobody says that a few are slow."""
+
+_ABOUT: Final = 0.03
+_FRACTIONS: Final = (
+    (1 / 4, later("a quarter of the time")),
+    (1 / 3, later("a third of the time")),
+    (1 / 2, later("half of the time")),
+    (2 / 3, later("two thirds of the time")),
+    (3 / 4, later("three quarters of the time")),
+)
+
+
+def step_times_text(times: StepTimes) -> str:
+    """The distribution: "median 5.58 ms, mean 17.3 ms, 95 % within 6.1 ms, ..."."""
+    return tr(
+        "median {median}, mean {mean}, 95 % within {most}, 99 % within {nearly_all},"
+        " longest {longest}"
+    ).format(
+        median=seconds_text(times.p50_s),
+        mean=seconds_text(times.mean_s),
+        most=seconds_text(times.p95_s),
+        nearly_all=seconds_text(times.p99_s),
+        longest=seconds_text(times.max_s),
+    )
+
+
+def slow_steps_text(times: StepTimes) -> str:
+    """A few slow steps that took much of the time; empty where there are none.
+
+    "3 of 120 steps took two thirds of the time, each about 0.5 s"
+    """
+    is_worth_it = times.slow_part >= LEAST_SLOW_PART and times.slow <= FEW_PART * times.count
+    if not is_worth_it or times.slow_p50_s is None:
+        return ""
+    text = (
+        tr("1 of {n} steps took {part}: {each}")
+        if times.slow == 1
+        else tr("{slow} of {n} steps took {part}, each about {each}")
+    )
+    return text.format(
+        slow=count_text(times.slow),
+        n=count_text(times.count),
+        part=part_text(times.slow_part),
+        each=seconds_text(times.slow_p50_s),
+    )
+
+
+def part_text(part: float) -> str:
+    """A part of the time in words where it is a plain fraction: "two thirds of the time"."""
+    for fraction, text in _FRACTIONS:
+        if abs(part - fraction) <= _ABOUT:
+            return tr(text)
+    return tr("{percent} of the time").format(percent=percent_text(part))

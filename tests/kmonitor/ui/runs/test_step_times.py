@@ -1,0 +1,48 @@
+"""Step times as text."""
+
+import pytest
+
+from kmonitor.ui.runs.step_times import part_text, slow_steps_text, step_times_text
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor_agent.wire.messages.events import StepTimes
+
+
+def times(count: int = 120, slow: int = 3, slow_sum_s: float = 1.5) -> StepTimes:
+    return StepTimes(
+        count=count,
+        mean_s=0.0187,
+        p50_s=0.0056,
+        p95_s=0.0061,
+        p99_s=0.5,
+        max_s=0.52,
+        slow=slow,
+        slow_sum_s=slow_sum_s,
+        slow_p50_s=0.5,
+    )
+
+
+def test_distribution_names_what_most_steps_stay_within():
+    text = with_plain_spaces(step_times_text(times()))
+
+    assert text == (
+        "median 5.60 ms, mean 18.7 ms, 95 % within 6.10 ms, 99 % within 500 ms, longest 520 ms"
+    )
+
+
+def test_few_slow_steps_are_said_with_their_part_of_the_time():
+    text = with_plain_spaces(slow_steps_text(times()))
+
+    assert text == "3 of 120 steps took two thirds of the time, each about 500 ms"
+
+
+@pytest.mark.parametrize(
+    "even",
+    [times(slow=0, slow_sum_s=0.0), times(slow_sum_s=0.05), times(slow=60, slow_sum_s=2.0)],
+)
+def test_nothing_is_said_of_few_or_many_or_cheap_slow_steps(even: StepTimes):
+    assert not slow_steps_text(even)
+
+
+def test_part_that_is_no_plain_fraction_is_a_percentage():
+    assert with_plain_spaces(part_text(0.58)) == "58 % of the time"
+    assert part_text(0.51) == "half of the time"
