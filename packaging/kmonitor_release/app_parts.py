@@ -9,7 +9,7 @@ PACKAGES = ("kmonitor", "kmonitor_agent")
 
 EXCLUDED = (
     # Frameworks and libraries that trainings use: kmonitor reads what they tell and needs none.
-    *("tensorflow", "keras", "tf_keras", "jax", "jaxlib", "torch", "h5py", "pyarrow", "pandas"),
+    *("tensorflow", "keras", "tf_keras", "jax", "jaxlib", "torch", "pyarrow", "pandas"),
     *("sklearn", "scipy", "keras_tuner", "optuna", "ray", "matplotlib", "PIL"),
     # Tools, and another toolkit that numpy's tests and pyqtgraph's examples would bring.
     *("IPython", "ipykernel", "pytest", "setuptools", "pip", "tkinter", "pyqtgraph.examples"),

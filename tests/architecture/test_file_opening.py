@@ -43,7 +43,6 @@ ALLOWED = {
     "kmonitor/ui/shell/qt/screenshot.py": "the user names it",
     "kmonitor/base/atomic_file.py": "the user names it",
     "kmonitor/memory/model_files/archive.py": "the user names it, perhaps by a link",
-    "kmonitor/memory/model_files/hdf5.py": "the user names it",
     "kmonitor/memory/model_files/hdf5_child.py": "the user names it",
     "kmonitor/memory/model_files/load_cost.py": "the user names it",
     "kmonitor/memory/model_files/inspection.py": "Keras's own settings",

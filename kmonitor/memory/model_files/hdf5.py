@@ -1,16 +1,13 @@
-"""Contents of an HDF5 file: read here, or by another process, since damage crashes the library."""
+"""Contents of an HDF5 file, read by another process: damage crashes the library."""
 
-import struct
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 import msgspec
 
 from kmonitor.memory.model_files.archive import damaged, size_of
-from kmonitor.memory.model_files.hdf5_parser import DamagedHdf5, UnknownForm, read_structure
 
 _CHILD: Final = (
     "import json, sys; request = json.loads(sys.stdin.buffer.readline())\n"
@@ -18,9 +15,6 @@ _CHILD: Final = (
     "from kmonitor.memory.model_files.hdf5_child import main; main(request)"
 )
 _PATIENCE_S: Final = 60.0
-_LOCAL_HEADER: Final = 30
-_LOCAL_MARK: Final = b"PK\3\4"
-_ENCRYPTED: Final = 1
 
 
 class Dataset(msgspec.Struct, frozen=True):
@@ -56,9 +50,6 @@ class Hdf5Contents(msgspec.Struct, frozen=True):
 def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
     """Names, shapes and texts of an HDF5 file; no array is read.
 
-    The usual forms are read here. Others, and compressed members, are opened by HDF5's own library
-    in a process of its own.
-
     Args:
         path: The file, or the zip file that it is in.
         member: Its name in the zip file; empty if `path` is it.
@@ -67,55 +58,6 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
         UserError: It is damaged, no HDF5 file, or reading it ended the process that tried.
     """
     size_of(path)
-    try:
-        with path.open("rb") as file:
-            return _read_in_process(
-                file, *(_member_span(file, member) if member else (0, _length(file)))
-            )
-    except DamagedHdf5 as exc:
-        raise damaged(path, f"it is damaged or no HDF5 file ({exc.why})") from exc
-    except OSError as exc:
-        raise damaged(path, exc.strerror or str(exc)) from exc
-    except UnknownForm:
-        return _read_elsewhere(path, member)
-
-
-def _read_in_process(file: IO[bytes], begin: int, size: int) -> Hdf5Contents:
-    contents = Hdf5Contents()
-    for thing in read_structure(file, begin, size):
-        if thing.array is not None:
-            array = thing.array
-            found = Dataset(thing.path, array.shape, array.dtype, array.stored_bytes)
-            contents.datasets.append(found)
-        for name, text in thing.texts.items():
-            contents.attributes[f"{thing.path}@{name}" if thing.path else name] = text
-    return contents
-
-
-def _length(file: IO[bytes]) -> int:
-    return file.seek(0, 2)
-
-
-def _member_span(file: IO[bytes], member: str) -> tuple[int, int]:
-    """Where a member of a zip file lies, which is stored as it is, and its length."""
-    try:
-        with zipfile.ZipFile(file) as archive:
-            info = archive.getinfo(member)
-    except (zipfile.BadZipFile, KeyError, NotImplementedError, ValueError) as exc:
-        raise DamagedHdf5(f"there is no {member} in it") from exc
-    if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & _ENCRYPTED:
-        raise UnknownForm("compressed")
-    file.seek(info.header_offset)
-    head = file.read(_LOCAL_HEADER)
-    if len(head) < _LOCAL_HEADER or head[:4] != _LOCAL_MARK:
-        raise DamagedHdf5(f"{member} is not where it should be")
-    begin = info.header_offset + _LOCAL_HEADER + sum(struct.unpack("<HH", head[26:]))
-    if info.file_size != info.compress_size or begin + info.file_size > _length(file):
-        raise DamagedHdf5(f"{member} is cut off")
-    return begin, info.file_size
-
-
-def _read_elsewhere(path: Path, member: str) -> Hdf5Contents:
     request = msgspec.json.encode({"path": str(path), "member": member, "sys_path": sys.path})
     try:
         ended = subprocess.run(  # noqa: S603 - our own code

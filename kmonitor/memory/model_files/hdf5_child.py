@@ -9,8 +9,8 @@ from typing import IO, Any, Final
 import msgspec
 
 from kmonitor.memory.model_files.hdf5 import Dataset, Hdf5Contents
-from kmonitor.memory.model_files.hdf5_parser import SIGNATURE
 
+_SIGNATURE: Final = b"\x89HDF\r\n\x1a\n"
 _MOST_MEMORY_BYTES: Final = 2 * 1024**3
 """Limit of address space: many times the names and shapes of the largest model."""
 
@@ -58,7 +58,7 @@ def _contents(path: Path, member: str) -> Hdf5Contents:
 
 
 def _read(file: IO[bytes]) -> Hdf5Contents:
-    if file.read(len(SIGNATURE)) != SIGNATURE:
+    if file.read(len(_SIGNATURE)) != _SIGNATURE:
         return Hdf5Contents(error="it is no HDF5 file")
     file.seek(0)
     import h5py  # noqa: PLC0415 - only in this process

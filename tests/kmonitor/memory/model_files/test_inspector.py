@@ -252,7 +252,7 @@ def test_much_damaged_files_too(tmp_path: Path, write: Callable[[Path], Path], n
     path = write(tmp_path / name)
     whole = path.read_bytes()
 
-    check_damage(path, whole, places_in(whole, 80, 2))
+    check_damage(path, whole, places_in(whole, 40, 2))
 
 
 @pytest.mark.full
@@ -260,7 +260,7 @@ def test_a_damaged_weights_file_inside_a_whole_archive_is_an_error_or_tells_what
     tmp_path: Path,
 ):
     whole = weights_file()
-    for n, (how, place) in enumerate(places_in(whole, 80, 3)):
+    for n, (how, place) in enumerate(places_in(whole, 40, 3)):
         damaged = bytearray(whole)
         damaged[place:] = (
             b"" if how == "cut" else bytes([damaged[place] ^ 255]) + damaged[place + 1 :]
