@@ -132,6 +132,6 @@ def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
 
 def share_text(reading: MetricReading) -> str:
     """Used share of what there is, "64 %"; a dash where nothing bounds it."""
-    if reading.used_of is None or not reading.of:
+    if reading.value is None or not reading.of:
         return NOT_KNOWN
-    return with_plain_spaces(percent_text(reading.used_of / reading.of))
+    return with_plain_spaces(percent_text(reading.value / reading.of))

@@ -31,6 +31,7 @@ from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.verdict_text import (
     advice_of,
     evidence_lines,
+    is_said,
     verdict_headline,
 )
 from kmonitor_agent.wire.messages.events import EpochEnded, GraphSize, Verdict
@@ -54,11 +55,12 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         known = "as stored so far" if reply.verdicts else "none is stored so far"
         text = f"{known}; {count_text(reply.unread)} samples are being read: ask again in a minute"
         _print_verdict_line("Verdicts", text)
-    for verdict in reply.verdicts:
+    for verdict in filter(is_said, reply.verdicts):
         # The table above names the allocator's device; there is no room for it here.
         title = metric_title(run, verdict.metric).partition(" (")[0]
         _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))
-        if verdict.state in {"growing", "suspected", "slowing"} or verdict.advice:
+        is_detailed = verdict.state in {"growing", "suspected", "slowing"}
+        if is_detailed or verdict.advice or verdict.forecast:
             for line in _detail_lines(run, verdict):
                 _print_verdict_line("", line)
 

@@ -47,6 +47,12 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "graph": "graph_operations",
     "step_time": STEP_TIME_COLUMN,
     "functions": "functions",
+    "open_files": "open_files",
+    "threads": "threads",
+    "processes": "processes",
+    "shared_memory": "shared_memory_bytes",
+    "disk": "disk_used_bytes",
+    "temp_disk": "temp_disk_used_bytes",
 }
 
 _ALLOCATOR: Final = "allocator_in_use_bytes"

@@ -21,6 +21,12 @@ METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
     "graph": "operations",
     "step_time": "seconds",
     "functions": "functions",
+    "open_files": "count",
+    "threads": "count",
+    "processes": "count",
+    "shared_memory": "bytes",
+    "disk": "bytes",
+    "temp_disk": "bytes",
 }
 
 _RAW_LIMIT: Final = re.compile(
@@ -34,6 +40,12 @@ _NAMES: Final[dict[LimitMetric, str]] = {
     "graph": later("Graph size"),
     "step_time": later("Step time"),
     "functions": later("Functions"),
+    "open_files": later("Open files"),
+    "threads": later("Threads"),
+    "processes": later("Child processes"),
+    "shared_memory": later("Shared memory"),
+    "disk": later("Disk"),
+    "temp_disk": later("Temporary files"),
 }
 
 _ACTIONS: Final[dict[LimitAction, str]] = {

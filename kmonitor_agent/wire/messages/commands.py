@@ -29,12 +29,27 @@ FINAL_STATES: frozenset[CommandState] = frozenset(
     {"done", "failed", "expired", "refused", "unknown"}
 )
 
-LimitMetric = Literal["ram", "vram", "graph", "step_time", "functions"]
+LimitMetric = Literal[
+    "ram",
+    "vram",
+    "graph",
+    "step_time",
+    "functions",
+    "open_files",
+    "threads",
+    "processes",
+    "shared_memory",
+    "disk",
+    "temp_disk",
+]
 """What a limit can watch, as the charts define it.
 
-`ram`: resident set of the process and its children, bytes. `vram`: allocator in use, else device
+`ram`: held by the process and its children, bytes. `vram`: allocator in use, else device
 used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds.
-`functions`: functions registered with the runtime.
+`functions`: functions registered with the runtime. `open_files`: open descriptors. `threads`: of
+the process. `processes`: its children, zombies among them. `shared_memory`: blocks in /dev/shm
+that were made since the run began, bytes. `disk`, `temp_disk`: used by everybody on the disk of
+the checkpoints and of temporary files, bytes.
 """
 
 LIMIT_METRICS: tuple[LimitMetric, ...] = get_args(LimitMetric)
