@@ -6736,11 +6736,6 @@
         <translation>主机上限 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>host memory {amount}</source>
-        <translation>主机内存 {amount}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: available memory</source>
         <translation>主机：可用内存</translation>
@@ -8578,6 +8573,11 @@
         <translation>{allocator} 分配器，{device} 峰值（{sees}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>{amount} can be had</source>
+        <translation>可得 {amount}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>{amount} can still be had</source>
         <translation>还可得 {amount}</translation>
@@ -9044,6 +9044,11 @@
         <translation>{rate}（95 % 区间 {low} 至 {high}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{rate} ({low} to {high})</source>
+        <translation>{rate} ({low} 至 {high})</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{released}, {n} no longer used</source>
         <translation>{released}，{n} 个不再使用</translation>
@@ -9052,6 +9057,11 @@
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>{resident} resident + {transient} transient</source>
         <translation>常驻 {resident} + 暂时 {transient}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>{resource}: {used} of {whole} in the last sample, {left} left</source>
+        <translation>{resource}：最后一个样本中 {whole} 用了 {used}，剩余 {left}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>

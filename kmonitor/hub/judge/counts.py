@@ -43,8 +43,8 @@ COUNT_RULES: Final[dict[VerdictMetric, CountRule]] = {
     "threads": CountRule(),
     "processes": CountRule(),
     "shared_memory": CountRule(0.25 * _MIB, 4 * _MIB),
-    "disk": CountRule(_MIB, 16 * _MIB, is_of_all=True),
-    "temp_disk": CountRule(_MIB, 16 * _MIB, is_of_all=True),
+    "disk": CountRule(_MIB, 8 * _MIB, is_of_all=True),
+    "temp_disk": CountRule(_MIB, 8 * _MIB, is_of_all=True),
 }
 """By metric; those that are here are judged here."""
 
@@ -88,7 +88,7 @@ def next_count_judgement(
     needed = _TO_ALARM_NEAR if units_left <= _NEAR_UNITS else _TO_ALARM_FAR
     earlier = values[: growth.first]
     is_highest = not len(earlier) or bool(values[-1] > earlier.max())
-    is_enough = len(course.sizes) >= needed and growth.rise >= rule.least_in_all
+    is_enough = len(course.sizes) >= needed and course.sizes.sum() >= rule.least_in_all
     if is_enough and is_highest:
         return Judgement(GrowthState.GROWING, growth, alarmed_units=1)
     return Judgement(GrowthState.RISING, growth)

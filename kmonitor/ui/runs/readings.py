@@ -18,6 +18,8 @@ _UNITS: Final[dict[str, Unit]] = {
     "_w": "watts",
 }
 
+_RESOURCES: Final = later("Resources")
+
 _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     (
         later("RAM"),
@@ -34,7 +36,7 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         ),
     ),
     (
-        later("Resources"),
+        _RESOURCES,
         (
             ("ram_left_bytes", later("RAM left")),
             ("swapped_bytes", later("Swapped out")),
@@ -90,6 +92,13 @@ READING_COLUMNS: Final = (
     *_WHOLES.values(),
 )
 """Columns that the window requests from the hub for a run that has ended."""
+
+
+RESOURCE_COLUMNS: Final = (
+    *(field for title, fields in _GROUPS for field, _ in fields if title == _RESOURCES),
+    *_WHOLES.values(),
+)
+"""Columns of what a training can run out of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +175,11 @@ class RunReadings:
         """Rows by group; groups without a value are left out."""
         groups = (self._group(title, fields) for title, fields in _GROUPS)
         return tuple(group for group in groups if group.rows or group.absent)
+
+    def resources(self) -> tuple[ReadingRow, ...]:
+        """Rows of what a training can run out of."""
+        title, fields = next(group for group in _GROUPS if group[0] == _RESOURCES)
+        return self._group(title, fields).rows
 
     def _group(self, title: str, fields: tuple[tuple[str, str], ...]) -> ReadingGroup:
         rows: list[ReadingRow] = []

@@ -332,6 +332,12 @@ def slope_text(verdict: Verdict) -> str:
     rate = rate_text(verdict.slope, unit, unit_name(verdict))
     low, high = (_change(verdict, end) for end in (verdict.slope_low, verdict.slope_high))
     text = tr("{rate} (95 % interval {low} to {high})").format(rate=rate, low=low, high=high)
+    if verdict.metric in COUNTED_METRICS:  # a count has no interval, but a least and a most
+        text = (
+            rate
+            if low == high
+            else tr("{rate} ({low} to {high})").format(rate=rate, low=low, high=high)
+        )
     return tr("{slope}, over {window}").format(
         slope=text, window=units_text(verdict.window, verdict)
     )
@@ -373,7 +379,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
                 rise=rise
             )
         )
-    elif grew:
+    elif grew and verdict.metric not in COUNTED_METRICS:
         lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
     lines += [growing_part_text(verdict), trace_change_text(verdict), confidence_text(verdict)]
     return [line for line in lines if line]
