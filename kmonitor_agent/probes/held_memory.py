@@ -174,6 +174,21 @@ def _size(text: bytes, name: bytes) -> int | None:
     return int(text[start + 1 + len(name) :].split(None, 1)[0]) * 1024
 
 
+def read_sizes(path: Path, *names: str) -> list[int | None]:
+    """Sizes in a file of procfs with lines "SwapFree:  148 kB", bytes; None without such a line.
+
+    Args:
+        path: The file.
+        *names: Of the lines.
+
+    Raises:
+        OSError: It cannot be read.
+        ValueError: It says something else.
+    """
+    text = b"\n" + _read(str(path))
+    return [_size(text, f"{name}:".encode()) for name in names]
+
+
 def read_held() -> Reading:
     """What this process holds, bytes; any thread, about 15 us."""
     pages = read_own_pages()
@@ -262,6 +277,8 @@ class FamilyMemory:
     Attributes:
         unique_bytes: Unique set of the process as last read slowly; None: not known.
         why_no_shares: Why the kernel's proportional sets are not known; empty when they are.
+        zombies: Children that ended and that nobody has waited for, as last read; those known are
+            not read again before the next slow reading.
     """
 
     def __init__(self, pid: int | str = "self", proc: Path = PROC) -> None:
@@ -273,6 +290,7 @@ class FamilyMemory:
         """
         self.unique_bytes: int | None = None
         self.why_no_shares = "not read yet"
+        self.zombies: set[int] = set()
         self._proc = str(proc)
         self._folder = f"{proc}/{pid}"
         self._children: dict[int, _Child] = {}
@@ -292,6 +310,7 @@ class FamilyMemory:
             children: Process ids.
         """
         began_s = time.thread_time()
+        self.zombies.clear()
         try:
             self._read_shares(children)
         except FAILURES as exc:
@@ -343,14 +362,15 @@ class FamilyMemory:
             process: The process's pages now.
         """
         total, shared, alive = 0, process.shared_bytes, set[int]()
-        for pid in tuple(children):
+        for pid in tuple(children - self.zombies):
             try:
                 pages = read_pages(f"{self._proc}/{pid}")
             except FAILURES:
                 children.discard(pid)
                 continue
             if not (pages.held_bytes or pages.file_bytes):
-                continue  # a zombie
+                self.zombies.add(pid)
+                continue
             alive.add(pid)
             child = self._children.get(pid)
             if child is None:

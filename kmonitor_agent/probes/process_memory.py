@@ -1,6 +1,7 @@
 """Memory of this process, its children and its host; cheap readings and expensive ones."""
 
 import math
+import os
 import sys
 import time
 from dataclasses import dataclass, fields
@@ -18,14 +19,19 @@ from kmonitor_agent.probes.held_memory import (
     ProcessPages,
     read_own_pages,
 )
+from kmonitor_agent.probes.memory_left import nearest_bound, read_free_swap, what_can_be_had
 from kmonitor_agent.wire.local.control_groups import LimitingCgroup
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
 from kmonitor_agent.wire.messages.readings import Reading
 
 _NOT_YET: Final = "not read yet"
+_NO_LIMIT: Final = Reading.missing("bytes", "nothing limits the process's address space")
 
 _AGES_S: Final = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (1800, "30 min"))
 """Steps in which the age of proportional sets is reported."""
+
+_LONG_S: Final = 1e-3
+"""A listing of children that takes longer is made more rarely than each second."""
 
 _TICK_S: Final = 10.0
 """`read_slowly` is called this often, seconds."""
@@ -40,12 +46,16 @@ class MemoryReadings:
         peak: Highest resident set of this process since it started, pages of files included.
         total: Held by this process and its children: the metric `ram`.
         file: Pages of files of theirs that are in RAM.
-        bound: The smaller of host memory and cgroup limit.
-        host_available: What the host could still give.
+        swapped: Of `process`, what was swapped out.
+        left: What this process can still get; its source says which bound is the nearest.
+        bound: What can be had: `total` and `left`.
+        host_available: What the host could still give, without swap.
+        swap_free: Swap that is free on the host.
         unique: Unique set, as old as the last `read_slowly`.
         children: What the children add to `process`.
         cgroup: The cgroup's limit, as old as the last `read_slowly`.
         cgroup_used: The cgroup's own account less inactive pages of files.
+        cgroup_left: Of the limit less what the kernel cannot take back.
         code: Regions of compiled code, as old as the last `count_code`.
     """
 
@@ -53,12 +63,16 @@ class MemoryReadings:
     peak: Reading
     total: Reading
     file: Reading
+    swapped: Reading
+    left: Reading
     bound: Reading
     host_available: Reading
+    swap_free: Reading
     unique: Reading
     children: Reading
     cgroup: Reading
     cgroup_used: Reading
+    cgroup_left: Reading
     code: Reading
 
 
@@ -77,9 +91,10 @@ class ProcessMemory:
         self._unique = Reading.missing("bytes", _NOT_YET)
         self._code = Reading.missing("regions", _NOT_YET)
         self._children: set[int] = set()
+        self._direct: set[int] = set()
         self._why_no_children = _NOT_YET
         self._cgroup = LimitingCgroup(self._folder)
-        self._rests_until_s = self._counts_code_at_s = -math.inf
+        self._rests_until_s = self._counts_code_at_s = self._looks_at_s = -math.inf
         self._age_s = _TICK_S
 
     def read_slowly(self) -> None:
@@ -108,23 +123,46 @@ class ProcessMemory:
         self._code = read_code_regions(self._folder)
         self._counts_code_at_s = time.monotonic() + REST * (time.thread_time() - began_s)
 
-    def read(self) -> MemoryReadings:
-        """Read what costs microseconds; the rest as it was last read slowly."""
+    @property
+    def n_children(self) -> int | None:
+        """Children and theirs, as last listed, zombies among them; None: not known."""
+        return None if self._why_no_children else len(self._children)
+
+    def children(self) -> tuple[frozenset[int], frozenset[int]]:
+        """Children and theirs as last listed, and the zombies among them."""
+        return frozenset(self._children), frozenset(self._family.zombies & self._children)
+
+    def is_ours(self, pid: int) -> bool:
+        """Whether a process id is this process's or that of a child."""
+        return pid == os.getpid() or pid in self._children
+
+    def read(self, address_space_left: Reading = _NO_LIMIT) -> MemoryReadings:
+        """Read what costs microseconds; the rest as it was last read slowly.
+
+        Args:
+            address_space_left: Of the limit on it.
+        """
         pages = read_own_pages(self._folder)
-        host_total, host_available = _host_memory()
+        host_available, swap_free = _host_available(), read_free_swap(self._proc)
         process = _process_reading(pages)
         children = self._read_children(pages)
+        total, cgroup_left = _total(process, children), self._cgroup.left()
+        left = nearest_bound(host_available, swap_free, cgroup_left, address_space_left)
         readings = MemoryReadings(
             process=process,
             peak=_peak_reading(pages, self._folder),
-            total=_total(process, children),
+            total=total,
             file=self._file_reading(pages, has_children=bool(children.value)),
-            bound=_bound(host_total, self._cgroup.limit),
+            swapped=_swapped(pages, self._folder),
+            left=left,
+            bound=what_can_be_had(total, left),
             host_available=host_available,
+            swap_free=swap_free,
             unique=self._unique,
             children=children,
             cgroup=self._cgroup.limit,
             cgroup_used=self._cgroup.used(),
+            cgroup_left=cgroup_left,
             code=self._code,
         )
         names = [each.name for each in fields(readings)]
@@ -154,7 +192,7 @@ class ProcessMemory:
     def _read_children(self, pages: ProcessPages | Reading) -> Reading:
         if self._why_no_children:
             return Reading.missing("bytes", self._why_no_children)
-        started = set(_children_of(self._folder) or ()) - self._children
+        started = self._started()
         if started:
             self._children |= started
             self.read_slowly()  # what they share is known at once, if the pause is over
@@ -169,6 +207,19 @@ class ProcessMemory:
             f" {_age_text(self._age_s)} old, and what each took since"
         )
         return Reading(float(added), "bytes", source)
+
+    def _started(self) -> set[int]:
+        """Children since they were listed; of a process with many threads looked for rarely."""
+        if time.monotonic() < self._looks_at_s:
+            return set()
+        began_s = time.thread_time()
+        now = set(_children_of(self._folder) or ())
+        started, ended = now - self._children, self._direct - now
+        self._children -= ended
+        self._direct = now
+        took_s = time.thread_time() - began_s
+        self._looks_at_s = time.monotonic() + (REST * took_s if took_s > _LONG_S else 0.0)
+        return started
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
         if isinstance(pages, Reading) or pages.file_bytes is None:
@@ -249,15 +300,21 @@ def _children_of(folder: Path) -> list[int] | None:
     return children
 
 
-def _host_memory() -> tuple[Reading, Reading]:
-    """All of the host's memory, and what it could still give."""
+def _host_available() -> Reading:
+    """What the host could still give."""
     try:
-        host = psutil.virtual_memory()
+        available = psutil.virtual_memory().available
     except FAILURES as exc:
-        missing = Reading.missing("bytes", f"the host's memory cannot be read: {exc}")
-        return missing, missing
-    available = Reading(float(host.available), "bytes", "host: available memory")
-    return Reading(float(host.total), "bytes", "host: total memory"), available
+        return Reading.missing("bytes", f"the host's memory cannot be read: {exc}")
+    return Reading(float(available), "bytes", "host: available memory")
+
+
+def _swapped(pages: ProcessPages | Reading, folder: Path) -> Reading:
+    if isinstance(pages, Reading):
+        return Reading.missing(
+            "bytes", "this system does not say what of a process is swapped out"
+        )
+    return Reading(float(pages.swapped_bytes), "bytes", f"process: {folder}/status VmSwap")
 
 
 def _peak_reading(pages: ProcessPages | Reading, folder: Path) -> Reading:
@@ -268,9 +325,3 @@ def _peak_reading(pages: ProcessPages | Reading, folder: Path) -> Reading:
         peak = float(psutil.Process().memory_info().peak_wset)
         return Reading(peak, "bytes", "process: peak working set")
     return Reading.missing("bytes", f"the peak is not known on {sys.platform}")
-
-
-def _bound(host_total: Reading, cgroup: Reading) -> Reading:
-    if cgroup.value is not None and cgroup.value < (host_total.value or math.inf):
-        return cgroup
-    return host_total

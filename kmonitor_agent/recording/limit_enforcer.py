@@ -1,6 +1,7 @@
 """The limits of a run in force: set by script or command, judged on two threads."""
 
 import threading
+import weakref
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, cast
@@ -17,11 +18,9 @@ from kmonitor_agent.limit_watch import (
     LimitWatches,
 )
 from kmonitor_agent.recording.action_requests import Action, ActionRequest
-from kmonitor_agent.wire.limits import limit_text
+from kmonitor_agent.wire.limits import BOUNDED_METRICS, limit_text
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec, SetLimits
 from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInForce, Notice
-
-_BOUNDED: Final = frozenset({"ram", "vram"})
 
 TRIAL_EPOCHS: Final = 3
 """Epochs in which a process that a limit restarted shows whether it needs that much by itself."""
@@ -42,23 +41,39 @@ class BoundedReading:
     """A metric's reading, in the metric's unit; None where absent.
 
     Attributes:
-        value: Of this run; compared with an amount.
+        value: Of this run.
         of: What bounds it; the whole of a percentage.
-        used: Of that bound by this run and all others; None: `value` is all that is known.
     """
 
     value: float | None
     of: float | None = None
-    used: float | None = None
 
-    @property
-    def of_bound(self) -> float | None:
-        """The number that is compared with a percentage of the bound."""
-        return self.value if self.used is None else self.used
 
-    def for_limit(self, spec: LimitSpec) -> float | None:
-        """The number that is compared with this limit."""
-        return self.value if spec.fraction is None else self.of_bound
+class _OthersWatch:
+    """Whether it was others that brought a percentage of a bound to its limit.
+
+    Compared are the crossing and the last reading well below it. Where others took four times of
+    what this run took, freeing what it holds would give little back.
+    """
+
+    def __init__(self) -> None:
+        self._below: BoundedReading | None = None
+
+    def took_it(self, reading: BoundedReading, spec: LimitSpec) -> bool:
+        """Judge the next reading; True if it is at its limit, and others brought it there."""
+        value, of = reading.value, reading.of
+        if spec.fraction is None or value is None or of is None:
+            return False
+        if self._below is None or value <= _WELL_BELOW * spec.fraction * of:
+            self._below = reading
+            return False
+        own = max(0.0, value - (self._below.value or 0.0))
+        others = (self._below.of or 0.0) - of
+        return others > _FAR_MORE * own
+
+
+_WELL_BELOW: Final = 0.9
+_FAR_MORE: Final = 4
 
 
 class LimitEnforcer:
@@ -90,6 +105,9 @@ class LimitEnforcer:
         self._script_limits: tuple[LimitSpec, ...] = ()
         self._commanded: set[LimitMetric] = set()
         self._unwatched: set[LimitSpec] = set()
+        self._others: weakref.WeakKeyDictionary[LimitWatch, _OthersWatch] = (
+            weakref.WeakKeyDictionary()
+        )
         self._started_by, self._in_vain = "", 0
         self._futile: Collection[str] = ()
         self._epochs = 0
@@ -144,15 +162,20 @@ class LimitEnforcer:
     def observe(self, metric: LimitMetric, reading: BoundedReading) -> None:
         """Judge a reading: report crossings and releases, and request the actions of crossings."""
         now_s = self._now_s()
-        crossings: list[tuple[LimitWatch, LimitCrossed]] = []
+        crossings: list[tuple[LimitWatch, LimitCrossed, bool]] = []
         with self._lock:
             watches = self._limit_watches.watches(metric)
             for watch in watches:
-                crossing = watch.observe(reading.for_limit(watch.spec), reading.of, now_s)
+                crossing = watch.observe(reading.value, reading.of, now_s)
+                others = self._others.setdefault(watch, _OthersWatch())
+                is_of_others = others.took_it(reading, watch.spec)
                 if crossing is not None:
-                    crossings.append((watch, crossing))
-        for watch, crossing in crossings:
-            self._answer(watch, crossing)
+                    crossings.append((watch, crossing, is_of_others))
+        for watch, crossing, is_of_others in crossings:
+            if is_of_others and crossing.crossed and crossing.action in _RELIEVES:
+                self._report_others(watch, crossing)
+            else:
+                self._answer(watch, crossing)
         self._report_unbounded(watches, reading)
 
     def observe_graph(self, graph: GraphCount) -> None:
@@ -265,6 +288,16 @@ class LimitEnforcer:
             if watch not in known and limit_text(watch.spec) == self._started_by:
                 watch.started_again(_BEGAN_S, self._in_vain, self._futile)
 
+    def _report_others(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
+        """What others took is not given back by an action of ours."""
+        self._emit(msgspec.structs.replace(crossing, answered=False))
+        self.reset_base(watch)
+        text = (
+            f"{limit_text(watch.spec)}: other processes took what was left, this run hardly grew;"
+            f" no {crossing.action}, which would give little back."
+        )
+        self._emit(Notice(t_s=self._now_s(), level="warning", code="others_took_it", text=text))
+
     def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
         self._emit(crossing)
         if crossing.crossed and crossing.action == "restart" and watch.is_in_vain:
@@ -282,7 +315,7 @@ class LimitEnforcer:
 
     def _report_unbounded(self, watches: Iterable[LimitWatch], reading: BoundedReading) -> None:
         for watch in watches:
-            if reading.for_limit(watch.spec) is not None and watch.threshold(reading.of) is None:
+            if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
                     f"is not watched: nothing says what {watch.spec.metric} is a part of here."
                     " Set it in bytes instead."
@@ -302,7 +335,7 @@ def why_limits_invalid(wanted: SetLimits) -> str:
     for spec in wanted.limits:
         if (spec.value is None) == (spec.fraction is None):
             return f"the limit on {spec.metric} needs either a value or a percentage"
-        if spec.fraction is not None and spec.metric not in _BOUNDED:
+        if spec.fraction is not None and spec.metric not in BOUNDED_METRICS:
             return f"nothing bounds {spec.metric}: set its limit as a value"
         if spec.metric not in wanted.metrics:
             return f"the limit on {spec.metric} is not among the metrics to be replaced"

@@ -13,10 +13,12 @@ from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, all_missing
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.held_memory import read_anonymous_bytes
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
+from kmonitor_agent.probes.resources import Resources
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.recording.resource_reporter import ResourceReporter, checkpoint_folder
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import Event, FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS, Reading, device_column
@@ -93,6 +95,10 @@ class Sampler:
         self._now_s = now_s
         self._privacy = privacy
         self._memory = ProcessMemory()
+        self._resources = Resources(self._memory)
+        self._resource_names = ResourceReporter(
+            self._memory, self._resources, emit=emit, now_s=now_s, privacy=privacy
+        )
         self._gpu = Gpu()
         self._reported_sources: dict[str, FieldSource] = {}
         self._last = BoundedReading(None)
@@ -111,6 +117,7 @@ class Sampler:
         """
         every(max(SLOW_INTERVAL_S, interval_s), self._memory.read_slowly)
         every(max(SLOW_INTERVAL_S, interval_s), self._gpu.find_other_devices)
+        every(max(SLOW_INTERVAL_S, interval_s), self._resources.find)
         every(interval_s, self._memory.count_code)
         every(interval_s, self.sample)
         every(RUSH_INTERVAL_S, self.sample_if_grown)
@@ -118,10 +125,10 @@ class Sampler:
     def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
         now, before, last = read_anonymous_bytes(), self._last_anonymous_bytes, self._last
-        if now is None or before is None or last.of_bound is None or not last.of:
+        if now is None or before is None or last.value is None or not last.of:
             return
         grown = (now - before) / last.of
-        is_near = last.of_bound / last.of + grown >= _NEAR
+        is_near = last.value / last.of + grown >= _NEAR
         if grown >= _RUSH or (grown >= _RUSH_NEAR and is_near):
             self.sample()
 
@@ -136,7 +143,7 @@ class Sampler:
         self._report_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
         self.newest = values
-        self._last = _ram(values)
+        self._last = BoundedReading(values["ram_bytes"], values["ram_of_bytes"])
         self._last_anonymous_bytes = read_anonymous_bytes()
         fit = watched.fit
         self._emit(
@@ -152,11 +159,11 @@ class Sampler:
                 **values,
             )
         )
-        self._limits.observe("ram", self._last)
-        self._limits.observe("vram", BoundedReading(values["vram_bytes"], values["vram_of_bytes"]))
-        if watched.framework is not None:
-            self._report_unwatched("ram", readings["ram_bytes"])
-            self._report_unwatched("vram", readings["vram_bytes"])
+        self._resource_names.report(values)
+        for metric, (used, whole) in _LIMITED.items():
+            self._limits.observe(metric, BoundedReading(values[used], values[whole]))
+            if watched.framework is not None:
+                self._report_unwatched(metric, readings[used])
 
     def _report_unwatched(self, metric: LimitMetric, reading: Reading) -> None:
         if reading.value is None:
@@ -175,7 +182,10 @@ class Sampler:
     def _read(
         self, target: SamplerTarget, device: DeviceReadings
     ) -> Iterator[tuple[str, Reading]]:
-        yield from _memory_fields(self._memory.read())
+        address_space_left = self._resources.read_stat()
+        yield from _memory_fields(self._memory.read(address_space_left))
+        yield "address_space_left_bytes", address_space_left
+        yield from self._resources.read(checkpoint_folder(target.fit))
         framework = target.framework
         no_allocator = partial(AllocatorReadings.missing, "")
         if framework is None:
@@ -220,11 +230,17 @@ def _number_at_hand(value: object) -> float | None:
     return safe_float(value) if is_instance(value, float, int, scalar) else None
 
 
-def _ram(values: dict[str, float | None]) -> BoundedReading:
-    """The metric `ram`; in a cgroup its part of the limit is that of the group's account."""
-    bound, limit = values["ram_of_bytes"], values["cgroup_limit_bytes"]
-    used = values["cgroup_used_bytes"] if bound is not None and bound == limit else None
-    return BoundedReading(values["ram_bytes"], bound, used)
+_LIMITED: Final[dict[LimitMetric, tuple[str, str]]] = {
+    "ram": ("ram_bytes", "ram_of_bytes"),
+    "vram": ("vram_bytes", "vram_of_bytes"),
+    "open_files": ("open_files", "open_files_of"),
+    "threads": ("threads", "threads_of"),
+    "processes": ("processes", "processes_of"),
+    "shared_memory": ("shared_memory_bytes", "shared_memory_of_bytes"),
+    "disk": ("disk_used_bytes", "disk_of_bytes"),
+    "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
+}
+"""Metrics that are judged with each sample: fields of what is used, and of what there is."""
 
 
 def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
@@ -234,10 +250,14 @@ def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
     yield "ram_peak_bytes", memory.peak
     yield "ram_unique_bytes", memory.unique
     yield "ram_children_bytes", memory.children
+    yield "ram_left_bytes", memory.left
     yield "ram_of_bytes", memory.bound
+    yield "swapped_bytes", memory.swapped
     yield "cgroup_limit_bytes", memory.cgroup
     yield "cgroup_used_bytes", memory.cgroup_used
+    yield "cgroup_left_bytes", memory.cgroup_left
     yield "host_available_bytes", memory.host_available
+    yield "swap_free_bytes", memory.swap_free
     yield "code_regions", memory.code
 
 
@@ -248,6 +268,7 @@ def _device_fields(
     by_allocator = allocator.in_use.value is not None
     yield "vram_bytes", allocator.in_use if by_allocator else device.used
     yield "vram_of_bytes", _vram_bound(device, allocator) if by_allocator else device.total
+    yield "vram_left_bytes", _left_on_device(device)
     yield "device_total_bytes", device.total
     yield "device_used_bytes", device.used
     yield "device_process_bytes", device.process
@@ -261,6 +282,13 @@ def _vram_bound(device: DeviceReadings, allocator: AllocatorReadings) -> Reading
     # the device is full.
     is_unbounded_gpu = allocator.device.startswith("GPU") and allocator.limit.value is None
     return device.total if is_unbounded_gpu else allocator.limit
+
+
+def _left_on_device(device: DeviceReadings) -> Reading:
+    if device.total.value is None or device.used.value is None:
+        return Reading.missing("bytes", device.total.absent or device.used.absent)
+    left = max(0.0, device.total.value - device.used.value)
+    return Reading(left, "bytes", f"{device.total.source}, less what all processes use")
 
 
 def _of_others(device: DeviceReadings) -> dict[str, Reading]:

@@ -34,7 +34,19 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
     "graph": {**_COUNTS},
     "functions": {**_COUNTS},
     **{metric: {**_SECONDS} for metric in STEP_TIME_METRICS},
+    "open_files": {**_COUNTS},
+    "threads": {**_COUNTS},
+    "processes": {**_COUNTS},
+    "shared_memory": {**_BYTES},
+    "disk": {**_BYTES},
+    "temp_disk": {**_BYTES},
 }
+_OF_BYTES: Final = frozenset({"ram", "vram", "shared_memory", "disk", "temp_disk"})
+_COUNTED: Final = frozenset({"open_files", "threads", "processes"})
+
+BOUNDED_METRICS: Final = _OF_BYTES | _COUNTED
+"""Metrics that are a part of something, and so have percentages."""
+
 _EXAMPLES: Final = {
     "ram": '"80%", "12 GiB" or a number of bytes',
     "vram": '"80%", "12 GiB" or a number of bytes',
@@ -45,6 +57,12 @@ _EXAMPLES: Final = {
         (metric for metric in STEP_TIME_METRICS if metric != "step_time"),
         '"250 ms", "1.5 s" or a number of seconds',
     ),
+    "open_files": '"80%" or a number of files',
+    "threads": '"80%" or a number of threads',
+    "processes": '"80%" or a number of processes',
+    "shared_memory": '"80%", "2 GiB" or a number of bytes',
+    "disk": '"95%", "900 GiB" or a number of bytes',
+    "temp_disk": '"95%", "20 GiB" or a number of bytes',
 }
 _WRITTEN: Final = re.compile(r"\s*([0-9][0-9_ ]*(?:\.[0-9]+)?)\s*([A-Za-z]*|%)\s*")
 _SMALLEST_BYTES: Final = 2**20
@@ -80,9 +98,12 @@ class Limit:
         Args:
             metric: "ram", "vram", "graph", "functions", "step_time" (the median of an epoch's
                 steps: a few slow ones do not move it), "step_time_mean", "step_time_p95",
-                "step_time_p99" or "step_time_max" (the longest).
-            threshold: "80%" (ram, vram), "12 GiB", "250 ms", "50 k", or a number of bytes,
-                operations, functions or seconds.
+                "step_time_p99", "step_time_max" (the longest), "open_files", "threads",
+                "processes", "shared_memory", "disk" or "temp_disk".
+            threshold: "80%" (not of graph, functions and step times), "12 GiB", "250 ms",
+                "50 k", or a number of bytes, operations, functions, files, threads, processes or
+                seconds. 80 % of ram is 80 % of what can be had: what the process holds and what
+                it can still get, whoever uses the rest.
             action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
                 "auto" (collect, then reload, then restart, each only if the one before did not
                 help) or "stop".
@@ -122,7 +143,7 @@ def limit_text(spec: LimitSpec) -> str:
 def _amount_text(metric: str, value: float) -> str:
     if metric in STEP_TIME_METRICS:
         return _seconds_text(value)
-    if metric in {"ram", "vram"}:
+    if metric in _OF_BYTES:
         return _bytes_text(value)
     return f"{value:,.0f}".replace(",", " ")
 
@@ -180,7 +201,7 @@ def _not_understood(metric: str, text: str) -> ValueError:
 
 
 def _fraction(metric: str, percent: float) -> float:
-    if metric not in {"ram", "vram"}:
+    if metric not in BOUNDED_METRICS:
         raise ValueError(
             f"Limit: nothing bounds {metric}, so it has no percentage; write {_EXAMPLES[metric]}."
         )
@@ -192,11 +213,11 @@ def _fraction(metric: str, percent: float) -> float:
 def _checked(metric: str, value: float) -> float:
     if not (math.isfinite(value) and 0 < value <= 1e18):  # noqa: PLR2004 - `Amount`'s bound
         raise ValueError(f"Limit: {value!r} is no threshold; write {_EXAMPLES[metric]}.")
-    if metric in {"graph", "functions"} and not value.is_integer():
+    if metric in _COUNTED | {"graph", "functions"} and not value.is_integer():
         raise ValueError(
             f"Limit: {value:g} is no whole number, as {metric} takes; write {_EXAMPLES[metric]}."
         )
-    if metric in {"ram", "vram"} and value < _SMALLEST_BYTES:
+    if metric in _OF_BYTES and value < _SMALLEST_BYTES:
         raise ValueError(
             f"Limit: {value:g} bytes is below 1 MiB; write {_EXAMPLES[metric]}"
             f" (a part is written as a percentage)."

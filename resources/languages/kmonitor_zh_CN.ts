@@ -2781,6 +2781,13 @@
         <translation>校验和</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Child processes</source>
+        <translation>子进程</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Children</source>
         <translation>子进程</translation>
@@ -3000,6 +3007,22 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Diagnosis, followed to the end of epoch {epoch}: {found}</source>
         <translation>诊断，跟踪至第 {epoch} 轮结束：{found}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Disk</source>
+        <translation>磁盘</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Disk of temporary files used</source>
+        <translation>临时文件所在磁盘的用量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Disk used</source>
+        <translation>磁盘用量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
@@ -3250,6 +3273,12 @@
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU in all</source>
         <translation>GPU 总量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>GPU memory left</source>
+        <translation>剩余显存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -3821,6 +3850,12 @@
         <translation>由 kmonitor {version} 于 {moment} 生成。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Major page faults</source>
+        <translation>主要缺页</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Make the variables anew (recreate)</source>
         <translation>重新创建变量 (recreate)</translation>
@@ -4257,6 +4292,13 @@
         <translation>打开文件夹</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Open files</source>
+        <translation>打开的文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>Open the model's file: with it other lengths can be tried.</source>
         <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
@@ -4432,6 +4474,18 @@
         <translation>按下有焦点的按钮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Pressure on disks</source>
+        <translation>磁盘压力</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Pressure on memory</source>
+        <translation>内存压力</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Previous, next run, where no list has the focus</source>
         <translation>上一个、下一个运行（列表没有焦点时）</translation>
@@ -4588,6 +4642,12 @@
         <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>RAM in the last {time}: {first} to {last}, {rate}</source>
         <translation>最后 {time} 的内存：{first} 至 {last}，{rate}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>RAM left</source>
+        <translation>剩余内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -4790,6 +4850,12 @@
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Resident set of the process, before → after</source>
         <translation>进程的常驻内存，之前 → 之后</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Resources</source>
+        <translation>资源</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -5060,6 +5126,13 @@
         <translation>设置</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Shared memory</source>
+        <translation>共享内存</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Show it on the charts</source>
         <translation>在图表中显示</translation>
@@ -5275,9 +5348,21 @@
         <translation>{folds} 折的研究：{function}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Swapped out</source>
+        <translation>已换出</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Tables and lists</source>
         <translation>表格与列表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Temporary files</source>
+        <translation>临时文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
@@ -5639,6 +5724,18 @@
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>This run was read from a folder: its process cannot be asked from here.</source>
         <translation>此运行是从文件夹读取的：无法从这里请求其进程。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Threads</source>
+        <translation>线程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Throttled at memory.high</source>
+        <translation>在 memory.high 处限速</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -6096,6 +6193,12 @@
         <translation>您在 {host} 的密钥是查看者密钥，只有操作者可以阅读此列表。运行该 hub 的人可以更改：kmonitor authorize KEY --role operator --name NAME</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Zombies</source>
+        <translation>僵尸进程</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Zoom in, out</source>
         <translation>放大、缩小</translation>
@@ -6179,6 +6282,11 @@
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>about {time} left, until about {moment}</source>
         <translation>大约还需 {time}，约到 {moment}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
+        <source>address space limit {amount}</source>
+        <translation>地址空间上限 {amount}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6322,6 +6430,11 @@
         <translation>块数</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>blocks of shared memory are made and not unlinked</source>
+        <translation>建立共享内存块而不删除</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>bound</source>
         <translation>上限</translation>
@@ -6374,6 +6487,16 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>child processes are started and do not end</source>
+        <translation>启动的子进程不结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>child processes ended, and nobody waited for them</source>
+        <translation>子进程已经结束，却无人等待</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>child processes of the training take more and more</source>
         <translation>训练的子进程占用越来越多</translation>
     </message>
@@ -6384,8 +6507,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>close and unlink each block of shared memory when it is read</source>
+        <translation>读取之后关闭并删除每个共享内存块</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>close connections, or keep one session for all</source>
+        <translation>关闭连接，或只保留一个会话</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>close each figure: plt.close(figure)</source>
         <translation>关闭每个图形：plt.close(figure)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>close pipes and end what was started: communicate(), close(), terminate(), join()</source>
+        <translation>关闭管道并结束所启动的进程：communicate()、close()、terminate()、join()</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>close what is opened: with open(...) as file</source>
+        <translation>关闭打开的文件：with open(...) as file</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -6421,6 +6564,11 @@
         <translation>cgroup 是 Linux 的功能</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>copy what workers hand over, or with PyTorch torch.multiprocessing.set_sharing_strategy('file_system')</source>
+        <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>counts {what}</source>
         <translation>统计{what}</translation>
@@ -6449,6 +6597,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>diagnose</source>
         <translation>诊断</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
+        <source>disk full ({amount})</source>
+        <translation>磁盘写满 ({amount})</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
@@ -6544,6 +6697,11 @@
         <translation>图形</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>files, sockets or pipes are opened and not closed</source>
+        <translation>打开文件、套接字或管道而不关闭</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>fit</source>
@@ -6634,11 +6792,6 @@
         <translation>主机上限 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>host memory {amount}</source>
-        <translation>主机内存 {amount}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: available memory</source>
         <translation>主机：可用内存</translation>
@@ -6647,6 +6800,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: total memory</source>
         <translation>主机：总内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>how many there are</source>
+        <translation>其数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -6821,6 +6979,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>keep fewer checkpoints: save_best_only=True, or one file name for all</source>
+        <translation>少保留检查点：save_best_only=True，或只用一个文件名</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>keep float(loss), or loss.detach(), instead of the loss with its graph</source>
         <translation>保留 float(loss) 或 loss.detach()，而不是带计算图的损失</translation>
     </message>
@@ -6927,6 +7090,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
+        <source>limit of {amount}</source>
+        <translation>上限 {amount}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>limit {amount}</source>
         <translation>上限 {amount}</translation>
     </message>
@@ -6964,6 +7132,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>make the data set once, outside of the loop</source>
         <translation>在循环之外只创建一次数据集</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>make the pool of threads once, or shut it down: with ThreadPoolExecutor() as pool</source>
+        <translation>线程池只建立一次，或将其关闭：with ThreadPoolExecutor() as pool</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7638,6 +7811,11 @@
         <translation>重新加载</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>remove temporary files when they are read</source>
+        <translation>读取之后删除临时文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rename</source>
         <translation>重命名</translation>
@@ -7875,11 +8053,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the connection ended</source>
         <translation>连接已断开</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>the control group uses {used} of {limit}, all that runs in it</source>
-        <translation>控制组共用 {used}，上限 {limit}，含其中运行的一切</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8187,6 +8360,11 @@
         <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>threads are started and do not end</source>
+        <translation>启动的线程不结束</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>three quarters of the time</source>
         <translation>四分之三的时间</translation>
@@ -8348,6 +8526,11 @@
         <translation>显存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>wait for child processes that ended: wait() or join()</source>
+        <translation>等待已经结束的子进程：wait() 或 join()</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>weights counted at {layers}</source>
         <translation>权重计在 {layers}</translation>
@@ -8368,6 +8551,11 @@
         <translation>所保留的内容</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>what is written stays on the disk</source>
+        <translation>写入的内容留在磁盘上</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>what it told ends at the time limit of its job</source>
         <translation>其数据止于作业的时间上限</translation>
@@ -8386,6 +8574,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>what the framework's allocator handed out</source>
         <translation>框架的分配器分出的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>what they take</source>
+        <translation>其占用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
@@ -8474,6 +8667,21 @@
         <translation>{allocator} 分配器，{device} 峰值（{sees}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>{amount} can be had</source>
+        <translation>可得 {amount}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>{amount} can still be had</source>
+        <translation>还可得 {amount}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>{amount} of {whole} ({part})</source>
+        <translation>{whole} 中的 {amount} ({part})</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{done} fits ended; this one trains {model}</source>
         <translation>已结束 {done} 次 fit，本次训练 {model}</translation>
@@ -8522,6 +8730,11 @@
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{forecast}, about {moment}</source>
         <translation>{forecast}，约 {moment}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
+        <source>{forecast}; other processes take {rate} of what is left</source>
+        <translation>{forecast}；其他进程占用所剩的部分，每单位 {rate}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
@@ -8930,6 +9143,11 @@
         <translation>{rate}（95 % 区间 {low} 至 {high}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{rate} ({low} to {high})</source>
+        <translation>{rate} ({low} 至 {high})</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{released}, {n} no longer used</source>
         <translation>{released}，{n} 个不再使用</translation>
@@ -8938,6 +9156,11 @@
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>{resident} resident + {transient} transient</source>
         <translation>常驻 {resident} + 暂时 {transient}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>{resource}: {used} of {whole} in the last sample, {left} left</source>
+        <translation>{resource}：最后一个样本中 {whole} 用了 {used}，剩余 {left}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
@@ -9023,6 +9246,11 @@
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{slow} of {n} steps took {part}, each about {each}</source>
         <translation>{n} 步中的 {slow} 步占{part}，每步约 {each}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{state}, but other processes take what is left</source>
+        <translation>{state}，但其他进程正在占用所剩的内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>

@@ -21,6 +21,7 @@ from typing import Any, Final, Self
 
 from kmonitor.base.errors import UserError
 from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 from tests.leaks.guide_page import write
 from tests.leaks.report import FOLDER, Expected, Report, read_report, scripts
 from tests.leaks.running import (
@@ -127,7 +128,8 @@ class Bench:
         if runs != "plain" and (plain is None or plain.status in {0, None}):
             watched = self._run(script, fixed=fixed, home=self._home)
             plain = watched if runs == "one" else plain
-            course = self._course_or_none(name) if not watched.is_skipped else course
+            if not watched.is_skipped:
+                course = self._course_or_none(name, report.metric)
         expected = report.fixed if fixed else report.expected
         result = Result(name, report, expected, plain, watched, course)
         self.results.append(result)
@@ -139,19 +141,19 @@ class Bench:
         how = How(fixed, traced, options.units, options.limit_s)
         return run_script(script, self._folder, how, home)
 
-    def _course(self, name: str) -> Course:
+    def _course(self, name: str, metric: VerdictMetric) -> Course:
         if self._hub.process.poll() is not None:
             self._hub.start()
         with self._hub.client(timeout_s=60.0) as client:
             end_s = time.monotonic() + _LATE_S
             while not has_ended(client, name) and time.monotonic() < end_s:
                 time.sleep(0.2)
-            return read_course(client, name)
+            return read_course(client, name, metric)
 
-    def _course_or_none(self, name: str) -> Course:
+    def _course_or_none(self, name: str, metric: VerdictMetric) -> Course:
         """What the hub says; nothing if it does not answer, so that the others go on."""
         try:
-            return self._course(name)
+            return self._course(name, metric)
         except (UserError, AssertionError) as exc:
             print(f"{name}: {exc}", file=sys.stderr)
             return Course([])

@@ -9,10 +9,23 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
+
 FOLDER: Final = Path(__file__).resolve().parent
 ROOT: Final = FOLDER.parents[1]
 
-Memory = Literal["anonymous", "file", "malloc", "blocks", "children"]
+Memory = Literal[
+    "anonymous",
+    "file",
+    "malloc",
+    "blocks",
+    "children",
+    "open_files",
+    "threads",
+    "zombies",
+    "shared",
+    "written",
+]
 Expected = Literal["leak", "growing", "tiny", "none"]
 
 KINDS: Final = frozenset(
@@ -37,11 +50,13 @@ KINDS: Final = frozenset(
         "curriculum",
         "collector",
         "warm-up",
+        "resources",
     }
 )
 
 COUNTED: Final = frozenset(
     {"retained_traces", "retracing", "compiled", "rebuilt", "workers", "python"}
+    | {"files", "threads", "processes", "zombies", "blocks", "disk"}
 )
 """Causes of verdicts that have a counter of their own."""
 
@@ -60,7 +75,7 @@ class Report:
         thread: "owner/repository#number", or the address of a page.
         kind: One of `KINDS`.
         unit: Of what the script runs UNITS many; "step" is a block of steps, "call" of calls.
-        grows: Kinds of memory that grow with each unit.
+        grows: Kinds of memory, or what else is counted, that grow with each unit.
         expected: What is right to say: "leak": growth is called, and stays called; "growing": it
             is called, though it would end; "tiny": anything but a suspected leak; "none": neither
             growth nor a leak.
@@ -71,6 +86,7 @@ class Report:
         fixed: What is right to say with FIXED=1; empty: the script has no remedy to run.
         needs: Modules without which it is skipped.
         also: More threads.
+        metric: What is judged.
     """
 
     thread: str
@@ -85,6 +101,7 @@ class Report:
     fixed: Expected | Literal[""] = "none"
     needs: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+    metric: VerdictMetric = "ram"
 
     @property
     def units_until_called(self) -> int:

@@ -21,8 +21,11 @@ from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, VerdictM
 from tests.leaks.corpus import EXIT_SKIPPED
 from tests.leaks.report import ROOT, Expected
 
-MEMORY: Final = ("anonymous", "file", "malloc", "malloc_free", "children", "blocks")
-"""Counters of a trace: bytes, and blocks of Python's allocator."""
+MEMORY: Final = (
+    *("anonymous", "file", "malloc", "malloc_free", "children", "blocks"),
+    *("open_files", "threads", "zombies", "shared", "written"),
+)
+"""Counters of a trace: bytes, blocks of Python's allocator, and numbers of the others."""
 
 ENDED: Final = frozenset({"finished", "stopped", "failed", "interrupted", "lost"})
 

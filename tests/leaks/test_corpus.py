@@ -54,7 +54,7 @@ def watched(name: str, home: Path, hub: LiveHub) -> Course:
     with hub.client() as client:
         run_of = run_name(script, fixed=False)
         wait_until(lambda: has_ended(client, run_of), what="the hub has it all")
-        return read_course(client, run_of)
+        return read_course(client, run_of, read_report(script).metric)
 
 
 def check(report: Report, course: Course) -> None:

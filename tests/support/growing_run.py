@@ -1,7 +1,8 @@
 """Made-up events of a run whose memory, graph or step time develops in a chosen way."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
@@ -28,6 +29,9 @@ class Growing:
         traces: Live traces of `function`.
         retained: Of them those that nobody needs.
         step_s: Step time, seconds.
+        others_mib: What other processes take of the memory that is left.
+        left_mib: What is left of it at first; None: it is not read.
+        counts: Fields of what is counted, with what an epoch adds to each.
     """
 
     ram_mib: float = 0.0
@@ -37,6 +41,9 @@ class Growing:
     function: str = "one_step_on_iterator"
     epochs_a_fit: int = 0
     ram_of_bytes: float = 16e9
+    others_mib: float = 0.0
+    left_mib: float | None = None
+    counts: Mapping[str, float] = field(default_factory=dict[str, float])
 
 
 def events_of(grows: Growing, n: int, *, first: int = 0) -> Iterator[Event]:
@@ -55,6 +62,16 @@ def events_of(grows: Growing, n: int, *, first: int = 0) -> Iterator[Event]:
         yield from _epoch(grows, unit, 1, unit, unit * EPOCH_S)
 
 
+def _beside(grows: Growing, unit: int, ram: float) -> dict[str, Any]:
+    """What is left of memory, and what is counted."""
+    fields: dict[str, Any] = {name: 100.0 + unit * per for name, per in grows.counts.items()}
+    fields |= {f"{name}_of": 700.0 for name in grows.counts}
+    if grows.left_mib is None:
+        return {"ram_of_bytes": grows.ram_of_bytes} | fields
+    left = grows.left_mib * MIB - (ram - 1000 * MIB) - grows.others_mib * MIB * unit
+    return {"ram_left_bytes": left, "ram_of_bytes": ram + left} | fields
+
+
 def _epoch(grows: Growing, unit: int, fit: int, epoch: int, t_s: float) -> Iterator[Event]:
     seconds = EPOCH_S / max(1, grows.epochs_a_fit)
     began_s = t_s + epoch % max(1, grows.epochs_a_fit) * seconds if grows.epochs_a_fit else t_s
@@ -67,7 +84,7 @@ def _epoch(grows: Growing, unit: int, fit: int, epoch: int, t_s: float) -> Itera
             fit=fit,
             epoch=epoch,
             ram_bytes=ram + more,
-            ram_of_bytes=grows.ram_of_bytes,
+            **_beside(grows, unit, ram + more),
         )
     p50_s = 0.02 + grows.step_s * unit
     times = StepTimes(count=9, mean_s=p50_s, p50_s=p50_s, p95_s=p50_s, p99_s=p50_s, max_s=p50_s)

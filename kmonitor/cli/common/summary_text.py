@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from kmonitor.ui.charts.cards import ram_details
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
-from kmonitor.ui.runs.run_states import has_ended
+from kmonitor.ui.runs.run_states import error_sentence, has_ended
 from kmonitor.ui.studies.study_page import folds_done_text
 from kmonitor.ui.studies.study_store import is_study
 from kmonitor.ui.text.formats import (
@@ -27,7 +27,8 @@ _DEVICE_FIELD = "device_total_bytes"
 
 def run_state_text(run: RunSummary) -> str:
     """The state, with its reason."""
-    return f"{run.state} ({run.state_why})" if run.state_why else run.state
+    why = error_sentence(run.state_why)
+    return f"{run.state} ({why})" if why else run.state
 
 
 def run_epoch_text(run: RunSummary) -> str:
@@ -132,6 +133,6 @@ def labelled_text(run: RunSummary, metric: LimitMetric) -> str:
 
 def share_text(reading: MetricReading) -> str:
     """Used share of what there is, "64 %"; a dash where nothing bounds it."""
-    if reading.used_of is None or not reading.of:
+    if reading.value is None or not reading.of:
         return NOT_KNOWN
-    return with_plain_spaces(percent_text(reading.used_of / reading.of))
+    return with_plain_spaces(percent_text(reading.value / reading.of))

@@ -13,10 +13,12 @@ from kmonitor.ui.events.run_end import (
     LAST_MINUTE_COLUMNS,
     LastMinute,
     last_minute_start_s,
+    newest_values,
     read_last_minute,
     run_end_state,
 )
-from kmonitor.ui.runs.run_states import has_ended, has_ended_badly
+from kmonitor.ui.runs.readings import RESOURCE_COLUMNS, RunReadings
+from kmonitor.ui.runs.run_states import error_sentence, has_ended, has_ended_badly
 from kmonitor.ui.runs.step_times import slow_steps_text, step_times_text
 from kmonitor.ui.studies.folds import attempts_by_fold
 from kmonitor.ui.studies.study_page import study_state
@@ -32,9 +34,10 @@ from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.verdict_text import (
     advice_of,
     evidence_lines,
+    is_said,
     verdict_headline,
 )
-from kmonitor_agent.wire.messages.events import EpochEnded, GraphSize, Verdict
+from kmonitor_agent.wire.messages.events import EpochEnded, FieldSources, GraphSize, Verdict
 from kmonitor_agent.wire.messages.unions import EventRow, RunSummary, VerdictsReply
 
 
@@ -55,11 +58,12 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         known = "as stored so far" if reply.verdicts else "none is stored so far"
         text = f"{known}; {count_text(reply.unread)} samples are being read: ask again in a minute"
         _print_verdict_line("Verdicts", text)
-    for verdict in reply.verdicts:
+    for verdict in filter(is_said, reply.verdicts):
         # The table above names the allocator's device; there is no room for it here.
         title = metric_title(run, verdict.metric).partition(" (")[0]
         _print_verdict_line(title, verdict_headline(verdict, is_final=has_ended(run)))
-        if verdict.state in {"growing", "suspected", "slowing"} or verdict.advice:
+        is_detailed = verdict.state in {"growing", "suspected", "slowing"}
+        if is_detailed or verdict.advice or verdict.forecast:
             for line in _detail_lines(run, verdict):
                 _print_verdict_line("", line)
 
@@ -81,6 +85,35 @@ def _detail_lines(run: RunSummary, verdict: Verdict) -> list[str]:
 
 def _print_verdict_line(title: str, text: str) -> None:
     print_text(f"{title:<12}{terminal_safe(with_plain_spaces(text))}")
+
+
+def print_resources(client: HubClient, run: RunSummary, sources: Iterable[FieldSources]) -> None:
+    """Print what the training can run out of, as last read; nothing where nothing was.
+
+    Args:
+        client: Of the hub.
+        run: The run.
+        sources: Its `sources` events, in order.
+    """
+    readings = RunReadings()
+    for event in sources:
+        readings.apply_sources(event)
+    try:
+        reply = client.series(
+            run.run, RESOURCE_COLUMNS, from_s=last_minute_start_s(run), buckets=4000
+        )
+    except HubRefused:
+        return
+    for name, value in newest_values(reply).items():
+        readings.apply_value(name, value, run.duration_s)
+    rows = [
+        [terminal_safe(with_plain_spaces(text)) for text in (row.title, row.value, row.tooltip)]
+        for row in readings.resources()
+    ]
+    if rows:
+        headers = ("RESOURCE", "NOW", "FROM")
+        print_text()
+        print_table(headers, rows, right=headers[1:2], folds=headers[2:])
 
 
 _RATE = "learning_rate"
@@ -195,12 +228,16 @@ def print_end(client: HubClient, run: RunSummary) -> None:
     if not has_ended_badly(run):
         return
     state = run_end_state(run, _last_minute(client, run), now_wall_s=time.time())
-    if not state.lines:
-        return
-    print_text()
-    print_text("Before its end:")
-    for line in state.lines:
-        print_text(f"  {terminal_safe(with_plain_spaces(line))}")
+    if state.lines:
+        print_text()
+        print_text("Before its end:")
+        for line in state.lines:
+            print_text(f"  {terminal_safe(with_plain_spaces(line))}")
+    if error_sentence(run.state_why) != run.state_why:
+        print_text()
+        print_text("The whole error:")
+        for line in run.state_why.splitlines():
+            print_text(f"  {terminal_safe(line)}")
 
 
 def _last_minute(client: HubClient, run: RunSummary) -> LastMinute | None:

@@ -28,6 +28,8 @@ class CounterKind(StrEnum):
     CHILDREN_BYTES = "resident set of child processes"
     KEPT_BYTES = "bytes that one place of the script keeps"
     KEPT_OBJECTS = "objects of unknown size that one place keeps"
+    NAMED = "descriptors, threads or processes of one name"
+    NAMED_BYTES = "blocks of shared memory of one name"
     FIRST_UNIT = "what memory rose by while the first unit ran"
 
 

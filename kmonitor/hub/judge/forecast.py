@@ -10,14 +10,21 @@ from typing import Final, Literal
 import numpy as np
 
 from kmonitor.base.trend import Slope, theil_sen_interval, theil_sen_slope
+from kmonitor.hub.judge.counts import units_to_end
 from kmonitor.hub.judge.detectors import UnitKind
-from kmonitor.hub.judge.growth import MIN_STRAIGHT_UNITS, window_start
+from kmonitor.hub.judge.growth import (
+    MIN_STRAIGHT_UNITS,
+    RAM_FLOOR,
+    Growth,
+    judge_growth,
+    window_start,
+)
 from kmonitor.hub.judge.statistics import Floats, block_width, lower_envelope
 from kmonitor.hub.judge.unit_series import highest_of
 from kmonitor.hub.judge.units import RunUnits, Unit
 from kmonitor_agent.wire.messages.verdict_events import LimitForecast, VerdictMetric
 
-_LimitOwner = Literal["own", "host", "cgroup", "device"]
+_LimitOwner = Literal["own", "host", "cgroup", "address_space", "device", "system"]
 
 _LATELY: Final = 6
 
@@ -34,12 +41,70 @@ def forecast_nearest_limit(
         kind: What they are.
     """
     values = highest_of(metric, units, kind)
-    ahead = _limit_ahead(metric, run, float(values[-1]))
+    of = {"ram": run.ram_of, "vram": run.vram_of}.get(metric)
+    ahead = _limit_ahead(metric, run, of, float(values[-1]))
     if ahead is None:
         return None
-    found = forecast_limit(values, ahead.left)
-    if found is None:
+    by_others = 0.0
+    found = None
+    if metric == "ram" and ahead.fraction is not None:
+        left = _left(units)
+        if left is not None:
+            found = forecast_limit(_excess(values, left, ahead.fraction), 0.0)
+            by_others = _taken_by_others(values, left)
+    found = found or forecast_limit(values, ahead.limit)
+    return None if found is None else _event(ahead, found, units, by_others)
+
+
+def forecast_by_others(run: RunUnits, units: Sequence[Unit]) -> LimitForecast | None:
+    """When other processes have taken what is left of a run that does not grow; None: never.
+
+    Args:
+        run: What is known of the run.
+        units: Those in which RAM was measured.
+    """
+    left = _left(units)
+    if left is None or run.ram_of is None:
         return None
+    values = highest_of("ram", units, UnitKind.EPOCH)
+    taken = float(left.max()) - left + float(np.median(values))
+    if not judge_growth(taken, RAM_FLOOR).is_growing:
+        return None
+    found = forecast_limit(-left, 0.0)
+    by_others = _taken_by_others(values, left)
+    if found is None or not by_others or found.units > _NEAR_UNITS:
+        return None
+    ahead = _LimitAhead(run.ram_of, run.ram_bound, 1.0)
+    return _event(ahead, found, units, by_others)
+
+
+_NEAR_UNITS: Final = 500.0
+
+
+def forecast_count(
+    metric: VerdictMetric, run: RunUnits, units: Sequence[Unit], growth: Growth
+) -> LimitForecast | None:
+    """When a count meets its end; None if it does not grow, or has none that is known.
+
+    Args:
+        metric: Of what is counted.
+        run: What is known of the run.
+        units: Those that were measured.
+        growth: The judgement.
+    """
+    value, of = units[-1].high.get(metric), run.counts_of.get(metric)
+    if growth.slope is None or value is None:
+        return None
+    ahead = _limit_ahead(metric, run, of, value)
+    if ahead is None:
+        return None
+    middle, low, high = units_to_end(growth, max(0.0, ahead.limit - value))
+    return _event(ahead, Forecast(middle, low, high, growth.slope), units, 0.0)
+
+
+def _event(
+    ahead: "_LimitAhead", found: "Forecast", units: Sequence[Unit], by_others: float
+) -> LimitForecast:
     stride = spacing(units)
     return LimitForecast(
         limit=ahead.limit,
@@ -48,8 +113,36 @@ def forecast_nearest_limit(
         earliest=found.earliest * stride,
         latest=None if found.latest is None else found.latest * stride,
         unit_s=unit_seconds(units),
-        by_others=ahead.by_others,
+        by_others=by_others / stride,
     )
+
+
+def _left(units: Sequence[Unit]) -> Floats | None:
+    """The least of each unit that could still be had; None where that was not read."""
+    left = np.array([unit.low.get("ram_left", math.nan) for unit in units])
+    return left if np.isfinite(left).all() else None
+
+
+def _excess(values: Floats, left: Floats, fraction: float) -> Floats:
+    """What is held less a part of what can be had, which others change too."""
+    return values - fraction * (values + left)
+
+
+_LEAST_BY_OTHERS: Final = 0.25
+"""Of what the run itself takes; less is not told from what comes and goes."""
+
+
+def _taken_by_others(values: Floats, left: Floats) -> float:
+    """What others take a unit of what is left; 0 where that is hardly anything."""
+    if len(values) < MIN_STRAIGHT_UNITS:
+        return 0.0
+    first = window_start(len(values))
+    own, taken = _slope(values[first:]), _slope(-left[first:])
+    if taken is None:
+        return 0.0
+    own_middle = 0.0 if own is None else own.middle
+    others = taken.middle - own_middle
+    return others if others >= _LEAST_BY_OTHERS * own_middle else 0.0
 
 
 def spacing(units: Sequence[Unit]) -> float:
@@ -61,35 +154,29 @@ def spacing(units: Sequence[Unit]) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _LimitAhead:
-    """A limit, and what others use of it."""
+    """A limit; `fraction` is the part of what can be had that it is, None for an amount."""
 
     limit: float
     of: _LimitOwner
-    by_others: float = 0.0
-
-    @property
-    def left(self) -> float:
-        return self.limit - self.by_others
+    fraction: float | None = None
 
 
-def _limit_ahead(metric: VerdictMetric, run: RunUnits, value_now: float) -> _LimitAhead | None:
-    of = {"ram": run.ram_of, "vram": run.vram_of}.get(metric)
-    # In a control group percentages and the end of memory are those of its own account.
-    by_others = run.ram_by_others if metric == "ram" else 0.0
+def _limit_ahead(
+    metric: VerdictMetric, run: RunUnits, of: float | None, value_now: float
+) -> _LimitAhead | None:
     own: list[_LimitAhead] = []
     for limit in run.limits:
         if limit.metric == metric and limit.value is not None:
             own.append(_LimitAhead(limit.value, "own"))
         elif limit.metric == metric and limit.fraction is not None and of is not None:
-            own.append(_LimitAhead(limit.fraction * of, "own", by_others))
-    ahead = [each for each in own if each.left > value_now]
+            own.append(_LimitAhead(limit.fraction * of, "own", limit.fraction))
+    ahead = [each for each in own if each.limit > value_now]
     if ahead:
-        return min(ahead, key=lambda each: each.left)
+        return min(ahead, key=lambda each: each.limit)
     if of is None:
         return None
-    if metric == "vram":
-        return _LimitAhead(of, "device")
-    return _LimitAhead(of, "cgroup" if run.is_cgroup else "host", by_others)
+    owners: dict[VerdictMetric, _LimitOwner] = {"ram": run.ram_bound, "vram": "device"}
+    return _LimitAhead(of, owners.get(metric, "system"), 1.0)
 
 
 def unit_seconds(units: Sequence[Unit]) -> float | None:

@@ -29,6 +29,7 @@ from kmonitor.hub.judge.counters import (
     counter_growth,
     kept_growth,
 )
+from kmonitor.hub.judge.counts import COUNT_RULES, explain_count, next_count_judgement
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     COUNTED_WITHIN,
@@ -42,7 +43,13 @@ from kmonitor.hub.judge.detectors import (
     unit_of,
 )
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
-from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing, unit_seconds
+from kmonitor.hub.judge.forecast import (
+    forecast_by_others,
+    forecast_count,
+    forecast_nearest_limit,
+    spacing,
+    unit_seconds,
+)
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import (
@@ -206,7 +213,7 @@ class RunJudge:
         if not is_finite.any():
             return None
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
-        counters = counters_of(metric, units)
+        counters = [] if metric in COUNT_RULES else counters_of(metric, units)
         judgement = self._judgement_after(key, values, counters, n_fresh)
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)
@@ -221,14 +228,31 @@ class RunJudge:
             # It outlasts a start or reload: its evidence is that of before.
             return replace(before, unit=units[-1].number, forecast=None)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
-        forecast = None
-        if judgement.is_open_alarm:
-            forecast = forecast_nearest_limit(metric, self._units, measured, kind)
+        forecast = self._forecast(metric, judgement, measured, kind)
         if fill is not None:
             return replace(verdict_event(details, FILLING, forecast), filling=fill)
         return verdict_event(
             details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
         )
+
+    def _forecast(
+        self,
+        metric: VerdictMetric,
+        judgement: Judgement,
+        units: Sequence[Unit],
+        kind: UnitKind,
+    ) -> LimitForecast | None:
+        growth = judgement.growth
+        if metric in COUNT_RULES:
+            if growth is None or judgement.state not in EXPLAINED:
+                return None
+            return forecast_count(metric, self._units, units, growth)
+        if judgement.is_open_alarm:
+            return forecast_nearest_limit(metric, self._units, units, kind)
+        is_quiet = judgement.state not in EXPLAINED and kind is not UnitKind.STEP
+        if metric == "ram" and is_quiet:
+            return forecast_by_others(self._units, units)
+        return None
 
     def _judgement_after(
         self,
@@ -306,7 +330,8 @@ class RunJudge:
                 self._judgements[after, metric] = Judgement(judgement.state, alarmed_units=units)
 
     def _room(self, metric: VerdictMetric, value: float) -> float | None:
-        of = {"ram": self._units.ram_of, "vram": self._units.vram_of}.get(metric)
+        units = self._units
+        of = {"ram": units.ram_of, "vram": units.vram_of, **units.counts_of}.get(metric)
         return None if of is None else max(0.0, of - value)
 
     def _explanation(
@@ -320,6 +345,10 @@ class RunJudge:
         growth = judgement.growth
         if judgement.state not in EXPLAINED or growth is None:
             return self._of_first_epoch(metric)
+        if metric in COUNT_RULES:
+            named = self._units.named.get(metric)
+            earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
+            return explain_count(metric, growth, earlier, after)
         is_per_fit = self._unit_kind is UnitKind.FIT
         if metric == "step_time":
             # Time leaks nothing, and is never suspected to: what grew with it is found here.
@@ -361,6 +390,8 @@ def _next(
 ) -> Judgement:
     if metric == "step_time":
         return next_slowdown_judgement(before, values)
+    if metric in COUNT_RULES:
+        return next_count_judgement(before, values, COUNT_RULES[metric], room)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
     return next_judgement(before, values, counters, floor=floor, room=room)
 
@@ -513,6 +544,8 @@ _ANOTHER: Final = 0.25
 
 _NOT_BEFORE_UNITS: Final = 5
 
+_EXPLAINED_STATES: Final = ALARMED_STATES | {"rising", "slowing"}
+
 
 def differs(before: Verdict | None, after: Verdict) -> bool:
     """Whether a verdict is worth storing after the one that was stored last."""
@@ -521,8 +554,9 @@ def differs(before: Verdict | None, after: Verdict) -> bool:
     if after.state != before.state:
         # After a start or reload it always has to measure again: no news.
         return after.state != "measuring" or before.state in ALARMED_STATES
-    if after.state not in ALARMED_STATES | {"rising", "slowing"}:
-        return False
+    if after.state not in _EXPLAINED_STATES:
+        is_due = after.unit >= before.unit + _NOT_BEFORE_UNITS
+        return is_due and _is_forecast_another(before, after)
     if _says(before) != _says(after):
         return True
     if after.unit < before.unit + _NOT_BEFORE_UNITS:
@@ -543,6 +577,9 @@ def turns(before: Verdict | None, after: Verdict) -> bool:
         return True
     if after.metric == "graph" and {before.state, after.state} <= ALARMED_STATES:
         return False
+    is_quiet = after.state not in _EXPLAINED_STATES
+    if is_quiet and before.forecast is None and after.forecast is not None:
+        return True
     return before.state != after.state
 
 
@@ -550,7 +587,8 @@ def _is_forecast_another(before: Verdict, after: Verdict) -> bool:
     was, comes = before.forecast, after.forecast
     if was is None or comes is None:
         return (was is None) != (comes is None)
-    if (was.of, was.limit) != (comes.of, comes.limit):
+    # What can be had changes all the time.
+    if was.of != comes.of or _is_another(was.limit, comes.limit):
         return True
     # As units of the run: time that merely went by changes nothing.
     left = max(1.0, was.units + before.unit - after.unit)

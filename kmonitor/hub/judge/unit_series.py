@@ -50,6 +50,8 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "ram" | "vram":
             lows = _array(unit.low.get(metric, np.nan) for unit in units)
             return _by_steps(lows, units) if kind in COUNTED_WITHIN else lows
+        case "open_files" | "threads" | "processes" | "shared_memory" | "disk" | "temp_disk":
+            return _array(unit.low.get(metric, np.nan) for unit in units)
         case "graph":
             return _array(unit.operations for unit in units)
         case "step_time":

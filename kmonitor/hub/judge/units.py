@@ -5,7 +5,7 @@ import sys
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -26,11 +26,14 @@ from kmonitor_agent.wire.messages.events import (
     KeptObjects,
     LimitsInForce,
     ModelFacts,
+    NamedResource,
     ObjectsCounted,
+    ResourcesNamed,
     Sample,
     SessionEnded,
     SessionStarted,
 )
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.commands import LimitSpec
@@ -46,6 +49,7 @@ JUDGED_EVENT_KINDS: Final = (
     "sample",
     "graph",
     "objects",
+    "resources",
     "model",
     "action",
     "limits",
@@ -55,6 +59,16 @@ JUDGED_EVENT_KINDS: Final = (
 )
 """Types of events that are read, `verdict` among them."""
 
+COUNTS: Final[dict[VerdictMetric, tuple[str, str]]] = {
+    "open_files": ("open_files", "open_files_of"),
+    "threads": ("threads", "threads_of"),
+    "processes": ("processes", "processes_of"),
+    "shared_memory": ("shared_memory_bytes", "shared_memory_of_bytes"),
+    "disk": ("disk_used_bytes", "disk_of_bytes"),
+    "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
+}
+"""Metrics that are counted: fields of what there is, and of what there can be."""
+
 SAMPLED: Final = (
     "step",
     "calls",
@@ -63,21 +77,29 @@ SAMPLED: Final = (
     "allocator_in_use_bytes",
     "ram_children_bytes",
     "ram_of_bytes",
-    "cgroup_limit_bytes",
-    "cgroup_used_bytes",
     "vram_of_bytes",
     "code_regions",
     "functions",
+    "ram_left_bytes",
+    "cgroup_left_bytes",
+    "address_space_left_bytes",
+    *(column for columns in COUNTS.values() for column in columns),
 )
 """Fields of samples that are read."""
 
-LEVELS: Final = {"ram": "ram_bytes", "vram": "vram_bytes"}
-"""Levels of memory that are judged, to the fields of samples that have them."""
+LEVELS: Final[dict[str, str]] = {
+    "ram": "ram_bytes",
+    "vram": "vram_bytes",
+    "ram_left": "ram_left_bytes",
+    **{metric: column for metric, (column, _) in COUNTS.items()},
+}
+"""Levels that are judged, to the fields of samples that have them."""
 
 KEPT_UNITS: Final = 2 * MAX_UNITS
 """Older ones change no judgement."""
 
 _MOST_FUNCTIONS: Final = 16
+_TABLES: Final = 6
 _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
 
 
@@ -237,10 +259,11 @@ class RunUnits:
         fresh: How many of them were completed since `pop_n_fresh`.
         fits_ended: Of the whole run.
         limits: In force.
-        ram_of: The smaller of host memory and the control group's limit, bytes.
-        is_cgroup: Whether that is the control group's.
-        ram_by_others: What others in that control group use of it, bytes.
+        ram_of: What can be had of RAM, bytes: what the run holds and what is left.
+        ram_bound: Whose bound is the nearest.
         vram_of: What VRAM is a part of, bytes; None if nobody says.
+        counts_of: How much there can be of what is counted, by metric.
+        named: The first and the newest names of what is counted, by metric, up to six of each.
         allocated: Bytes that Python allocated in one epoch by the last *Diagnose*, and the line
             that allocated most; None: nobody looked, in this process.
         plan: Of the fit that runs, or ran last.
@@ -254,9 +277,10 @@ class RunUnits:
         self.fits_ended = 0
         self.limits: list[LimitSpec] = []
         self.ram_of: float | None = None
-        self.is_cgroup = False
-        self.ram_by_others = 0.0
+        self.ram_bound: Literal["host", "cgroup", "address_space"] = "host"
         self.vram_of: float | None = None
+        self.counts_of: dict[VerdictMetric, float] = {}
+        self.named: dict[str, deque[list[NamedResource]]] = {}
         self.allocated: tuple[float, str] | None = None
         self.epoch_samples = FirstEpochSamples()
         self.plan = FitPlan()
@@ -285,7 +309,7 @@ class RunUnits:
         match event:
             case Sample():
                 self.add_samples(np.array([t_s]), columns_of(event))
-            case GraphSize() | ObjectsCounted():
+            case GraphSize() | ObjectsCounted() | ResourcesNamed():
                 self._count(event)
             case EpochStarted():
                 self._complete_epoch()
@@ -330,10 +354,10 @@ class RunUnits:
         self.vram_of = (newest["vram_of_bytes"] or [self.vram_of])[0]
         if newest["ram_of_bytes"]:
             (self.ram_of,) = newest["ram_of_bytes"]
-            self.is_cgroup = self.ram_of in newest["cgroup_limit_bytes"]
-        if newest["cgroup_used_bytes"] and newest["ram_bytes"]:
-            by_others = newest["cgroup_used_bytes"][0] - newest["ram_bytes"][0]
-            self.ram_by_others = max(0.0, by_others) if self.is_cgroup else 0.0
+            self.ram_bound = _nearest_bound(newest)
+        for metric, (_, whole) in COUNTS.items():
+            if newest[whole]:
+                (self.counts_of[metric],) = newest[whole]
 
     def _note(self, t_s: float, event: Event) -> None:
         match event:
@@ -363,9 +387,12 @@ class RunUnits:
                 name = "allocator" if "CPU" in each.source else "device_allocator"
                 self._levels = {**LEVELS, name: each.field}
 
-    def _count(self, event: GraphSize | ObjectsCounted) -> None:
+    def _count(self, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
         if isinstance(event, GraphSize):
             self._graph(event)
+        elif isinstance(event, ResourcesNamed):
+            names = self.named.setdefault(event.metric, deque(maxlen=_TABLES))
+            names.append(event.named)
         elif event.kept:
             for unit in self._open.values():
                 unit.kept = event.kept
@@ -432,6 +459,7 @@ class RunUnits:
         self.epoch_samples = FirstEpochSamples()
         self._children_bytes = self._code_regions = math.nan
         self._held = _HeldMemory()
+        self.named.clear()
         for per in _JUDGED:
             self.completed[per].clear()
             self._fresh[per] = 0
@@ -442,6 +470,16 @@ def columns_of(sample: Sample) -> dict[str, Floats]:
     """Of `SAMPLED` what a sample has read, `[1]` each."""
     fields = ((name, getattr(sample, name)) for name in SAMPLED)
     return {name: np.array([float(value)]) for name, value in fields if value is not None}
+
+
+def _nearest_bound(
+    newest: Mapping[str, list[float]],
+) -> Literal["host", "cgroup", "address_space"]:
+    """Whose bound leaves least, of a sample."""
+    left = newest["ram_left_bytes"]
+    if left and left == newest["cgroup_left_bytes"]:
+        return "cgroup"
+    return "address_space" if left and left == newest["address_space_left_bytes"] else "host"
 
 
 def _finite_values(values: Floats | None) -> Floats:

@@ -58,7 +58,7 @@ RAM: Final = _of_run(
     "ram_bytes", "By", "Memory of the process and its children that the kernel cannot take back"
 )
 RAM_LIMIT: Final = _of_run(
-    "ram_limit_bytes", "By", "The smaller of the host's memory and the control group's limit"
+    "ram_limit_bytes", "By", "RAM that can be had: what the run holds and what is left"
 )
 VRAM: Final = _of_run(
     "vram_bytes", "By", "Device memory in use, by the allocator or the driver", "source"
@@ -130,6 +130,46 @@ OF_SAMPLE: Final = {
         "cgroup_used_bytes",
         "By",
         "What the control group with the limit uses of it, by its account",
+    ),
+    "ram_left_bytes": _of_sample(
+        "ram_left_bytes", "By", "Memory that the process can still get, whoever uses the rest"
+    ),
+    "swapped_bytes": _of_sample("swapped_bytes", "By", "Of the process, what is swapped out"),
+    "vram_left_bytes": _of_sample("vram_left_bytes", "By", "Free on the device"),
+    "open_files": _of_sample("open_files", "", "Open descriptors of the process"),
+    "open_files_of": _of_sample("open_files_limit", "", "How many it may have"),
+    "threads": _of_sample("threads", "", "Threads of the process"),
+    "threads_of": _of_sample("threads_limit", "", "How many it could have"),
+    "processes": _of_sample("child_processes", "", "Children, zombies among them"),
+    "processes_of": _of_sample("child_processes_limit", "", "How many it could have"),
+    "zombies": _of_sample("zombies", "", "Children that ended and that nobody waited for"),
+    "shared_memory_bytes": _of_sample(
+        "shared_memory_bytes", "By", "Blocks in /dev/shm made since the run began"
+    ),
+    "shared_memory_of_bytes": _of_sample(
+        "shared_memory_limit_bytes", "By", "Those and what is free there"
+    ),
+    "disk_used_bytes": _of_sample(
+        "disk_used_bytes", "By", "Used by everybody on the disk of the checkpoints"
+    ),
+    "disk_of_bytes": _of_sample("disk_limit_bytes", "By", "That and what can still be written"),
+    "temp_disk_used_bytes": _of_sample(
+        "temp_disk_used_bytes", "By", "Used by everybody on the disk of temporary files"
+    ),
+    "temp_disk_of_bytes": _of_sample(
+        "temp_disk_limit_bytes", "By", "That and what can still be written"
+    ),
+    "major_faults": _of_sample(
+        "major_faults", "", "Pages that the process had to wait for a disk for"
+    ),
+    "memory_pressure_fraction": _of_sample(
+        "memory_pressure_ratio", "1", "Part of 10 s in which a task waited for memory"
+    ),
+    "io_pressure_fraction": _of_sample(
+        "io_pressure_ratio", "1", "Part of 10 s in which a task waited for a disk"
+    ),
+    "cgroup_high_events": _of_sample(
+        "cgroup_high_events", "", "Times that the control group was throttled at memory.high"
     ),
     "device_used_bytes": _of_sample("device_used_bytes", "By", "By the driver, all processes"),
     "device_total_bytes": _of_sample("device_total_bytes", "By", "The device's memory"),

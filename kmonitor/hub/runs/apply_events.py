@@ -35,8 +35,6 @@ _METRIC_FIELDS = (
     "ram_bytes",
     "ram_of_bytes",
     "ram_file_bytes",
-    "cgroup_limit_bytes",
-    "cgroup_used_bytes",
     "vram_bytes",
     "vram_of_bytes",
     "graph_operations",

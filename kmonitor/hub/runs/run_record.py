@@ -332,16 +332,8 @@ class RunRecord(msgspec.Struct, omit_defaults=True):
         }
 
     def _ram(self) -> MetricReading:
-        ram, limit = (
-            self._metric("ram_bytes", "ram_of_bytes"),
-            self.metrics.get("cgroup_limit_bytes"),
-        )
-        is_cgroup = limit is not None and ram.of == limit
-        return msgspec.structs.replace(
-            ram,
-            used=self.metrics.get("cgroup_used_bytes") if is_cgroup else None,
-            file_bytes=self.metrics.get("ram_file_bytes"),
-        )
+        ram = self._metric("ram_bytes", "ram_of_bytes")
+        return msgspec.structs.replace(ram, file_bytes=self.metrics.get("ram_file_bytes"))
 
     def _metric(self, field: str, of_field: str = "") -> MetricReading:
         found = self.sources.get(field)

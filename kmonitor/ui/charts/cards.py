@@ -127,7 +127,7 @@ def chart_card_state(
 
 
 def ram_details(reading: MetricReading) -> list[str]:
-    """Lines on a reading of RAM: pages of files, and the account of the control group."""
+    """Lines on a reading of RAM: pages of files, and what can be had."""
     lines: list[str] = []
     if reading.value is None:
         return lines
@@ -137,12 +137,9 @@ def ram_details(reading: MetricReading) -> list[str]:
                 amount=bytes_text(reading.file_bytes)
             )
         )
-    if reading.used is not None and reading.of is not None:
-        lines.append(
-            tr("the control group uses {used} of {limit}, all that runs in it").format(
-                used=bytes_text(reading.used), limit=bytes_text(reading.of)
-            )
-        )
+    if reading.of is not None:
+        left = bytes_text(max(0.0, reading.of - reading.value))
+        lines.append(tr("{amount} can still be had").format(amount=left))
     return lines
 
 

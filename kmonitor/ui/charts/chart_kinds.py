@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
 from kmonitor.ui.text.formats import Unit
@@ -19,7 +19,7 @@ from kmonitor_agent.wire.messages.readings import (
     step_time_column,
 )
 
-ChartGroup = Literal["memory", "graph", "time", "training", "gpu"]
+ChartGroup = Literal["memory", "resources", "graph", "time", "training", "gpu"]
 STANDARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "step_time")
 """The charts that every run has, and that limits and verdicts belong to."""
 
@@ -45,6 +45,19 @@ _MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
     ("host_available_bytes", "memory", "bytes"),
     ("allocator_in_use_bytes", "memory", "bytes"),
     ("allocator_peak_bytes", "memory", "bytes"),
+    ("ram_left_bytes", "resources", "bytes"),
+    ("vram_left_bytes", "resources", "bytes"),
+    ("swapped_bytes", "resources", "bytes"),
+    ("open_files", "resources", "count"),
+    ("threads", "resources", "count"),
+    ("processes", "resources", "count"),
+    ("zombies", "resources", "count"),
+    ("shared_memory_bytes", "resources", "bytes"),
+    ("disk_used_bytes", "resources", "bytes"),
+    ("temp_disk_used_bytes", "resources", "bytes"),
+    ("major_faults", "resources", "count"),
+    ("memory_pressure_fraction", "resources", "fraction"),
+    ("io_pressure_fraction", "resources", "fraction"),
     ("functions", "graph", "functions"),
     ("code_regions", "graph", "number"),
     (EPOCH_SECONDS, "time", "seconds"),
@@ -137,6 +150,7 @@ def group_title(group: ChartGroup) -> str:
     """Heading of a group in the menu."""
     titles: dict[ChartGroup, str] = {
         "memory": tr("Memory"),
+        "resources": tr("Resources"),
         "graph": tr("Graph"),
         "time": tr("Time"),
         "training": tr("Training metrics"),
@@ -155,7 +169,7 @@ def available_chart_kinds(have: Collection[str]) -> list[ChartKind]:
     keys += [column for column, *_ in _MEASURED if column in have]
     keys += sorted(column for column in have if parse_device_column(column) is not None)
     kinds = [kind for key in keys if (kind := chart_kind(key)) is not None]
-    group_order: tuple[ChartGroup, ...] = ("memory", "graph", "time", "training", "gpu")
+    group_order = get_args(ChartGroup)
     return sorted(kinds, key=lambda kind: group_order.index(kind.group))
 
 
@@ -205,6 +219,19 @@ def _titles() -> dict[str, str]:
         "host_available_bytes": tr("Host could give"),
         "allocator_in_use_bytes": tr("Allocator in use"),
         "allocator_peak_bytes": tr("Allocator peak"),
+        "ram_left_bytes": tr("RAM left"),
+        "vram_left_bytes": tr("GPU memory left"),
+        "swapped_bytes": tr("Swapped out"),
+        "open_files": tr("Open files"),
+        "threads": tr("Threads"),
+        "processes": tr("Child processes"),
+        "zombies": tr("Zombies"),
+        "shared_memory_bytes": tr("Shared memory"),
+        "disk_used_bytes": tr("Disk used"),
+        "temp_disk_used_bytes": tr("Disk of temporary files used"),
+        "major_faults": tr("Major page faults"),
+        "memory_pressure_fraction": tr("Pressure on memory"),
+        "io_pressure_fraction": tr("Pressure on disks"),
         "functions": tr("Registered functions"),
         "code_regions": tr("Regions of compiled code"),
         EPOCH_SECONDS: tr("Epoch duration"),

@@ -49,6 +49,12 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "graph": "graph_operations",
     **{metric: step_time_column(metric) for metric in STEP_TIME_METRICS},
     "functions": "functions",
+    "open_files": "open_files",
+    "threads": "threads",
+    "processes": "processes",
+    "shared_memory": "shared_memory_bytes",
+    "disk": "disk_used_bytes",
+    "temp_disk": "temp_disk_used_bytes",
 }
 
 _ALLOCATOR: Final = "allocator_in_use_bytes"

@@ -422,7 +422,7 @@ class ForecastBuilder:
             return None
         found = self._span(verdict)
         value = self.store.last_value(self.run.run, column)
-        limit = forecast.limit - forecast.by_others
+        limit = forecast.limit
         if found is None or value is None or value >= limit:
             return None
         middle, early, late = found

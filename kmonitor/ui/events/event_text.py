@@ -13,11 +13,12 @@ from kmonitor.ui.limits.limit_text import (
     metric_name,
     round_amount,
 )
+from kmonitor.ui.runs.run_states import error_sentence
 from kmonitor.ui.studies.folds import describe_fold_end
 from kmonitor.ui.text.formats import bytes_text, count_text, epochs_text, steps_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
-from kmonitor.ui.verdicts.verdict_text import verdict_log_text
+from kmonitor.ui.verdicts.verdict_text import is_taken_by_others, verdict_log_text
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandName
 
@@ -217,7 +218,9 @@ def _fit_ended(event: events.FitEnded, name: str) -> EventLine:
             return EventLine("stop", "warning", text)
         case "left":
             text = tr("Fit {fit} ended early {done}: {why}").format(
-                fit=event.fit, done=progress, why=event.message or tr("its exception was caught")
+                fit=event.fit,
+                done=progress,
+                why=error_sentence(event.message) or tr("its exception was caught"),
             )
             return EventLine("stop", "warning", text)
         case "failed":
@@ -335,7 +338,8 @@ def _events_lost(event: events.LostEvents, name: str) -> EventLine:
 def _verdict(event: events.Verdict, name: str) -> EventLine | None:
     del name
     # A steady run is no news, and the card has newer figures.
-    if not event.turned or event.state in {"measuring", "rising", "steady"}:
+    is_quiet = event.state in {"measuring", "rising", "steady"}
+    if not event.turned or (is_quiet and not is_taken_by_others(event)):
         return None
     is_better = event.state in {"cleared", "slowing"}
     level: Level = "info" if is_better else "warning"
@@ -345,4 +349,5 @@ def _verdict(event: events.Verdict, name: str) -> EventLine | None:
 
 def _error(event: events.SessionEnded | events.FitEnded) -> str:
     kind = event.error_type or tr("unknown error")
-    return f"{kind}: {event.message}" if event.message else kind
+    message = error_sentence(event.message)
+    return f"{kind}: {message}" if message else kind

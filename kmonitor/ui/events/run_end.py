@@ -1,4 +1,4 @@
-"""End of a run in full: cause, memory in its last minute, and how the training can go on.
+"""End of a run in full: cause, what ran out, its last minute, and how the training can go on.
 
 The last minute is requested from the hub once per run. Without numpy, which the window loads only
 after its first paint.
@@ -11,20 +11,35 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from kmonitor.ui.limits.limit_text import metric_amount, metric_name
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly, run_state_label
 from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import bytes_text, count_text, rate_text, seconds_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import EvidenceState
+from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import RunSummary, SeriesReply, SeriesRequest
 
 Floats = Sequence[float]
 LAST_S: Final = 60.0
+ENDING: Final[dict[LimitMetric, tuple[str, str]]] = {
+    "open_files": ("open_files", "open_files_of"),
+    "threads": ("threads", "threads_of"),
+    "processes": ("processes", "processes_of"),
+    "shared_memory": ("shared_memory_bytes", "shared_memory_of_bytes"),
+    "disk": ("disk_used_bytes", "disk_of_bytes"),
+    "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
+}
+"""What may run out beside memory: columns of what is used, and of what there is."""
+
 LAST_MINUTE_COLUMNS: Final = (
     "ram_bytes",
     "ram_of_bytes",
+    "ram_left_bytes",
     "cgroup_limit_bytes",
     "cgroup_used_bytes",
+    "cgroup_left_bytes",
+    *(column for columns in ENDING.values() for column in columns),
 )
 """Columns to request from the hub."""
 
@@ -33,15 +48,31 @@ _REQUESTED_S: Final = 90.0
 
 
 @dataclass(frozen=True, slots=True)
+class ResourceEnd:
+    """How much of a resource was used in the last sample, of what there was."""
+
+    metric: LimitMetric
+    used: float
+    of: float
+
+    @property
+    def left_part(self) -> float:
+        """Part that was left, 0..1."""
+        return max(0.0, self.of - self.used) / self.of
+
+
+@dataclass(frozen=True, slots=True)
 class LastMinute:
-    """RAM before the end.
+    """RAM before the end, and what else may have run out.
 
     Attributes:
         t_s: Run times of the samples, seconds, the last at most 60 s after the first, `[n]`.
         values: RAM at them, bytes, `[n]`.
-        of_bytes: The smaller of host memory and the cgroup's limit; None if not read.
+        of_bytes: What could be had, or the cgroup's limit where that was the nearest bound; None
+            if not read.
         is_cgroup: Whether that is the cgroup's.
         is_account: Whether `values` are what the cgroup used of it, with all that ran in it.
+        resources: What else was read.
     """
 
     t_s: Floats
@@ -49,6 +80,7 @@ class LastMinute:
     of_bytes: float | None = None
     is_cgroup: bool = False
     is_account: bool = False
+    resources: tuple[ResourceEnd, ...] = ()
 
     @property
     def seconds(self) -> float:
@@ -127,12 +159,15 @@ def run_end_state(
     state = run_state_label(run, now_wall_s=now_wall_s)
     lines = [resume_text(run)] if has_ended_badly(run) else []
     if minute is not None:
-        lines = [
-            last_minute_text(minute),
-            last_minute_sparkline(minute),
-            last_minute_peak_text(minute),
-            *lines,
-        ]
+        memory: list[str] = []
+        if is_about_memory(run, minute):
+            memory = [
+                last_minute_text(minute),
+                last_minute_sparkline(minute),
+                last_minute_peak_text(minute),
+            ]
+        ended = [resource_end_text(each) for each in what_ran_out(run, minute)]
+        lines = [*ended, *memory, *lines]
     lines = [line for line in lines if line]
     why = state.why
     return EvidenceState(
@@ -144,6 +179,62 @@ def run_end_state(
         actions=(),
         tone="crit" if has_ended_badly(run) else "mute",
     )
+
+
+_SAID_BY: Final[tuple[tuple[str, tuple[LimitMetric, ...]], ...]] = (
+    ("Too many open files", ("open_files",)),
+    ("No space left on device", ("disk", "temp_disk", "shared_memory")),
+    ("Disk quota exceeded", ("disk", "temp_disk")),
+    ("can't start new thread", ("threads", "processes")),
+    ("Resource temporarily unavailable", ("threads", "processes")),
+    ("Bus error", ("shared_memory",)),
+)
+"""Words of errors, and what may have run out then."""
+
+_OF_MEMORY: Final = (
+    *("out of memory", "OutOfMemory", "MemoryError", "bad_alloc", "OOM", "ResourceExhausted"),
+    *("RESOURCE_EXHAUSTED", "Cannot allocate memory", "Unable to allocate", "SIGKILL", "SIGBUS"),
+    *("SIGABRT", "SIGSEGV", "for want of memory"),
+)
+_NEARLY_OUT: Final = 0.02
+_NEARLY_FULL: Final = 0.9
+
+
+def what_ran_out(run: RunSummary, minute: LastMinute) -> list[ResourceEnd]:
+    """Resources of which hardly anything was left, and the fullest that the error is about."""
+    said = next((metrics for words, metrics in _SAID_BY if words in run.state_why), ())
+    about = [each for each in minute.resources if each.metric in said]
+    named = min(about, key=lambda each: each.left_part, default=None)
+    return [
+        each
+        for each in minute.resources
+        if each is named or (not said and each.left_part <= _NEARLY_OUT)
+    ]
+
+
+def resource_end_text(end: ResourceEnd) -> str:
+    """Like "Open files: 698 of 700 in the last sample, 2 left"."""
+    used, whole, left = (
+        metric_amount(end.metric, amount)
+        for amount in (end.used, end.of, max(0.0, end.of - end.used))
+    )
+    return tr("{resource}: {used} of {whole} in the last sample, {left} left").format(
+        resource=metric_name(end.metric), used=used, whole=whole, left=left
+    )
+
+
+def is_about_memory(run: RunSummary, minute: LastMinute) -> bool:
+    """Whether memory may have to do with the end: by its words, or as there was hardly any left.
+
+    A process that vanished without a word may have been killed for it.
+    """
+    if any(words in run.state_why for words, _ in _SAID_BY):
+        return False
+    if minute.of_bytes and max(minute.values) >= _NEARLY_FULL * minute.of_bytes:
+        return True
+    text = f"{run.cause} {run.state_why}".strip()
+    is_unexplained = run.state == "lost" or not text
+    return is_unexplained or any(words in text for words in _OF_MEMORY)
 
 
 def resume_text(run: RunSummary) -> str:
@@ -173,8 +264,9 @@ def last_minute_start_s(run: RunSummary) -> float:
 def read_last_minute(reply: SeriesReply) -> LastMinute | None:
     """The last minute of a reply with `LAST_MINUTE_COLUMNS`; None for fewer than two samples."""
     columns = {column.name: _points(column.t_s, column.values) for column in reply.columns}
-    of_bytes, group = _newest(columns, "ram_of_bytes"), _newest(columns, "cgroup_limit_bytes")
-    is_cgroup = of_bytes is not None and group == of_bytes
+    left, group_left = _newest(columns, "ram_left_bytes"), _newest(columns, "cgroup_left_bytes")
+    is_cgroup = left is not None and left == group_left
+    of_bytes = _newest(columns, "cgroup_limit_bytes" if is_cgroup else "ram_of_bytes")
     # In a control group its own account is the one that kills.
     is_account = is_cgroup and bool(columns.get("cgroup_used_bytes", ((), ()))[0])
     t_s, values = columns.get("cgroup_used_bytes" if is_account else "ram_bytes", ((), ()))
@@ -184,7 +276,22 @@ def read_last_minute(reply: SeriesReply) -> LastMinute | None:
     t_s, values = t_s[first:], values[first:]
     if len(t_s) < 2 or t_s[-1] <= t_s[0]:  # noqa: PLR2004 - a rate takes two
         return None
-    return LastMinute(t_s, values, of_bytes, is_cgroup, is_account)
+    return LastMinute(t_s, values, of_bytes, is_cgroup, is_account, _resources(columns))
+
+
+def _resources(columns: Mapping[str, tuple[Floats, Floats]]) -> tuple[ResourceEnd, ...]:
+    found: list[ResourceEnd] = []
+    for metric, (used_column, whole_column) in ENDING.items():
+        used, whole = _newest(columns, used_column), _newest(columns, whole_column)
+        if used is not None and whole:
+            found.append(ResourceEnd(metric, used, whole))
+    return tuple(found)
+
+
+def newest_values(reply: SeriesReply) -> dict[str, float]:
+    """The newest value of each column of a reply that has any."""
+    columns = {column.name: _points(column.t_s, column.values) for column in reply.columns}
+    return {name: values[-1] for name, (_, values) in columns.items() if values}
 
 
 def _newest(columns: Mapping[str, tuple[Floats, Floats]], name: str) -> float | None:
@@ -220,7 +327,7 @@ def last_minute_text(minute: LastMinute) -> str:
     if minute.of_bytes is None:
         return text
     limit = bytes_text(minute.of_bytes)
-    whose = tr("cgroup limit {amount}") if minute.is_cgroup else tr("host memory {amount}")
+    whose = tr("cgroup limit {amount}") if minute.is_cgroup else tr("{amount} can be had")
     return f"{text}; {whose.format(amount=limit)}"
 
 

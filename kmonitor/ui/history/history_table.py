@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kmonitor.ui.history.run_history import HistoryColumn, HistoryRow, metric_of
+from kmonitor.ui.history.run_history import SHOWN_METRICS, HistoryColumn, HistoryRow, metric_of
 from kmonitor.ui.limits.limit_store import metric_reading
 from kmonitor.ui.limits.limit_text import metric_amount, metric_name
 from kmonitor.ui.runs.run_states import RunStateLabel, Tone, run_state_label
@@ -73,7 +73,7 @@ def history_heads() -> tuple[HistoryHead, ...]:
     )
     sizes = [
         replace(number, key=metric, title=metric_name(metric), tooltip=tr("The last value"))
-        for metric in VERDICT_METRICS
+        for metric in SHOWN_METRICS
     ]
     return (
         HistoryHead("name", tr("Run"), tr("What it is called; pinned ones have a pin")),

@@ -13,7 +13,7 @@ from kmonitor.ui.runs.run_store import RunStore
 from kmonitor.ui.text.formats import count_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import RunSummary
-from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS, VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
 
 HistoryColumn = Literal[
     "name",
@@ -223,9 +223,13 @@ class RunHistory:
         return [row for _, row in known] + unknown
 
 
+SHOWN_METRICS: Final[tuple[VerdictMetric, ...]] = ("ram", "vram", "graph", "step_time")
+"""Metrics with a column, in order."""
+
+
 def metric_of(column: str) -> VerdictMetric | None:
     """The metric that a column shows; None: it shows something else."""
-    return next((metric for metric in VERDICT_METRICS if metric == column), None)
+    return next((metric for metric in SHOWN_METRICS if metric == column), None)
 
 
 def parse_date_range(text: str) -> DateRange | None:

@@ -26,6 +26,12 @@ METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
     "graph": "operations",
     **dict.fromkeys(STEP_TIME_METRICS, "seconds"),
     "functions": "functions",
+    "open_files": "count",
+    "threads": "count",
+    "processes": "count",
+    "shared_memory": "bytes",
+    "disk": "bytes",
+    "temp_disk": "bytes",
 }
 
 _RAW_LIMIT: Final = re.compile(
@@ -43,6 +49,12 @@ _NAMES: Final[dict[LimitMetric, str]] = {
     "step_time_p99": later("Step time, 99th percentile"),
     "step_time_max": later("Longest step"),
     "functions": later("Functions"),
+    "open_files": later("Open files"),
+    "threads": later("Threads"),
+    "processes": later("Child processes"),
+    "shared_memory": later("Shared memory"),
+    "disk": later("Disk"),
+    "temp_disk": later("Temporary files"),
 }
 
 _ACTIONS: Final[dict[LimitAction, str]] = {

@@ -29,7 +29,7 @@ _PX_A_TICK: Final = 38
 _PX_AN_X_TICK: Final = 76
 _STEPS: Final = (1.0, 2.0, 2.5, 5.0, 10.0)
 _WHOLE_STEPS: Final = (1.0, 2.0, 5.0, 10.0)
-_COUNTED: Final = ("operations", "functions")
+_COUNTED: Final = ("operations", "functions", "count")
 _SUFFIXED: Final = (*_COUNTED, "number")
 _FIXED: Final[dict[Unit, tuple[float, str]]] = {
     "fraction": (0.01, "%"),

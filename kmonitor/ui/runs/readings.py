@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.text.formats import Unit, amount_text, count_text
+from kmonitor.ui.text.formats import Unit, amount_text, count_text, percent_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sample
@@ -18,6 +18,8 @@ _UNITS: Final[dict[str, Unit]] = {
     "_w": "watts",
 }
 
+_RESOURCES: Final = later("Resources")
+
 _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     (
         later("RAM"),
@@ -31,6 +33,25 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("host_available_bytes", later("Host could give")),
             ("cgroup_limit_bytes", later("Container limit")),
             ("cgroup_used_bytes", later("Container uses")),
+        ),
+    ),
+    (
+        _RESOURCES,
+        (
+            ("ram_left_bytes", later("RAM left")),
+            ("swapped_bytes", later("Swapped out")),
+            ("vram_left_bytes", later("GPU memory left")),
+            ("shared_memory_bytes", later("Shared memory")),
+            ("disk_used_bytes", later("Disk")),
+            ("temp_disk_used_bytes", later("Temporary files")),
+            ("open_files", later("Open files")),
+            ("threads", later("Threads")),
+            ("processes", later("Child processes")),
+            ("zombies", later("Zombies")),
+            ("major_faults", later("Major page faults")),
+            ("memory_pressure_fraction", later("Pressure on memory")),
+            ("io_pressure_fraction", later("Pressure on disks")),
+            ("cgroup_high_events", later("Throttled at memory.high")),
         ),
     ),
     (
@@ -55,8 +76,29 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
     ),
 )
 
-READING_COLUMNS: Final = tuple(field for _, fields in _GROUPS for field, _ in fields)
+_WHOLES: Final = {
+    "ram_left_bytes": "ram_of_bytes",
+    "shared_memory_bytes": "shared_memory_of_bytes",
+    "disk_used_bytes": "disk_of_bytes",
+    "temp_disk_used_bytes": "temp_disk_of_bytes",
+    "open_files": "open_files_of",
+    "threads": "threads_of",
+    "processes": "processes_of",
+}
+"""What a field is a part of."""
+
+READING_COLUMNS: Final = (
+    *(field for _, fields in _GROUPS for field, _ in fields),
+    *_WHOLES.values(),
+)
 """Columns that the window requests from the hub for a run that has ended."""
+
+
+RESOURCE_COLUMNS: Final = (
+    *(field for title, fields in _GROUPS for field, _ in fields if title == _RESOURCES),
+    *_WHOLES.values(),
+)
+"""Columns of what a training can run out of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,13 +176,19 @@ class RunReadings:
         groups = (self._group(title, fields) for title, fields in _GROUPS)
         return tuple(group for group in groups if group.rows or group.absent)
 
+    def resources(self) -> tuple[ReadingRow, ...]:
+        """Rows of what a training can run out of."""
+        title, fields = next(group for group in _GROUPS if group[0] == _RESOURCES)
+        return self._group(title, fields).rows
+
     def _group(self, title: str, fields: tuple[tuple[str, str], ...]) -> ReadingGroup:
         rows: list[ReadingRow] = []
         reasons: list[str] = []
         for field, title_text in fields:
             source = self._sources.get(field)
             if field in self._values:
-                rows.append(_row(field, tr(title_text), self._values[field], source))
+                whole = self._values.get(_WHOLES.get(field, ""))
+                rows.append(_row(field, tr(title_text), self._values[field], whole, source))
             elif source is not None and source.absent and source.absent not in reasons:
                 reasons.append(source.absent)
         return ReadingGroup(
@@ -148,9 +196,19 @@ class RunReadings:
         )
 
 
-def _row(field: str, title: str, value: float, source: FieldSource | None) -> ReadingRow:
-    text = count_text(value)
+def _row(
+    field: str, title: str, value: float, whole: float | None, source: FieldSource | None
+) -> ReadingRow:
+    text = _text(field, value)
+    if whole:
+        text = tr("{amount} of {whole} ({part})").format(
+            amount=text, whole=_text(field, whole), part=percent_text(value / whole)
+        )
+    return ReadingRow(title, text, translated_text(source.source) if source else "")
+
+
+def _text(field: str, value: float) -> str:
     for end, unit in _UNITS.items():
         if field.endswith(end):
-            text = amount_text(value, unit)
-    return ReadingRow(title, text, translated_text(source.source) if source else "")
+            return amount_text(value, unit)
+    return count_text(value)

@@ -111,6 +111,26 @@ def run_state_label(
     return RunStateLabel(icon, tr(label), tone, why)
 
 
+_LONGEST_SENTENCE: Final = 160
+
+
+def error_sentence(text: str) -> str:
+    """The sentence of an error whose text may be huge; the whole of it where it is short.
+
+    Args:
+        text: As the process told it, perhaps of many lines.
+    """
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    sentence = next(iter(lines), "")
+    if sentence.endswith(":") and len(lines) > 1:
+        sentence = f"{sentence} {lines[1]}"
+    if len(sentence) <= _LONGEST_SENTENCE:
+        return sentence
+    cut = sentence[:_LONGEST_SENTENCE]
+    end = max(cut.rfind(". "), cut.rfind("; "))
+    return cut[: end + 1] if end > 0 else f"{cut.rpartition(' ')[0] or cut}\u2026"
+
+
 def stall_advice(summary: RunSummary) -> str:
     """Advice on a run that makes no step, in one sentence; empty while it makes some."""
     if summary.stalled_wall_s is None:

@@ -183,7 +183,7 @@ def _lowest_crossed(
     for limit in summary.limits:
         if limit.metric == metric:
             threshold = threshold_value(limit, reading.of)
-            value = reading.value if limit.fraction is None else reading.used_of
+            value = reading.value
             if threshold is not None and value is not None and value > threshold:
                 crossed.append(threshold)
     return min(crossed, default=None)

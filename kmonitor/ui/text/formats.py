@@ -18,9 +18,17 @@ NARROW_SPACE: Final = "\u202f"
 NOT_KNOWN: Final = "\u2013"
 
 Unit = Literal[
-    "bytes", "seconds", "operations", "functions", "number", "fraction", "celsius", "watts"
+    "bytes",
+    "seconds",
+    "operations",
+    "functions",
+    "count",
+    "number",
+    "fraction",
+    "celsius",
+    "watts",
 ]
-"""Units of what is charted; a number has none, a fraction is shown in percent."""
+"""Units of what is charted; a count and a number have none, a fraction is shown in percent."""
 
 ByteUnits = Literal["binary", "decimal"]
 """Sizes in KiB, MiB, GiB of 1024, or in kB, MB, GB of 1000."""
@@ -249,7 +257,7 @@ def _magnitude_text(size: float, unit: Unit) -> str:
             return f"{number}{NARROW_SPACE}{name}"
         case "seconds":
             return seconds_text(size)
-        case "operations" | "functions":
+        case "operations" | "functions" | "count":
             # The unit is beside it in the value already.
             return count_text(size) if size >= _WHOLE_FROM else _three_digits(size)
         case "number":
@@ -296,6 +304,7 @@ _AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
     "seconds": seconds_text,
     "operations": lambda value: tr("{n} operations").format(n=count_text(value)),
     "functions": lambda value: tr("{n} functions").format(n=count_text(value)),
+    "count": count_text,
     "number": number_text,
     "fraction": percent_text,
     "celsius": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}\u00b0C",

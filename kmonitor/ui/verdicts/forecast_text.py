@@ -4,11 +4,11 @@ import math
 from collections.abc import Iterable
 from typing import Final
 
-from kmonitor.ui.limits.limit_text import metric_name, round_amount
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
 from kmonitor.ui.runs.run_states import has_ended
-from kmonitor.ui.text.formats import count_text, moment_text
+from kmonitor.ui.text.formats import count_text, moment_text, rate_text
 from kmonitor.ui.text.language import tr
-from kmonitor.ui.verdicts.verdict_text import units_text
+from kmonitor.ui.verdicts.verdict_text import unit_name, units_text
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
 from kmonitor_agent.wire.messages.unions import RunSummary
 
@@ -28,6 +28,11 @@ def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> st
     if forecast is None or has_ended(run):
         return ""
     text = _when_text(verdict, forecast, forecast_limit_text(verdict, forecast))
+    if forecast.by_others:
+        rate = rate_text(forecast.by_others, METRIC_UNITS[verdict.metric], unit_name(verdict))
+        text = tr("{forecast}; other processes take {rate} of what is left").format(
+            forecast=text, rate=rate
+        )
     left = epochs_left_before(run, verdict)
     if left is not None:
         return tr("{forecast}; the fit ends before, in {left}").format(
@@ -92,17 +97,19 @@ def epochs_left_before(run: RunSummary, verdict: Verdict) -> int | None:
 
 
 def forecast_limit_text(verdict: Verdict, forecast: LimitForecast) -> str:
-    """Which limit: "limit 72 GiB", "host limit 15.6 GiB"."""
-    amount = round_amount(verdict.metric, forecast.limit)
-    match forecast.of:
-        case "own":
-            return tr("limit {amount}").format(amount=amount)
-        case "host":
-            return tr("host limit {amount}").format(amount=amount)
-        case "cgroup":
-            return tr("cgroup limit {amount}").format(amount=amount)
-        case "device":
-            return tr("device limit {amount}").format(amount=amount)
+    """Which limit: "limit 72 GiB", "host limit 15.6 GiB", of what can be had."""
+    texts = {
+        "own": tr("limit {amount}"),
+        "host": tr("host limit {amount}"),
+        "cgroup": tr("cgroup limit {amount}"),
+        "address_space": tr("address space limit {amount}"),
+        "device": tr("device limit {amount}"),
+        "system": tr("limit of {amount}"),
+    }
+    text = texts[forecast.of]
+    if forecast.of == "system" and verdict.metric in {"disk", "temp_disk"}:
+        text = tr("disk full ({amount})")
+    return text.format(amount=round_amount(verdict.metric, forecast.limit))
 
 
 def _seconds_to(verdict: Verdict) -> float:

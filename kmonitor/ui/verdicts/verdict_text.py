@@ -66,11 +66,29 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     return texts[verdict.state]
 
 
+COUNTED_METRICS: Final[tuple["VerdictMetric", ...]] = (
+    "open_files",
+    "threads",
+    "processes",
+    "shared_memory",
+    "disk",
+    "temp_disk",
+)
+"""What is counted beside the four metrics; as long as it does not grow nothing is said of it."""
+
+
+def is_said(verdict: Verdict) -> bool:
+    """Whether a verdict is worth a line: of what is counted only what grows, or did."""
+    return verdict.metric not in COUNTED_METRICS or verdict.state not in {"measuring", "steady"}
+
+
 def more_known_text(verdict: Verdict) -> str:
     """When more will be known: "more is known in about 3 min"; empty where that is open."""
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
-    if verdict.per in {"step", "call"} or verdict.filling is not None:
+    if verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS:
+        return ""  # it is judged on as samples come
+    if verdict.filling is not None:
         return ""  # it is judged on as samples come
     left = max(1, MIN_UNITS - verdict.units)
     if verdict.state == "rising":
@@ -92,6 +110,8 @@ def alarm_text(metric: "VerdictMetric", state: "VerdictState") -> str:
 
 def verdict_tone(verdict: Verdict) -> Tone:
     """How loud it is."""
+    if is_taken_by_others(verdict):
+        return "warn"
     tones: dict[str, Tone] = {"growing": "warn", "suspected": "crit", "cleared": "ok"}
     return tones.get(verdict.state, "mute")
 
@@ -103,9 +123,12 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
         verdict: What is known.
         is_final: The run has ended, and nothing more is measured.
     """
-    if verdict.state in {"measuring", "rising"}:
+    is_early = verdict.state in {"measuring", "rising"}
+    if is_early and not is_taken_by_others(verdict):
         return _unjudged_headline(verdict, is_final=is_final)
     text = verdict_state_text(verdict)
+    if is_taken_by_others(verdict):
+        return tr("{state}, but other processes take what is left").format(state=text)
     cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
     said = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
     return f"{text}: {said}" if said else text
@@ -162,8 +185,20 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
     return f"{text}: {said}" if said else text
 
 
+def is_taken_by_others(verdict: Verdict) -> bool:
+    """Whether memory ends though this run does not grow: others take what is left."""
+    is_quiet = verdict.state in {"steady", "measuring", "cleared"}
+    return is_quiet and verdict.forecast is not None and verdict.forecast.by_others > 0.0
+
+
 def cause_text(verdict: Verdict) -> str:
     """What grows, as far as it is counted; empty where nothing was looked for."""
+    if verdict.metric in COUNTED_METRICS:
+        return _counted_cause_text(verdict)
+    return _memory_cause_text(verdict)
+
+
+def _memory_cause_text(verdict: Verdict) -> str:
     name = verdict.name
     texts = {
         "retained_traces": tr("traces of models that are gone are kept"),
@@ -196,6 +231,21 @@ def cause_text(verdict: Verdict) -> str:
     if name and verdict.cause == "python":
         return tr("Python keeps what is allocated, most of it at {line}").format(line=name)
     return texts.get(verdict.cause, "")
+
+
+def _counted_cause_text(verdict: Verdict) -> str:
+    """For example "files are opened and not closed: data/part-*.bin"."""
+    texts = {
+        "files": tr("files, sockets or pipes are opened and not closed"),
+        "threads": tr("threads are started and do not end"),
+        "processes": tr("child processes are started and do not end"),
+        "zombies": tr("child processes ended, and nobody waited for them"),
+        "blocks": tr("blocks of shared memory are made and not unlinked"),
+        "disk": tr("what is written stays on the disk"),
+    }
+    text = texts.get(verdict.cause, "")
+    what = next((one.name for one in verdict.grew_with if one.name), "")
+    return f"{text}: {what}" if text and what else text
 
 
 def _filling_text(fill: CacheFill) -> str:
@@ -320,6 +370,12 @@ def slope_text(verdict: Verdict) -> str:
     rate = rate_text(verdict.slope, unit, unit_name(verdict))
     low, high = (_change(verdict, end) for end in (verdict.slope_low, verdict.slope_high))
     text = tr("{rate} (95 % interval {low} to {high})").format(rate=rate, low=low, high=high)
+    if verdict.metric in COUNTED_METRICS:  # a count has no interval, but a least and a most
+        text = (
+            rate
+            if low == high
+            else tr("{rate} ({low} to {high})").format(rate=rate, low=low, high=high)
+        )
     return tr("{slope}, over {window}").format(
         slope=text, window=units_text(verdict.window, verdict)
     )
@@ -361,7 +417,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
                 rise=rise
             )
         )
-    elif grew:
+    elif grew and verdict.metric not in COUNTED_METRICS:
         lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
     lines += [growing_part_text(verdict), trace_change_text(verdict), confidence_text(verdict)]
     lines.append(tried_text(verdict))
@@ -440,7 +496,36 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "history_dict": VerdictAdvice(tr("keep history.history instead of what fit returns")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or anew for each epoch")),
     }
-    return known.get(code)
+    return known.get(code) or _counted_advice().get(code)
+
+
+def _counted_advice() -> dict[str, VerdictAdvice]:
+    return {
+        "close_files": VerdictAdvice(tr("close what is opened: with open(...) as file")),
+        "close_sockets": VerdictAdvice(tr("close connections, or keep one session for all")),
+        "close_pipes": VerdictAdvice(
+            tr("close pipes and end what was started: communicate(), close(), terminate(), join()")
+        ),
+        "share_less": VerdictAdvice(
+            tr(
+                "copy what workers hand over, or with PyTorch"
+                " torch.multiprocessing.set_sharing_strategy('file_system')"
+            )
+        ),
+        "pool_once": VerdictAdvice(
+            tr("make the pool of threads once, or shut it down: with ThreadPoolExecutor() as pool")
+        ),
+        "wait_for_children": VerdictAdvice(
+            tr("wait for child processes that ended: wait() or join()")
+        ),
+        "unlink_blocks": VerdictAdvice(
+            tr("close and unlink each block of shared memory when it is read")
+        ),
+        "fewer_checkpoints": VerdictAdvice(
+            tr("keep fewer checkpoints: save_best_only=True, or one file name for all")
+        ),
+        "remove_temporary": VerdictAdvice(tr("remove temporary files when they are read")),
+    }
 
 
 def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
@@ -457,6 +542,8 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "children_bytes": tr("memory of child processes"),
         "kept_bytes": tr("what is kept"),
         "kept_objects": tr("the number of what is kept"),
+        "named": tr("how many there are"),
+        "named_bytes": tr("what they take"),
     }
     is_size = one.kind.endswith("_bytes")
     texts = [

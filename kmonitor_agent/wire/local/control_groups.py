@@ -12,7 +12,16 @@ from kmonitor_agent.wire.messages.readings import Reading
 
 _LIMIT: Final = {1: "memory.limit_in_bytes", 2: "memory.max"}
 _USED: Final = {1: "memory.usage_in_bytes", 2: "memory.current"}
+_HIGH: Final = "memory.high"
+"""Of version 2: above it the kernel throttles all of the group, whatever its `memory.max`."""
+
 _GIVEN: Final = {1: "total_inactive_file", 2: "inactive_file"}
+_TAKEN_BACK: Final = {
+    1: ("total_inactive_file", "total_active_file"),
+    2: ("inactive_file", "active_file", "slab_reclaimable"),
+}
+"""What the kernel can take back, in `memory.stat`."""
+
 _REST: Final = 1000.0
 _UNLIMITED_BYTES: Final = 1 << 60
 """Version 1 writes "no limit" as the largest multiple of a page, just below 2**63."""
@@ -44,17 +53,17 @@ def _find_limit(proc: Path) -> tuple[Reading, int, Path | None]:
     limits = [limit for limit in _limits(groups, mounts) if limit[0] < _UNLIMITED_BYTES]
     if not limits:
         return Reading.missing("bytes", "no cgroup limits this process's memory"), 2, None
-    limit, version, folder = min(limits)
-    source = f"cgroup: {folder / _LIMIT[version]}"
-    return Reading(float(limit), "bytes", source), version, folder
+    limit, version, path = min(limits)
+    return Reading(float(limit), "bytes", f"cgroup: {path}"), version, path.parent
 
 
 def _limits(groups: str, mounts: str) -> Iterator[tuple[int, int, Path]]:
-    """Limit, version and folder from the process's group up to the mount point."""
+    """Limit, version and file from the process's group up to the mount point."""
     for version, folder in _memory_folders(groups, mounts):
-        limit = _read_count(folder / _LIMIT[version])
-        if limit is not None:
-            yield limit, version, folder
+        for name in (_LIMIT[version], *((_HIGH,) if version == 2 else ())):  # noqa: PLR2004
+            limit = read_count(folder / name)
+            if limit is not None:
+                yield limit, version, folder / name
 
 
 class LimitingCgroup:
@@ -77,6 +86,7 @@ class LimitingCgroup:
         """
         self._proc = proc
         self._inactive_bytes: int | None = None
+        self._taken_back_bytes = 0
         self._rests_until_s = -math.inf
         self.find()
 
@@ -93,12 +103,12 @@ class LimitingCgroup:
         if self._folder is None:
             return Reading.missing("bytes", self.limit.absent)
         path = self._folder / _USED[self._version]
-        used = _read_count(path)
+        used = read_count(path)
         if used is None:
             return Reading.missing("bytes", f"{path} cannot be read")
         if time.monotonic() >= self._rests_until_s:
             began_s = time.thread_time()
-            self._inactive_bytes = _read_line(self._folder / "memory.stat", _GIVEN[self._version])
+            self._read_kinds(self._folder / "memory.stat")
             rest_s = _REST * (time.thread_time() - began_s)
             self._rests_until_s = time.monotonic() + rest_s
         if self._inactive_bytes is None:
@@ -106,8 +116,24 @@ class LimitingCgroup:
         value = float(max(0, used - self._inactive_bytes))
         return Reading(value, "bytes", f"cgroup: {path} less inactive_file")
 
+    def left(self) -> Reading:
+        """What is left of the limit, pages that the kernel can take back not counted, bytes."""
+        used = self.used()  # reads the kinds of pages
+        if self._folder is None or used.value is None or self.limit.value is None:
+            return Reading.missing("bytes", used.absent)
+        total = read_count(self._folder / _USED[self._version]) or 0
+        held = max(0, total - self._taken_back_bytes)
+        source = f"{self.limit.source} less what cannot be taken back"
+        return Reading(max(0.0, self.limit.value - held), "bytes", source)
 
-def _read_count(path: Path) -> int | None:
+    def _read_kinds(self, path: Path) -> None:
+        kinds = {name: read_line_count(path, name) for name in _TAKEN_BACK[self._version]}
+        self._inactive_bytes = kinds[_GIVEN[self._version]]
+        self._taken_back_bytes = sum(filter(None, kinds.values()))
+
+
+def read_count(path: Path) -> int | None:
+    """The number that is all of a file; None: there is none, or it says "max"."""
     try:
         text = path.read_bytes().strip()
     except (OSError, ValueError):  # ValueError: a path with a zero byte
@@ -163,10 +189,10 @@ def oom_counter_files(process: Path) -> Iterator[Path]:
 
 def read_oom_kill_count(path: Path) -> int | None:
     """The kills that such a file, or /proc/vmstat, counts; None where it cannot be read."""
-    return _read_line(path, "oom_kill")
+    return read_line_count(path, "oom_kill")
 
 
-def _read_line(path: Path, wanted: str) -> int | None:
+def read_line_count(path: Path, wanted: str) -> int | None:
     """The number in a line "name number"; None where there is none."""
     try:
         lines = path.read_bytes().splitlines()
@@ -201,6 +227,19 @@ def group_folders(proc: Path = Path("/proc/self")) -> Iterator[tuple[int, Path]]
     yield from _memory_folders(groups, mounts)
 
 
+def task_folders(proc: Path = Path("/proc/self")) -> Iterator[Path]:
+    """Folders of this process's groups that may count tasks, each before the one above it.
+
+    Args:
+        proc: The process's folder in procfs.
+    """
+    try:
+        groups, mounts = _read_texts(proc)
+    except OSError:
+        return
+    yield from (folder for _, folder in _group_folders(groups, mounts, "pids"))
+
+
 def _read_texts(proc: Path) -> tuple[str, str]:
     """The process's groups and mounts; a mount point may have a name in any encoding."""
     groups, mounts = [(proc / name).read_bytes() for name in ("cgroup", "mountinfo")]
@@ -208,13 +247,17 @@ def _read_texts(proc: Path) -> tuple[str, str]:
 
 
 def _memory_folders(groups: str, mounts: str) -> Iterator[tuple[int, Path]]:
+    yield from _group_folders(groups, mounts, "memory")
+
+
+def _group_folders(groups: str, mounts: str, wanted: str) -> Iterator[tuple[int, Path]]:
     for line in groups.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
             yield from ((2, each) for each in _folders(_mounts_of(mounts, "cgroup2", ""), path))
-        elif "memory" in controllers.split(","):
-            mounted = _mounts_of(mounts, "cgroup", "memory")
+        elif wanted in controllers.split(","):
+            mounted = _mounts_of(mounts, "cgroup", wanted)
             yield from ((1, each) for each in _folders(mounted, path))
 
 

@@ -38,7 +38,9 @@ from kmonitor_agent.wire.messages.readings import (
     KeptObjects,
     LayerFacts,
     ModelFacts,
+    NamedResource,
     ObjectsCounted,
+    ResourcesNamed,
     Sample,
     SlotFacts,
 )
@@ -66,6 +68,7 @@ AnyEvent = (
     | Sample
     | GraphSize
     | ObjectsCounted
+    | ResourcesNamed
     | ActionRecord
     | Diagnosis
     | CommandProgress
@@ -113,10 +116,12 @@ __all__ = [
     "LimitsInForce",
     "LostEvents",
     "ModelFacts",
+    "NamedResource",
     "Notice",
     "ObjectGrowth",
     "ObjectsCounted",
     "Paused",
+    "ResourcesNamed",
     "Sample",
     "SessionDied",
     "SessionEnded",

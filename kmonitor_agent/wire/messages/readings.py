@@ -27,7 +27,8 @@ class Reading:
 
     Attributes:
         value: In `unit`; None when it could not be read.
-        unit: "bytes", "seconds", "operations", "functions" or "1".
+        unit: "bytes", "seconds", "operations", "functions", "files", "threads", "processes" or
+            "1".
         source: For example "process: /proc/self/statm"; empty when absent.
         absent: For example "no NVIDIA driver on this host"; empty when read.
     """
@@ -49,7 +50,8 @@ class FieldSource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     Attributes:
         field: Field name in `Sample`, `EpochEnded` or `GraphSize`; of the Nth further device
             "deviceN_" and its field.
-        unit: "bytes", "seconds", "operations", "functions", "degrees C", "W", "1".
+        unit: "bytes", "seconds", "operations", "functions", "files", "threads", "processes",
+            "degrees C", "W", "1".
         source: For example "process: /proc/self/statm"; empty when absent.
         absent: For example "no NVIDIA driver on this host"; empty when it is read.
     """
@@ -106,13 +108,24 @@ class Sample(Event, frozen=True, tag="sample"):
             10 s.
         ram_children_bytes: What the children add to `ram_process_bytes`; by proportional sets that
             are read at most every 10 s, and what they took since.
-        ram_of_bytes: The smaller of host memory and cgroup limit.
-        cgroup_limit_bytes: The cgroup's limit where there is one.
+        ram_left_bytes: What this process can still get, whoever uses the rest: the smallest of
+            what the host could give with its free swap, the control group and the limit on
+            address space have left; its source names that bound.
+        ram_of_bytes: What can be had: `ram_bytes` and `ram_left_bytes`; a percentage of `ram` is
+            of this.
+        swapped_bytes: Of this process, what is swapped out.
+        cgroup_limit_bytes: The cgroup's limit where there is one: the smaller of `memory.max` and
+            `memory.high`.
         cgroup_used_bytes: That cgroup's own account less inactive pages of files, whatever else
-            runs in it; this is compared with its limit.
-        host_available_bytes: What the host could still give.
+            runs in it.
+        cgroup_left_bytes: Its limit less what the kernel cannot take back.
+        host_available_bytes: What the host could still give, without swap.
+        swap_free_bytes: Swap that is free on the host.
+        address_space_left_bytes: What is left of the limit on this process's address space
+            (`ulimit -v`), where there is one.
         vram_bytes: The metric `vram`; its source says whether allocator or device.
         vram_of_bytes: What `vram_bytes` is a part of.
+        vram_left_bytes: What is free on the device, whoever uses the rest.
         device_total_bytes: By the driver.
         device_used_bytes: By the driver, all processes.
         device_process_bytes: By the driver, this process.
@@ -126,6 +139,28 @@ class Sample(Event, frozen=True, tag="sample"):
         functions: Functions registered with the runtime.
         code_regions: Regions of machine code that no file has: what XLA, LLVM or Numba compiled
             while the process ran, several a program; every few seconds.
+        open_files: The metric `open_files`: descriptors of this process (files, sockets, pipes).
+        open_files_of: How many it may have (`ulimit -n`).
+        threads: The metric `threads`: threads of this process.
+        threads_of: How many it could have: with those that the control group, the user's limit
+            and the kernel still allow, whichever is the smallest.
+        processes: The metric `processes`: children of this process and theirs, zombies among
+            them; up to 10 s old.
+        processes_of: How many it could have, by the same limits.
+        zombies: Of them, those that ended and that nobody has waited for.
+        shared_memory_bytes: The metric `shared_memory`: blocks in /dev/shm that this user made
+            since the session began, whether anybody maps them or not.
+        shared_memory_of_bytes: Those and what is free there.
+        disk_used_bytes: The metric `disk`: used by everybody on the disk in which the fit writes
+            its checkpoints, else on that of the working folder.
+        disk_of_bytes: That and what can still be written.
+        temp_disk_used_bytes: The metric `temp_disk`: the same of the folder for temporary files.
+        temp_disk_of_bytes: Likewise.
+        major_faults: Pages that this process had to wait for a disk for, since it started.
+        memory_pressure_fraction: Part of the last 10 s in which a task waited for memory, of the
+            control group or else of the host, 0..1.
+        io_pressure_fraction: The same of waiting for a disk.
+        cgroup_high_events: How often the control group went above `memory.high` and was throttled.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
             that of whole epochs.
         calls: Of `evaluate`, `predict` and `collect()` outside of fits, since the session began.
@@ -143,12 +178,18 @@ class Sample(Event, frozen=True, tag="sample"):
     ram_peak_bytes: Amount | None = None
     ram_unique_bytes: Amount | None = None
     ram_children_bytes: Amount | None = None
+    ram_left_bytes: Amount | None = None
     ram_of_bytes: Amount | None = None
+    swapped_bytes: Amount | None = None
     cgroup_limit_bytes: Amount | None = None
     cgroup_used_bytes: Amount | None = None
+    cgroup_left_bytes: Amount | None = None
     host_available_bytes: Amount | None = None
+    swap_free_bytes: Amount | None = None
+    address_space_left_bytes: Amount | None = None
     vram_bytes: Amount | None = None
     vram_of_bytes: Amount | None = None
+    vram_left_bytes: Amount | None = None
     device_total_bytes: Amount | None = None
     device_used_bytes: Amount | None = None
     device_process_bytes: Amount | None = None
@@ -160,6 +201,23 @@ class Sample(Event, frozen=True, tag="sample"):
     graph_operations: Amount | None = None
     functions: Amount | None = None
     code_regions: Amount | None = None
+    open_files: Amount | None = None
+    open_files_of: Amount | None = None
+    threads: Amount | None = None
+    threads_of: Amount | None = None
+    processes: Amount | None = None
+    processes_of: Amount | None = None
+    zombies: Amount | None = None
+    shared_memory_bytes: Amount | None = None
+    shared_memory_of_bytes: Amount | None = None
+    disk_used_bytes: Amount | None = None
+    disk_of_bytes: Amount | None = None
+    temp_disk_used_bytes: Amount | None = None
+    temp_disk_of_bytes: Amount | None = None
+    major_faults: Amount | None = None
+    memory_pressure_fraction: Amount | None = None
+    io_pressure_fraction: Amount | None = None
+    cgroup_high_events: Amount | None = None
     step_time_s: Seconds | None = None
     calls: Count = 0
     logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
@@ -252,6 +310,34 @@ class ObjectsCounted(Event, frozen=True, tag="objects"):
     seconds: Seconds = 0.0
     kept: Annotated[list[KeptObjects], msgspec.Meta(max_length=32)] = []
     why: Text = ""
+
+
+class NamedResource(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Descriptors, threads, children or blocks of one kind and name.
+
+    Attributes:
+        kind: Of descriptors "file", "socket", "pipe", "device", "event", "shared_memory", "other";
+            "thread"; "child", "zombie"; "block" of shared memory.
+        name: Path or name, with "*" in place of numbers: "data/part-*.bin"; hashed when private;
+            may be empty.
+        count: How many.
+    """
+
+    kind: Name
+    name: Name = ""
+    count: Count = 0
+
+
+class ResourcesNamed(Event, frozen=True, tag="resources"):
+    """What descriptors, threads, children or blocks are by name, at first and while more come.
+
+    Attributes:
+        metric: "open_files", "threads", "processes" or "shared_memory".
+        named: The most numerous at most 32.
+    """
+
+    metric: Name
+    named: Annotated[list[NamedResource], msgspec.Meta(max_length=32)] = []
 
 
 class LayerFacts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -8,7 +8,18 @@ from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Sec
 from kmonitor_agent.wire.messages.lifecycle_events import Event
 from kmonitor_agent.wire.messages.readings import KeptObjects
 
-VerdictMetric = Literal["ram", "vram", "graph", "step_time"]
+VerdictMetric = Literal[
+    "ram",
+    "vram",
+    "graph",
+    "step_time",
+    "open_files",
+    "threads",
+    "processes",
+    "shared_memory",
+    "disk",
+    "temp_disk",
+]
 """What is judged; the same metrics as charts and limits have."""
 
 VERDICT_METRICS: tuple[VerdictMetric, ...] = get_args(VerdictMetric)
@@ -31,8 +42,8 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
 
     Attributes:
         kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
-            "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects";
-            "first_unit": bytes, once, and not a unit.
+            "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects",
+            "named", "named_bytes"; "first_unit": bytes, once, and not a unit.
         per_unit: Change a unit, in what it counts.
         low: Lower end of the 95 % interval.
         high: Upper end.
@@ -86,16 +97,17 @@ class LimitForecast(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     Attributes:
         limit: Of the metric, in its unit.
-        of: "own": a limit set for the run; "host", "cgroup": memory there is; "device".
+        of: "own": a limit set for the run; "host", "cgroup", "address_space": memory that can be
+            had; "device"; "system": what the system allows of what is counted.
         units: Most likely so many units.
         earliest: Fewest.
         latest: Most; None: it may never be met.
         unit_s: What a unit takes lately, seconds; None if not known.
-        by_others: Of the limit what others in the control group use, in the metric's unit.
+        by_others: What others take a unit of what is left, in the metric's unit; 0: hardly any.
     """
 
     limit: Amount
-    of: Literal["own", "host", "cgroup", "device"]
+    of: Literal["own", "host", "cgroup", "address_space", "device", "system"]
     units: Amount
     earliest: Amount
     latest: Amount | None = None
@@ -124,11 +136,12 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "bending", "stopped"; empty when it is, or when nothing was judged.
         unit_s: What a unit takes lately, seconds; None if not known.
         cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
-            "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; "filling": a
+            "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; of what is
+            counted "files", "threads", "processes", "zombies", "blocks", "disk"; "filling": a
             cache of the data set, which has an end; "data_cache": what the first epoch took, where
             nothing grows; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
-        name: Function or line that the cause is about; empty if not known.
+        name: Function, line, path or thread that the cause is about; empty if not known.
         changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
         grew_with: What grew over the same units and speaks for the cause.
         advice: What may help, the mildest first.

@@ -66,9 +66,7 @@ class MetricReading(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     Attributes:
         value: In the metric's unit; None if absent.
-        of: What it is a part of, same unit; None where nothing bounds it.
-        used: Of RAM in a control group whose limit is `of`: what its account says is used of it,
-            by all that runs in it; None: `value` is all that is known.
+        of: What it is a part of, same unit; of RAM what can be had; None where nothing bounds it.
         file_bytes: Of RAM: pages of files beside `value`, given back when needed; None: not read.
         source: Where it comes from.
         absent: Why there is none.
@@ -78,13 +76,7 @@ class MetricReading(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     of: Amount | None = None
     source: Text = ""
     absent: Text = ""
-    used: Amount | None = None
     file_bytes: Amount | None = None
-
-    @property
-    def used_of(self) -> float | None:
-        """The number that is compared with a percentage of `of`."""
-        return self.value if self.used is None else self.used
 
 
 class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -311,7 +303,7 @@ MOST_COLUMNS: Final = 512
 """Names of columns in one answer."""
 
 
-MOST_SERIES_COLUMNS: Final = 24
+MOST_SERIES_COLUMNS: Final = 64
 """Of one request; 3 MB with 4000 buckets each."""
 
 

@@ -12,7 +12,14 @@ from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.sampler import Sampler, SamplerTarget
 from kmonitor_agent.wire.limits import Limit
-from kmonitor_agent.wire.messages.events import Event, FieldSources, LimitCrossed, Notice, Sample
+from kmonitor_agent.wire.messages.events import (
+    Event,
+    FieldSources,
+    LimitCrossed,
+    Notice,
+    ResourcesNamed,
+    Sample,
+)
 from kmonitor_agent.wire.messages.readings import Reading
 
 TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
@@ -58,7 +65,7 @@ def sampled(
     sampler.sample()
     if limits:
         sampler.sample()
-    return told
+    return [event for event in told if not isinstance(event, ResourcesNamed)]
 
 
 def allocator(device: str, limit: Reading) -> AllocatorReadings:
@@ -119,37 +126,33 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
 
 
 @pytest.mark.parametrize(
-    ("threshold", "cgroup_used", "value"),
+    ("threshold", "can_be_had", "value"),
     [
-        ("80%", 13.5e9, 13.5e9),  # others in the group take the rest
-        ("80%", 11e9, None),
-        ("80%", None, None),
-        ("9 GB", 13.5e9, None),
-        ("4 GB", 11e9, 5e9),
+        ("80%", 6e9, 5e9),  # others take the rest
+        ("80%", 16e9, None),
+        ("9 GB", 6e9, None),
+        ("4 GB", 16e9, 5e9),
     ],
 )
-def test_a_percentage_in_a_cgroup_is_of_its_own_account(
-    monkeypatch: pytest.MonkeyPatch,
-    threshold: str,
-    cgroup_used: float | None,
-    value: float | None,
+def test_a_percentage_of_ram_is_of_what_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, threshold: str, can_be_had: float, value: float | None
 ):
     told: list[Event] = []
-    memory_is(monkeypatch, 5e9, cgroup_used)
+    memory_is(monkeypatch, 5e9, can_be_had)
 
     sampler_of(told, (Limit("ram", threshold),)).sample()
 
     crossings = [event.value for event in told if isinstance(event, LimitCrossed)]
     assert crossings == ([] if value is None else [value])
     [sample] = [event for event in told if isinstance(event, Sample)]
-    assert (sample.ram_bytes, sample.cgroup_used_bytes) == (5e9, cgroup_used)
+    assert (sample.ram_bytes, sample.ram_of_bytes) == (5e9, can_be_had)
 
 
-def test_growth_near_the_limit_of_a_shared_cgroup_is_sampled_at_once(
+def test_growth_is_sampled_at_once_where_others_left_little(
     monkeypatch: pytest.MonkeyPatch,
 ):
     told: list[Event] = []
-    memory_is(monkeypatch, 5e9, 14.5e9)
+    memory_is(monkeypatch, 5e9, 5.5e9)
     sampler = sampler_of(told)
     monkeypatch.setattr(ANONYMOUS, lambda: 5e9)
     sampler.sample()
@@ -161,13 +164,10 @@ def test_growth_near_the_limit_of_a_shared_cgroup_is_sampled_at_once(
     assert sum(isinstance(event, Sample) for event in told) == 1
 
 
-def memory_is(
-    monkeypatch: pytest.MonkeyPatch, held: float, cgroup_used: float | None = None
-) -> None:
-    """A process in a control group with a limit of 16 GB."""
-    reading, limit = Reading(held, "bytes", "process"), Reading(16e9, "bytes", "cgroup")
+def memory_is(monkeypatch: pytest.MonkeyPatch, held: float, can_be_had: float = 16e9) -> None:
+    """A process in a control group that holds so much."""
+    reading, limit = Reading(held, "bytes", "process"), Reading(can_be_had, "bytes", "cgroup")
     none = Reading.missing("bytes", "not read")
-    used = none if cgroup_used is None else Reading(cgroup_used, "bytes", "cgroup")
     readings = MemoryReadings(
         process=reading,
         peak=none,
@@ -178,10 +178,14 @@ def memory_is(
         unique=none,
         children=none,
         cgroup=limit,
-        cgroup_used=used,
+        cgroup_used=none,
+        cgroup_left=none,
+        swapped=none,
+        left=none,
+        swap_free=none,
         code=none,
     )
-    monkeypatch.setattr(ProcessMemory, "read", lambda _: readings)
+    monkeypatch.setattr(ProcessMemory, "read", lambda *_: readings)
 
 
 def sampler_of(told: list[Event], limits: tuple[Limit, ...] = ()) -> Sampler:

@@ -148,7 +148,7 @@ def test_the_runs_own_limit_ahead_counts_else_memorys_end(
     events = [
         LimitsInForce(t_s=0.0, limits=[limit]),
         *events_of(Growing(ram_mib=8.0, ram_of_bytes=4000 * MIB), 29),
-        Sample(t_s=290.0, ram_of_bytes=4000 * MIB, cgroup_limit_bytes=4000 * MIB),
+        Sample(t_s=290.0, ram_of_bytes=4000 * MIB, ram_left_bytes=9.0, cgroup_left_bytes=9.0),
     ]
     judge, _ = _judged(events)
     last = [e for e in events_of(Growing(ram_mib=8.0), 1, first=29) if not isinstance(e, Sample)]
@@ -161,32 +161,40 @@ def test_the_runs_own_limit_ahead_counts_else_memorys_end(
     assert (now.forecast.limit, now.forecast.of) == expected
 
 
-def test_others_in_the_control_group_bring_its_limit_nearer():
-    def forecast(used_mib: float) -> LimitForecast | None:
-        group = Sample(
-            t_s=290.0,
-            ram_bytes=1232 * MIB,
-            ram_of_bytes=4000 * MIB,
-            cgroup_limit_bytes=4000 * MIB,
-            cgroup_used_bytes=used_mib * MIB,
-        )
-        judge, _ = _judged([*events_of(Growing(ram_mib=8.0), 29), group])
-        last = [
-            event
-            for event in events_of(Growing(ram_mib=8.0), 1, first=29)
-            if not isinstance(event, Sample)
-        ]
-        _judged([last[0], replace(group, t_s=295.0), *last[1:]], judge)
+def test_what_others_take_brings_the_end_nearer_and_is_said():
+    def forecast(others_mib: float) -> LimitForecast | None:
+        grows = Growing(ram_mib=8.0, left_mib=3000.0, others_mib=others_mib)
+        judge, _ = _judged(events_of(grows, 30))
         (now,) = _of(judge.newest_verdicts(), "ram")
         return now.forecast
 
-    alone, crowded = forecast(1232), forecast(3232)
+    alone, crowded = forecast(0.0), forecast(16.0)
 
     assert alone is not None
     assert crowded is not None
-    assert (alone.limit, crowded.limit, crowded.of) == (4000 * MIB, 4000 * MIB, "cgroup")
-    assert (alone.by_others, crowded.by_others) == (0.0, 2000 * MIB)
-    assert alone.units - crowded.units == pytest.approx(2000 / 8, rel=0.1)
+    assert alone.units == pytest.approx((3000 - 29 * 8) / 8, rel=0.05)
+    assert crowded.units == pytest.approx((3000 - 29 * 24) / 24, rel=0.05)
+    assert alone.by_others == 0.0
+    assert crowded.by_others == pytest.approx(16 * MIB, rel=0.05)
+    assert (alone.of, crowded.of) == ("host", "host")
+
+
+def test_a_flat_run_is_told_that_others_take_what_is_left():
+    judge, said = _judged(events_of(Growing(left_mib=3000.0, others_mib=40.0), 30))
+
+    (now,) = _of(judge.newest_verdicts(), "ram")
+    assert now.state == "steady"
+    assert now.forecast is not None
+    assert now.forecast.units == pytest.approx((3000 - 29 * 40) / 40, rel=0.1)
+    assert now.forecast.by_others == pytest.approx(40 * MIB, rel=0.05)
+    assert any(each.forecast is not None and each.turned for each in _of(said, "ram"))
+
+
+def test_a_flat_run_on_a_quiet_host_has_no_forecast():
+    judge, _ = _judged(events_of(Growing(left_mib=3000.0), 30))
+
+    (now,) = _of(judge.newest_verdicts(), "ram")
+    assert now.forecast is None
 
 
 def test_many_short_fits_are_judged_by_fits():

@@ -222,7 +222,7 @@ def test_events_that_come_each_second_have_no_line():
 def test_every_event_type_either_has_a_line_or_is_known_to_have_none():
     tags = {t.__struct_config__.tag for t in get_args(messages_events.AnyEvent)}
     silent = {"sample", "epoch_start", "epoch_end", "graph", "sources", "layout", "step_peak"}
-    silent |= {"fold_start", "fold_progress", "objects"}
+    silent |= {"fold_start", "fold_progress", "objects", "resources"}
     assert set(LOG_KINDS) | silent == tags
 
 

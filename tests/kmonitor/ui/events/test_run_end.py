@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from kmonitor.ui.events.run_end import (
+    ENDING,
     RunEndStore,
     last_minute_peak_text,
     last_minute_sparkline,
@@ -13,6 +14,7 @@ from kmonitor.ui.events.run_end import (
     resume_text,
     run_end_state,
 )
+from kmonitor.ui.runs.run_states import error_sentence
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.unions import SeriesReply, SeriesRequest, ThinnedColumn
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
@@ -27,8 +29,10 @@ def told(ram: np.ndarray = RAM, *, of: float = 8 * GIB, group: float | None = No
         ThinnedColumn("ram_of_bytes", T[:1].tobytes(), np.array([of]).tobytes(), 1),
     ]
     if group is not None:
-        limit = np.array([group]).tobytes()
+        left, limit = np.array([1.0]).tobytes(), np.array([group]).tobytes()
         columns.append(ThinnedColumn("cgroup_limit_bytes", T[:1].tobytes(), limit, 1))
+        names = ("ram_left_bytes", "cgroup_left_bytes")
+        columns += [ThinnedColumn(name, T[:1].tobytes(), left, 1) for name in names]
     return SeriesReply(request_id=1, run="run1", columns=columns, row=1)
 
 
@@ -60,11 +64,11 @@ def test_the_account_of_the_group_is_what_is_told_of_one_that_kills():
     )
 
 
-def test_a_group_with_a_larger_limit_is_not_what_counts():
-    minute = read_last_minute(told(group=900 * GIB))
+def test_without_a_group_what_can_be_had_is_told():
+    minute = read_last_minute(told())
 
     assert minute is not None
-    assert "host memory 8.0 GiB" in with_plain_spaces(last_minute_text(minute))
+    assert "8.0 GiB can be had" in with_plain_spaces(last_minute_text(minute))
 
 
 def test_the_line_of_blocks_rises_from_lowest_to_highest():
@@ -146,3 +150,71 @@ def test_a_jump_is_no_rate():
     assert jumped is not None
     assert jumped.bytes_per_s == 0.0
     assert "1.0 GiB to 5.0 GiB, most of it at once" in with_plain_spaces(last_minute_text(jumped))
+
+
+def resources(**used_and_whole: tuple[float, float]) -> list[ThinnedColumn]:
+    """Columns of the last sample of each resource."""
+    columns: list[ThinnedColumn] = []
+    for metric, amounts in used_and_whole.items():
+        for name, amount in zip(ENDING[metric], amounts, strict=True):  # type: ignore[index]
+            columns.append(ThinnedColumn(name, T[-1:].tobytes(), np.array([amount]).tobytes(), 1))
+    return columns
+
+
+def ended(why: str, *columns: ThinnedColumn, cause: str = "") -> list[str]:
+    """Lines of a run that failed while RAM was far from its end."""
+    reply = told(np.full(91, GIB))
+    reply = SeriesReply(request_id=1, run="run1", columns=[*reply.columns, *columns], row=1)
+    run = made_up_run(state="failed", state_why=why, cause=cause, checkpoint_bytes=None)
+    state = run_end_state(run, read_last_minute(reply), now_wall_s=NOW_WALL_S)
+    return [with_plain_spaces(line) for line in state.lines]
+
+
+def test_what_ran_out_is_said_in_place_of_ram():
+    lines = ended(
+        "OSError: [Errno 24] Too many open files: 'data/part-3.bin'",
+        *resources(open_files=(698.0, 700.0), threads=(20.0, 30_000.0)),
+    )
+
+    assert lines[0] == "Open files: 698 of 700 in the last sample, 2 left"
+    assert "RAM" not in " ".join(lines)
+
+
+def test_of_disks_the_fullest_is_the_one_that_ran_out():
+    lines = ended(
+        "OSError: [Errno 28] No space left on device",
+        *resources(disk=(64.0 * GIB, 64.1 * GIB), temp_disk=(GIB, 64 * GIB)),
+    )
+
+    assert lines[0].startswith("Disk: 64.0 GiB of 64.1 GiB")
+    assert not any(line.startswith("Temporary files") for line in lines)
+
+
+def test_a_death_that_has_nothing_to_do_with_memory_shows_none():
+    assert "RAM" not in " ".join(ended("ValueError: a shape is wrong", cause="exit status 1"))
+    assert "RAM" in " ".join(ended("numpy ... Unable to allocate 3 GiB"))
+    assert "RAM" in " ".join(ended("SIGKILL: killed", cause="SIGKILL"))
+
+
+def test_memory_that_was_nearly_used_up_is_shown_whatever_the_error():
+    reply = told(np.full(91, 7.5 * GIB))
+    run = made_up_run(state="failed", state_why="ValueError: odd")
+
+    state = run_end_state(run, read_last_minute(reply), now_wall_s=NOW_WALL_S)
+
+    assert any("RAM in the last" in line for line in state.lines)
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ValueError: a shape is wrong", "ValueError: a shape is wrong"),
+        ("InternalError: Graph execution error:\n\nOOM at node 7\nmore", ("InternalError: Graph"
+         " execution error: OOM at node 7")),
+        ("E: first. " + "x" * 5000, "E: first."),
+        ("E: " + "word " * 1000, "E: " + ("word " * 31).rstrip() + "\u2026"),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_a_huge_error_is_cut_to_its_sentence(text: str, sentence: str):
+    assert error_sentence(text) == sentence

@@ -57,9 +57,9 @@ def test_what_needs_attention_is_a_chip_that_gives_way_late():
     assert "over_graph" not in chips
 
 
-def test_a_percentage_in_a_control_group_is_of_all_that_runs_in_it():
+def test_a_percentage_is_of_what_can_be_had():
     alone = MetricReading(value=2 * GIB, of=8 * GIB)
-    crowded = MetricReading(value=2 * GIB, of=8 * GIB, used=7 * GIB)
+    crowded = MetricReading(value=2 * GIB, of=2.4 * GIB)
     limits = [LimitSpec("ram", fraction=0.8, action="reload")]
 
     assert "over_ram" not in chips_of(made_up_run(ram=alone, limits=limits))

@@ -340,7 +340,7 @@ def test_cards_say_value_rate_limit_and_source(setup: Setup):
     assert with_plain_spaces(card.rate.text).endswith("GiB / epoch")
     assert with_plain_spaces(card.limit) == "limit 128 GiB, reload"
     assert (card.limit_tone, card.can_limit, card.has_limit) == ("crit", True, True)
-    assert card.tooltip == "process and children"
+    assert card.tooltip.splitlines()[0] == "process and children"
     assert card.description.startswith("RAM, 73.4")
 
 

@@ -1,0 +1,224 @@
+"""Judgements of what is counted one by one and has an end: descriptors, threads, children, blocks.
+
+A count needs no statistics: what each unit adds to is seen from the third unit on. It is called
+growing after four additions about even where its end is near, after eight where it is far, so
+that a pool which warms up is left alone. Disks count here too: what is written adds up alike.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
+from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
+from kmonitor.hub.judge.detectors import GrowthState, Judgement
+from kmonitor.hub.judge.growth import Growth, WhyNot
+from kmonitor.hub.judge.statistics import Floats
+from kmonitor_agent.wire.messages.events import NamedResource
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
+
+_MIB: Final = 2.0**20
+
+
+@dataclass(frozen=True, slots=True)
+class CountRule:
+    """What is too little to speak of.
+
+    Attributes:
+        least_a_unit: Smaller additions are none.
+        least_in_all: A count that rose by less is not called growing.
+        is_of_all: Others add to it too: it is judged only where its end is near.
+    """
+
+    least_a_unit: float = 1.0
+    least_in_all: float = 8.0
+    is_of_all: bool = False
+
+
+COUNT_RULES: Final[dict[VerdictMetric, CountRule]] = {
+    "open_files": CountRule(),
+    "threads": CountRule(),
+    "processes": CountRule(),
+    "shared_memory": CountRule(0.25 * _MIB, 4 * _MIB),
+    "disk": CountRule(_MIB, 8 * _MIB, is_of_all=True),
+    "temp_disk": CountRule(_MIB, 8 * _MIB, is_of_all=True),
+}
+"""By metric; those that are here are judged here."""
+
+_SAID_AFTER: Final = 2
+_NEAR_UNITS: Final = 200.0
+_TO_ALARM_NEAR: Final = 4
+_TO_ALARM_FAR: Final = 8
+_TO_CLEAR: Final = 3
+_EVEN: Final = 0.3
+"""The least of the additions must be such a part of their median, and so must the last."""
+
+_LATELY: Final = 8
+_LEAST_BAND: Final = 0.1
+_FALLEN: Final = 0.5
+"""Part of the rise whose loss says that it is given back now and then."""
+
+
+def next_count_judgement(
+    before: Judgement, values: Floats, rule: CountRule, room: float | None
+) -> Judgement:
+    """The judgement after one more unit.
+
+    Args:
+        before: That of the unit before; `Judgement()` at first.
+        values: One a unit since the last start or reload, the new one last, finite, `[n]`.
+        rule: What is too little to speak of.
+        room: How much more there can be; None: nobody knows.
+    """
+    course = _course(values, rule.least_a_unit)
+    growth = _growth(values, course)
+    if before.is_open_alarm:
+        return _alarmed(before, values, growth)
+    units_left = np.inf
+    if room is not None and growth.slope is not None:
+        units_left = room / growth.slope.middle
+    if growth.slope is None or (rule.is_of_all and units_left > _NEAR_UNITS):
+        if before.state is GrowthState.CLEARED:
+            return Judgement(GrowthState.CLEARED, growth)
+        is_known = len(values) > _TO_ALARM_NEAR
+        return Judgement(GrowthState.STEADY if is_known else GrowthState.MEASURING, growth)
+    needed = _TO_ALARM_NEAR if units_left <= _NEAR_UNITS else _TO_ALARM_FAR
+    earlier = values[: growth.first]
+    is_highest = not len(earlier) or bool(values[-1] > earlier.max())
+    is_enough = len(course.sizes) >= needed and course.sizes.sum() >= rule.least_in_all
+    if is_enough and is_highest:
+        return Judgement(GrowthState.GROWING, growth, alarmed_units=1)
+    return Judgement(GrowthState.RISING, growth)
+
+
+def _alarmed(before: Judgement, values: Floats, growth: Growth) -> Judgement:
+    now = replace(before, alarmed_units=before.alarmed_units + 1)
+    if growth.slope is not None:
+        return replace(now, state=GrowthState.GROWING, growth=growth, in_a_row=0)
+    rise = float(values.max() - values.min())
+    has_fallen = len(values) > 1 and bool(values[-1] <= values[-2] - _FALLEN * rise)
+    against = before.in_a_row + 1
+    if has_fallen or against >= _TO_CLEAR:
+        return Judgement(GrowthState.CLEARED, replace(growth, why_not=WhyNot.STOPPED))
+    return replace(now, in_a_row=against)
+
+
+@dataclass(frozen=True, slots=True)
+class _Course:
+    """Additions since the count last fell.
+
+    Attributes:
+        at: Index of the unit of each, rising, `[k]`.
+        sizes: How much, `[k]`.
+        n_units: Of all.
+    """
+
+    at: Floats
+    sizes: Floats
+    n_units: int
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether additions are about even, and come as often as before.
+
+        A checkpoint may be written each fifth epoch only, and a disk read each second one.
+        """
+        if len(self.sizes) < _SAID_AFTER:
+            return False
+        lately = self.sizes[-_LATELY:]
+        least = _EVEN * float(np.median(lately))
+        gaps = np.diff(self.at)[-_LATELY:]
+        since = self.n_units - 1 - self.at[-1]
+        return bool(lately.min() >= least) and bool(since <= gaps.max())
+
+
+def _course(values: Floats, least: float) -> _Course:
+    added = np.diff(values)
+    falls = np.flatnonzero(added <= -least)
+    begin = int(falls[-1]) + 1 if len(falls) else 0
+    at = np.flatnonzero(added[begin:] >= least) + begin
+    return _Course((at + 1).astype(np.float64), added[at], len(values))
+
+
+def _growth(values: Floats, course: _Course) -> Growth:
+    """The last additions as a window with their change a unit."""
+    last = len(values) - 1
+    if not course.goes_on:
+        return Growth(WhyNot.NO_TREND, max(0, last - 1), last)
+    sizes = course.sizes[-_LATELY:]
+    first = int(course.at[-len(sizes)]) - 1
+    # The units between two additions count; those before the first and behind the last do not.
+    gaps = np.diff(course.at[-len(sizes) :])
+    per_addition = 1.0 / float(gaps.mean())
+    slope = Slope(
+        *(per_addition * float(end) for end in (np.mean(sizes), sizes.min(), sizes.max()))
+    )
+    return Growth(None, first, last, float(values[last] - values[first]), slope)
+
+
+def units_to_end(growth: Growth, room: float) -> tuple[float, float, float]:
+    """In how many units the end is met: most likely, earliest, latest.
+
+    Args:
+        growth: Of a count that grows.
+        room: How much more there can be.
+    """
+    slope = growth.slope or Slope(0.0, 0.0, 0.0)
+    low = min(slope.low, (1.0 - _LEAST_BAND) * slope.middle)
+    high = max(slope.high, (1.0 + _LEAST_BAND) * slope.middle)
+    return room / slope.middle, room / high, room / max(low, 1e-9)
+
+
+_CAUSES: Final[dict[str, tuple[Cause, tuple[Remedy, ...]]]] = {
+    "file": (Cause.FILES, (Remedy.CLOSE_FILES,)),
+    "socket": (Cause.FILES, (Remedy.CLOSE_SOCKETS,)),
+    "pipe": (Cause.FILES, (Remedy.CLOSE_PIPES,)),
+    "shared_memory": (Cause.FILES, (Remedy.SHARE_LESS,)),
+    "thread": (Cause.THREADS, (Remedy.POOL_ONCE,)),
+    "child": (Cause.PROCESSES, (Remedy.FEWER_WORKERS, Remedy.WAIT_FOR_CHILDREN)),
+    "zombie": (Cause.ZOMBIES, (Remedy.WAIT_FOR_CHILDREN,)),
+    "block": (Cause.BLOCKS, (Remedy.UNLINK_BLOCKS, Remedy.SHARE_LESS)),
+}
+_OF_METRICS: Final[dict[VerdictMetric, tuple[Cause, tuple[Remedy, ...]]]] = {
+    "open_files": (Cause.FILES, (Remedy.CLOSE_FILES,)),
+    "threads": _CAUSES["thread"],
+    "processes": _CAUSES["child"],
+    "shared_memory": _CAUSES["block"],
+    "disk": (Cause.DISK, (Remedy.FEWER_CHECKPOINTS,)),
+    "temp_disk": (Cause.DISK, (Remedy.REMOVE_TEMPORARY,)),
+}
+
+
+def _scaled(slope: Slope, part: float) -> Slope:
+    return Slope(part * slope.middle, part * slope.low, part * slope.high)
+
+
+def explain_count(
+    metric: VerdictMetric,
+    growth: Growth,
+    earlier: Sequence[NamedResource],
+    newest: Sequence[NamedResource],
+) -> GrowthExplanation:
+    """What a count grew by, by kind and name, and the remedy for that.
+
+    Args:
+        metric: Of what.
+        growth: The judgement.
+        earlier: What it was, named some units before; empty: not known.
+        newest: What it is.
+    """
+    cause, advice = _OF_METRICS[metric]
+    counts = {(each.kind, each.name): each.count for each in earlier}
+    more = {each: each.count - counts.get((each.kind, each.name), 0) for each in newest if earlier}
+    grown = max(more, key=more.__getitem__, default=None)
+    if grown is None or more[grown] <= 0 or growth.slope is None:
+        return GrowthExplanation(cause, Confidence.COUNTED, advice=advice)
+    cause, advice = _CAUSES.get(grown.kind, (cause, advice))
+    part = more[grown] / sum(count for count in more.values() if count > 0)
+    kind = CounterKind.NAMED_BYTES if grown.kind == "block" else CounterKind.NAMED
+    because = CounterGrowth(kind, _scaled(growth.slope, part), grown.name or grown.kind)
+    function = grown.name or None
+    return GrowthExplanation(cause, Confidence.COUNTED, (because,), function, advice)

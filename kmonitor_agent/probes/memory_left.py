@@ -1,0 +1,91 @@
+"""Memory that this process can still get, and the bound that is nearest.
+
+Three bounds are read: what the host can give (available memory and free swap), what the control
+group has left of its limit, and what is left of the limit on address space. The smallest holds.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from kmonitor_agent.probes.held_memory import FAILURES, PROC, read_sizes
+from kmonitor_agent.wire.messages.readings import Reading
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None
+
+_UNIT: Final = "bytes"
+
+
+def read_free_swap(proc: Path = PROC) -> Reading:
+    """Swap that is free on this host, bytes.
+
+    Args:
+        proc: procfs.
+    """
+    if sys.platform != "linux":
+        return Reading.missing(_UNIT, "free swap is read on Linux only")
+    path = proc / "meminfo"
+    try:
+        (free,) = read_sizes(path, "SwapFree")
+    except FAILURES as exc:
+        return Reading.missing(_UNIT, f"free swap cannot be read: {exc}")
+    if free is None:
+        return Reading.missing(_UNIT, f"{path} has no SwapFree")
+    return Reading(float(free), _UNIT, f"host: {path} SwapFree")
+
+
+def read_address_space_left(used_bytes: int | None) -> Reading:
+    """What is left of the limit on this process's address space (`ulimit -v`), bytes.
+
+    Args:
+        used_bytes: Address space that is used; None: not known.
+    """
+    if resource is None or used_bytes is None:
+        return Reading.missing(_UNIT, "this system does not say how much address space is used")
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return Reading.missing(_UNIT, "nothing limits the process's address space")
+    return Reading(
+        float(max(0, limit - used_bytes)), _UNIT, "process: RLIMIT_AS less its address space"
+    )
+
+
+def nearest_bound(
+    host: Reading, swap: Reading, cgroup: Reading, address_space: Reading
+) -> Reading:
+    """What can still be had, with the bound that is nearest as its source.
+
+    Args:
+        host: What the host could still give without swap.
+        swap: Free swap.
+        cgroup: Left of the control group's limit.
+        address_space: Left of the limit on address space.
+    """
+    bounds = [*_host(host, swap), *(each for each in (cgroup, address_space) if not each.absent)]
+    known = [each for each in bounds if each.value is not None]
+    if not known:
+        return Reading.missing(_UNIT, host.absent or "nothing says what memory is left")
+    return min(known, key=lambda each: each.value or 0.0)
+
+
+def _host(host: Reading, swap: Reading) -> Iterator[Reading]:
+    if host.value is None:
+        return
+    with_swap = "; and free swap" if swap.value else ""
+    yield Reading(host.value + (swap.value or 0.0), _UNIT, f"{host.source}{with_swap}")
+
+
+def what_can_be_had(held: Reading, left: Reading) -> Reading:
+    """The whole of which a percentage of RAM is a part: what is held, and what is left.
+
+    Args:
+        held: The metric `ram`.
+        left: What can still be had.
+    """
+    if held.value is None or left.value is None:
+        return Reading.missing(_UNIT, left.absent or held.absent)
+    return Reading(held.value + left.value, _UNIT, f"what is held and what is left; {left.source}")

@@ -1,0 +1,90 @@
+"""Open descriptors of this process: how many, and on demand what they are.
+
+Kernels from 6.2 on tell their number as the size of /proc/self/fd, for 3 us; before, the folder
+is listed, for 0.3 ms with 700 of them. What each of them is costs 4 us, so it is read only while
+their number rises.
+"""
+
+import os
+from collections import Counter
+from pathlib import Path
+from typing import Final
+
+import psutil
+
+from kmonitor_agent.probes.held_memory import FAILURES, PROC
+from kmonitor_agent.wire.messages.readings import Reading
+
+try:
+    import resource
+except ImportError:  # Windows has none
+    resource = None
+
+_UNIT: Final = "files"
+_SHARED_MEMORY: Final = "/dev/shm/"  # noqa: S108 - where POSIX shared memory is
+_DELETED: Final = " (deleted)"
+_KINDS: Final = {"socket": "socket", "pipe": "pipe", "anon_inode": "event"}
+"""By what comes before the colon of what is no path."""
+
+
+def read_open_files(folder: Path = PROC / "self") -> Reading:
+    """Number of descriptors that are open.
+
+    Args:
+        folder: This process's in procfs.
+    """
+    path = folder / "fd"
+    try:
+        count = path.stat().st_size
+        if not count:  # a kernel before 6.2
+            count = len(os.listdir(path)) - 1  # without the one that lists  # noqa: PTH208
+        return Reading(float(count), _UNIT, f"process: {path}")
+    except OSError:
+        pass
+    try:
+        process = psutil.Process()
+        read = getattr(process, "num_fds", None) or getattr(process, "num_handles", None)
+        if read is None:
+            return Reading.missing(_UNIT, "this system does not count open files")
+        return Reading(float(read()), _UNIT, "process: psutil")
+    except FAILURES as exc:
+        return Reading.missing(_UNIT, f"open files cannot be counted: {exc}")
+
+
+def read_open_files_limit() -> Reading:
+    """How many descriptors this process may have: its soft limit (`ulimit -n`)."""
+    if resource is None:
+        return Reading.missing(_UNIT, "this system has no limit on open files")
+    limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if limit == resource.RLIM_INFINITY:
+        return Reading.missing(_UNIT, "nothing limits the number of open files")
+    return Reading(float(limit), _UNIT, "process: RLIMIT_NOFILE")
+
+
+def describe_open_files(folder: Path = PROC / "self") -> Counter[tuple[str, str]]:
+    """Kind and path of each descriptor, with how many are the same; the path may be empty.
+
+    Args:
+        folder: This process's in procfs.
+
+    Raises:
+        OSError: There is no procfs.
+    """
+    found: Counter[tuple[str, str]] = Counter()
+    for number in os.listdir(folder / "fd"):  # noqa: PTH208 - names alone
+        try:
+            target = os.readlink(f"{folder}/fd/{number}")  # noqa: PTH115 - "socket:[7]" too
+        except OSError:
+            continue  # closed meanwhile
+        found[_kind(target)] += 1
+    return found
+
+
+def _kind(target: str) -> tuple[str, str]:
+    """Kind and path of what a descriptor leads to: "socket:[123]", "/data/a.bin"."""
+    if not target.startswith("/"):
+        kind, _, rest = target.partition(":")
+        return _KINDS.get(kind, "other"), rest.strip("[]") if kind == "anon_inode" else ""
+    if target.startswith(_SHARED_MEMORY):
+        return "shared_memory", target.removesuffix(_DELETED)
+    return "device" if target.startswith("/dev/") else "file", target.removesuffix(_DELETED)

@@ -1,0 +1,72 @@
+"""Pressure: how much tasks wait for memory or disk, and how often a control group was throttled.
+
+The kernel's own account of waiting (PSI), of the control group where it has one (version 2), else
+of the whole host.
+
+Source: https://docs.kernel.org/accounting/psi.html
+"""
+
+from pathlib import Path
+from typing import Final, Literal
+
+from kmonitor_agent.probes.held_memory import FAILURES, PROC
+from kmonitor_agent.wire.local.control_groups import group_folders, read_line_count
+from kmonitor_agent.wire.messages.readings import Reading
+
+_V2: Final = 2
+_PERCENT: Final = 100.0
+
+
+class Pressure:
+    """Reads pressure; owned by the agent's thread."""
+
+    def __init__(self, proc: Path = PROC) -> None:
+        """Find the files.
+
+        Args:
+            proc: procfs.
+        """
+        self._proc = proc
+        self.find()
+
+    def find(self) -> None:
+        """Find the files again: a process may be moved to another control group."""
+        folders = group_folders(self._proc / "self")
+        self._group = next(
+            (folder for version, folder in folders if version == _V2 and _has_account(folder)),
+            None,
+        )
+
+    def read(self, of: Literal["memory", "io"]) -> Reading:
+        """Part of the last ten seconds in which some task waited, 0..1.
+
+        Args:
+            of: For what it waited.
+        """
+        paths = [self._proc / "pressure" / of]
+        if self._group is not None:
+            paths.insert(0, self._group / f"{of}.pressure")
+        for path in paths:
+            try:
+                # some avg10=0.00 avg60=0.00 avg300=0.00 total=0
+                some = path.read_bytes().split(b"avg10=", 1)[1].split(None, 1)[0]
+                value = float(some) / _PERCENT
+            except FAILURES:
+                continue
+            if 0.0 <= value <= 1.0:
+                return Reading(value, "1", f"kernel: {path}, some of the last 10 s")
+        return Reading.missing("1", "this kernel keeps no account of pressure (PSI)")
+
+    def read_high_events(self) -> Reading:
+        """How often the control group went above its `memory.high`, and was throttled."""
+        if self._group is None:
+            return Reading.missing("1", "no control group of version 2 counts it")
+        path = self._group / "memory.events"
+        count = read_line_count(path, "high")
+        if count is None:
+            return Reading.missing("1", f"{path} does not count it")
+        return Reading(float(count), "1", f"cgroup: {path} high")
+
+
+def _has_account(folder: Path) -> bool:
+    return (folder / "memory.pressure").exists() or (folder / "memory.events").exists()

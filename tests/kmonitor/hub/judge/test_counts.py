@@ -1,0 +1,129 @@
+"""Verdicts on what is counted: open files, threads, children and blocks of shared memory."""
+
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from kmonitor.hub.judge.counts import COUNT_RULES, next_count_judgement
+from kmonitor.hub.judge.detectors import GrowthState, Judgement
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor_agent.wire.messages.events import (
+    EpochEnded,
+    Event,
+    NamedResource,
+    ResourcesNamed,
+    Verdict,
+)
+from tests.support.growing_run import Growing, events_of
+
+FILES = COUNT_RULES["open_files"]
+
+
+def course(values: Iterable[float], room_of: float | None = 700.0) -> list[GrowthState]:
+    """The state after each unit."""
+    series, judgement, states = np.array(list(values)), Judgement(), list[GrowthState]()
+    for n in range(1, len(series) + 1):
+        room = None if room_of is None else room_of - float(series[n - 1])
+        judgement = next_count_judgement(judgement, series[:n], FILES, room)
+        states.append(judgement.state)
+    return states
+
+
+def with_names(events: Iterable[Event]) -> Iterator[Event]:
+    """Each epoch opens 20 more files of one pattern."""
+    for event in events:
+        yield event
+        if isinstance(event, EpochEnded):
+            files = NamedResource("file", "data/part-*.bin", 20 * event.epoch)
+            named = [files, NamedResource("socket", "", 9)]
+            yield ResourcesNamed(t_s=event.t_s, metric="open_files", named=named)
+
+
+def judged(events: Iterable[Event]) -> tuple[list[Verdict], Verdict]:
+    """What was stored of open files, and the newest verdict."""
+    judge, said = RunJudge(), list[Verdict]()
+    for event in events:
+        judge.read(event.t_s, event)
+        said += judge.judge()
+    (now,) = [each for each in judge.newest_verdicts() if each.metric == "open_files"]
+    return [each for each in said if each.metric == "open_files"], now
+
+
+def test_files_that_each_epoch_adds_are_said_from_the_third_on_with_name_and_end():
+    said, now = judged(with_names(events_of(Growing(counts={"open_files": 20.0}), 3)))
+
+    assert [each.state for each in said] == ["rising"]
+    assert (now.slope, now.name, now.cause) == (20.0, "data/part-*.bin", "files")
+    assert now.advice == ["close_files"]
+    assert now.forecast is not None
+    assert (now.forecast.of, now.forecast.limit) == ("system", 700.0)
+    assert now.forecast.units == pytest.approx((700 - 140) / 20)
+
+
+def test_files_that_run_out_soon_are_called_growing_after_four_additions():
+    said, now = judged(events_of(Growing(counts={"open_files": 20.0}), 12))
+
+    assert [(each.state, each.units) for each in said] == [("rising", 3), ("growing", 5)]
+    assert now.state == "growing"
+
+
+def test_a_count_that_does_not_change_is_steady():
+    _, now = judged(events_of(Growing(counts={"open_files": 0.0}), 12))
+
+    assert (now.state, now.forecast) == ("steady", None)
+
+
+def test_a_pool_that_warms_up_is_not_called_growing():
+    states = course([8, 16, 24, 32, 32, 32, 32, 32])
+
+    assert not {GrowthState.GROWING, GrowthState.SUSPECTED} & set(states)
+    assert states[-1] is GrowthState.STEADY
+
+
+def test_far_from_the_end_eight_additions_are_needed():
+    states = course([10.0 * n for n in range(1, 12)], room_of=1e6)
+
+    assert states.index(GrowthState.GROWING) == 8
+
+
+def test_what_stops_is_taken_back():
+    states = course([20.0 * min(n, 8) for n in range(1, 14)])
+
+    assert GrowthState.GROWING in states
+    assert states[-1] is GrowthState.CLEARED
+
+
+def test_what_is_given_back_now_and_then_is_called_growing_once_at_most():
+    states = course([50.0 + 20 * (n % 6) for n in range(40)])
+
+    assert sum(a is not b for a, b in pairwise(states) if b == "growing") <= 1
+    assert states[-1] is not GrowthState.GROWING
+
+
+def test_one_jump_after_small_additions_is_no_growth():
+    states = course([10, 12, 14, 160, 160, 160, 160, 160])
+
+    assert GrowthState.GROWING not in states
+
+
+def test_a_disk_whose_end_is_far_is_left_alone():
+    disk = COUNT_RULES["disk"]
+    values = np.array([2.0**30 + n * 64 * 2.0**20 for n in range(12)])
+
+    assert next_count_judgement(Judgement(), values, disk, 2.0**40).state is GrowthState.STEADY
+    near = next_count_judgement(Judgement(), values, disk, 2.0**32)
+    assert near.state is GrowthState.GROWING
+
+
+def test_a_file_each_fifth_epoch_is_growth_by_the_epoch():
+    values = np.array([100.0 + 20 * (n // 5) for n in range(31)])
+    judgement = Judgement()
+    for n in range(1, len(values) + 1):
+        judgement = next_count_judgement(judgement, values[:n], FILES, 700 - values[n - 1])
+
+    assert judgement.state is GrowthState.GROWING
+    assert judgement.growth is not None
+    assert judgement.growth.slope is not None
+    assert judgement.growth.slope.middle == pytest.approx(4.0)
