@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypedDict
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
@@ -22,6 +23,7 @@ from kmonitor_agent.recording.action_executor import ActionExecutor
 from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue
 from kmonitor_agent.recording.action_results import ActionResults
 from kmonitor_agent.recording.command_handler import CommandHandler
+from kmonitor_agent.recording.epoch_times import EpochTimer
 from kmonitor_agent.recording.fit import (
     Fit,
     FitOrigin,
@@ -95,6 +97,8 @@ class RunRecorder:
         steps_done: In the epochs that ended in this process.
         log_writer: Ours in Keras' logs, for callbacks that ask for it.
     """
+
+    _ended_s: float | None = None
 
     def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
         """Begin a run, with the settings of its first callback, or go on with a closed one."""
@@ -225,6 +229,7 @@ class RunRecorder:
         self._follow(fit, model)
         if not fit.is_left_out:
             self._report_begin(fit, model, facts)
+        fit.leave_hook("rest")
         return fit
 
     def _new_fit(  # noqa: PLR0913, PLR0917 - all that is known of a fit at its begin
@@ -237,10 +242,19 @@ class RunRecorder:
         params: object,
         settings: Settings,
     ) -> Fit:
+        clock = StepClock(steps_per_execution=facts.steps_per_execution)
+        timer = EpochTimer(
+            clock,
+            count_functions=framework.function_count,
+            privacy=self.privacy,
+            fault=partial(self.faults.record, "run.step_mark"),
+            since_s=None if self._fits else self._ended_s,
+        )
         return Fit(
             ordinal=ordinal,
             framework=framework,
-            clock=StepClock(steps_per_execution=facts.steps_per_execution),
+            clock=clock,
+            timer=timer,
             origin=origin,
             model=weakref.ref(model),
             checkpoint_dir=settings.checkpoint_dir or self._folders.checkpoints / self.run_id,
@@ -254,6 +268,7 @@ class RunRecorder:
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
         guarded = self.faults.guarded
+        fit.follow(fit.origin)
         if fit.fit_in_parts is not None:
             self._process_session.unavailable.pop("reload", None)
         with guarded("run.supervised"):
@@ -292,7 +307,7 @@ class RunRecorder:
             fit: The one that goes on.
             model: The new object.
         """
-        fit.origin = find_origin(callback)
+        fit.follow(find_origin(callback))
         fit.model = weakref.ref(model)
         watch_end(fit, self._on_dropped)
         fit.is_traced, fit.clock.due = False, True
@@ -310,14 +325,15 @@ class RunRecorder:
         fit.is_in_epoch = True
         fit.begin_epoch()
         fit.epoch_began_s = self._process_session.now_s()
-        fit.clock.begin_epoch()
         self._watch(fit)
         self._fit_reporter.epoch_started(fit)
+        fit.leave_hook("input")
 
     def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
         """An epoch ended: report it, judge its graph and step time, and do what waits, once."""
         if not fit.is_in_epoch:
             return
+        fit.enter_hook()
         fit.epochs_done += 1
         self.steps_done += fit.clock.steps
         fit.is_in_epoch = False
@@ -345,6 +361,7 @@ class RunRecorder:
             self._serve(fit, "epoch")
         with guarded("run.agreed_reload"):
             self._action_executor.reload_with_workers(fit, model)
+        fit.leave_hook("between_epochs")
 
     def _judge_step_time(self, fit: Fit) -> None:
         why = fit.clock.why_untimed(fit.planned_steps) if fit.last_steps is None else ""
@@ -465,6 +482,7 @@ class RunRecorder:
         self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
+        self._ended_s = fit.close_timer()
         if fit in self._fits:
             self._fits.remove(fit)
         self._stopped_by_us = fit.stopped_by_us
@@ -505,6 +523,7 @@ class RunRecorder:
     def _serve_batch(self, fit: Fit) -> None:
         # Before its first step a model that Keras builds late has neither layers nor slots, and
         # none has the step's graph, and the first epoch may take hours.
+        fit.enter_hook()
         is_early = fit.clock.steps == 0
         fit.clock.due = is_early and not fit.is_traced
         with self.faults.guarded("run.describe_model"):
@@ -518,6 +537,7 @@ class RunRecorder:
             self._fit_reporter.kept_objects.count(fit)
         with self.faults.guarded("run.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
+        fit.step_due()
 
     def _count_traced(self, fit: Fit, model: KerasModel) -> None:
         if not fit.is_traced:

@@ -112,6 +112,7 @@ class Sampler:
         every(interval_s, self._memory.count_code)
         every(interval_s, self.sample)
         every(RUSH_INTERVAL_S, self.sample_if_grown)
+        every(RUSH_INTERVAL_S, self.time_a_step)
 
     def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
@@ -122,6 +123,11 @@ class Sampler:
         is_near = last.of_bound / last.of + grown >= _NEAR
         if grown >= _RUSH or (grown >= _RUSH_NEAR and is_near):
             self.sample()
+
+    def time_a_step(self) -> None:
+        """Have the next step timed, so that it is known where short steps spend their time."""
+        if (fit := self._current_target().fit) is not None:
+            fit.clock.due = True
 
     def sample(self) -> None:
         """Read all, report changed sources, emit a sample, judge RAM and VRAM."""

@@ -3042,6 +3042,11 @@
         <translation>每轮时长</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Epoch: {part}</source>
+        <translation>轮：{part}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -6297,9 +6302,19 @@
         <translation>最佳 {value}，第 {n} 轮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>between epochs</source>
+        <translation>两轮之间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>between epochs: in callbacks after MonitorCallback, or in its action</source>
         <translation>各轮之间：MonitorCallback 之后的回调中，或其操作中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>between fits</source>
+        <translation>两个 fit 之间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6337,6 +6352,11 @@
         <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>callbacks</source>
+        <translation>回调</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>cgroup limit {amount}</source>
@@ -6356,6 +6376,11 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>changed nothing</source>
         <translation>没有任何变化</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>checkpoints</source>
+        <translation>检查点</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6388,6 +6413,21 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>compile the model with jit_compile=False</source>
         <translation>用 jit_compile=False 编译模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>compiling</source>
+        <translation>编译</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>compute and waiting for input</source>
+        <translation>计算和等待输入</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -6834,6 +6874,11 @@
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>kmonitor</source>
+        <translation>kmonitor</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there is not shown here. Install {theirs} here.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）新：那里的新内容这里不会显示。请在这里安装 {theirs}。</translation>
@@ -7016,8 +7061,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>median {median}, mean {mean}, 95 % within {most}, 99 % within {nearly_all}, longest {longest}</source>
-        <translation>中位数 {median}，平均 {mean}，95 % 在 {most} 以内，99 % 在 {nearly_all} 以内，最长 {longest}</translation>
+        <source>median {median}, mean {mean}, p95 {most}, p99 {nearly_all}, max {longest}</source>
+        <translation>中位数 {median}，平均 {mean}，p95 {most}，p99 {nearly_all}，最大 {longest}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -7633,6 +7678,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>resident sets (psutil)</source>
         <translation>常驻内存 (psutil)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>rest</source>
+        <translation>其余</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -8298,6 +8348,11 @@
         <translation>验证 {best}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>validation {value}</source>
         <translation>验证 {value}</translation>
@@ -8327,6 +8382,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>vram</source>
         <translation>显存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>waiting for input</source>
+        <translation>等待输入</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

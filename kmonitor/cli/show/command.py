@@ -22,6 +22,7 @@ from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.summary_text import (
     METRICS,
     device_absence,
+    field_absence,
     metric_title,
     origin_text,
     run_epoch_text,
@@ -42,6 +43,7 @@ from kmonitor.cli.common.terminal import (
 from kmonitor.cli.show.sections import (
     print_end,
     print_epochs,
+    print_parts,
     print_step_times,
     print_study,
     print_training,
@@ -147,8 +149,10 @@ def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> 
         print_study(run, rows, client.runs())
         _print_events(run, rows)
         return
-    _print_metrics(run, _why_no_device(client, run))
+    sources = _sources(client, run)
+    _print_metrics(run, device_absence(sources))
     print_step_times(rows)
+    print_parts(rows, field_absence(sources, "parts.input_s"))
     print_verdicts(run, verdicts_of(client, run))
     print_training(rows)
     print_epochs(rows)
@@ -208,9 +212,9 @@ def _print_metrics(run: RunSummary, no_device: str) -> None:
     print_table(headers, rows, right=headers[1:3], folds=headers[3:])
 
 
-def _why_no_device(client: HubClient, run: RunSummary) -> str:
+def _sources(client: HubClient, run: RunSummary) -> list[FieldSources]:
     events = map(decode_row, client.all_rows(run.run, ("sources",)))
-    return device_absence(event for event in events if isinstance(event, FieldSources))
+    return [event for event in events if isinstance(event, FieldSources)]
 
 
 def _print_events(run: RunSummary, rows: list[EventRow]) -> None:

@@ -74,6 +74,9 @@ STEP_MAX: Final = _of_run("step_time_max_seconds", "s", "Longest step of the las
 SLOW_STEPS: Final = _of_run(
     "slow_steps_ratio", "1", "Part of the time of its steps that those of over three medians took"
 )
+EPOCH_PART: Final = _of_run(
+    "epoch_part_seconds", "s", "Where the time of the last epoch went, by part", "part"
+)
 EPOCH: Final = _of_run("epoch", "", "Index of the running epoch of the last fit, from 0")
 PLANNED: Final = _of_run("epochs_planned", "", "Epochs that the last fit is to have")
 EPOCHS: Final = MetricDefinition(

@@ -76,8 +76,9 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def rule_keys() -> list[RuleKey]:
     """Every rule there is, in the order in which they are shown."""
-    ruled: list[LimitMetric] = list(dict.fromkeys(map(ruled_metric, LIMIT_METRICS)))
-    limits: list[RuleKey] = [("limit", metric) for metric in ruled]
+    limits: list[RuleKey] = [
+        ("limit", metric) for metric in LIMIT_METRICS if ruled_metric(metric) == metric
+    ]
     verdicts: list[RuleKey] = [("verdict", metric) for metric in VERDICT_METRICS]
     others: list[RuleKey] = [("host", ""), ("died", ""), ("ended", "")]
     return limits + verdicts + others

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
+from kmonitor.ui.runs.epoch_parts import part_name
 from kmonitor.ui.text.formats import Unit
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.readings import (
     EPOCH_PREFIX,
     EPOCH_SECONDS,
@@ -16,6 +18,7 @@ from kmonitor_agent.wire.messages.readings import (
     MAX_COLUMN,
     STEP_LOG_PREFIX,
     parse_device_column,
+    part_column,
     step_time_column,
 )
 
@@ -49,6 +52,7 @@ _MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
     ("code_regions", "graph", "number"),
     (EPOCH_SECONDS, "time", "seconds"),
     *((step_time_column(metric), "time", "seconds") for metric in _TAILS),
+    *((part_column(name), "time", "seconds") for name in EPOCH_PARTS),
     (LEARNING_RATE, "training", "number"),
     ("device_utilisation_fraction", "gpu", "fraction"),
     ("device_temperature_c", "gpu", "celsius"),
@@ -209,6 +213,10 @@ def _titles() -> dict[str, str]:
         "code_regions": tr("Regions of compiled code"),
         EPOCH_SECONDS: tr("Epoch duration"),
         **{step_time_column(metric): metric_name(metric) for metric in _TAILS},
+        **{
+            part_column(name): tr("Epoch: {part}").format(part=part_name(name))
+            for name in EPOCH_PARTS
+        },
         LEARNING_RATE: tr("Learning rate"),
         "device_utilisation_fraction": tr("GPU utilisation"),
         "device_temperature_c": tr("GPU temperature"),

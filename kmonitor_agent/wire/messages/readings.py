@@ -12,7 +12,7 @@ import msgspec
 
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS
 from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Seconds, Text
-from kmonitor_agent.wire.messages.lifecycle_events import EpochEnded, Event
+from kmonitor_agent.wire.messages.lifecycle_events import EPOCH_PARTS, EpochEnded, Event
 
 MOST_MORE_DEVICES: Final = 7
 """Devices of one sample beside the first."""
@@ -396,6 +396,11 @@ def step_time_column(metric: str) -> str:
     return f"{EPOCH_PREFIX}{metric}_s"
 
 
+def part_column(name: str) -> str:
+    """The column of a part of an epoch's time: "epoch:part_input_s"."""
+    return f"{EPOCH_PREFIX}part_{name}_s"
+
+
 def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
     """Column and value of what an epoch's end says beside Keras' logs, as far as it is known.
 
@@ -406,5 +411,9 @@ def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
     if ended.step_times is not None:
         for metric, field in STEP_TIME_METRICS.items():
             yield step_time_column(metric), getattr(ended.step_times, field)
+    for name in EPOCH_PARTS if ended.parts is not None else ():
+        value = getattr(ended.parts, f"{name}_s")
+        if value is not None:
+            yield part_column(name), value
     if ended.learning_rate is not None:
         yield LEARNING_RATE, ended.learning_rate
