@@ -31,7 +31,7 @@ _REPEATED: Final = frozenset({"collect", "reload", "restart"})
 """Actions that are done again while the limit stays crossed: they may free what grew since."""
 
 
-JUDGED_AT_ONCE: Final = frozenset({"graph", "functions", *STEP_TIME_METRICS})
+JUDGED_AT_ONCE: Final = frozenset({"graph", "functions", "epoch_time", *STEP_TIME_METRICS})
 """Metrics whose first reading after an action says whether it helped. Freed memory often stays
 with the process: with `ram` and `vram` only growth from there on says that it did not."""
 

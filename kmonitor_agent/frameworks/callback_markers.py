@@ -7,7 +7,7 @@ is called another way than by Keras. Else the list is as Keras made it.
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
 from kmonitor_agent.frameworks.script_values import (
@@ -141,9 +141,9 @@ class CallbackMarkers:
         token = None if self._token is None else self._token()
         if original is None or token is None:
             return
-        found: Any = instance_dict(token)["callbacks"]
+        found = cast("list[object]", instance_dict(token)["callbacks"])
         marks = set(map(id, self._marks))
-        callbacks: list[object] = [each for each in found if id(each) not in marks]
+        callbacks = [each for each in found if id(each) not in marks]
         if [*map(id, callbacks)] != [*map(id, original)]:
             original[:] = callbacks
         instance_dict(token)["callbacks"] = original

@@ -72,7 +72,6 @@ class EpochTimer:
     def __init__(
         self,
         clock: StepClock,
-        *,
         count_functions: Callable[[], Reading],
         privacy: Privacy,
         fault: Callable[[Exception], None],

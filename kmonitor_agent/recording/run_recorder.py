@@ -243,13 +243,9 @@ class RunRecorder:
         settings: Settings,
     ) -> Fit:
         clock = StepClock(steps_per_execution=facts.steps_per_execution)
-        timer = EpochTimer(
-            clock,
-            count_functions=framework.function_count,
-            privacy=self.privacy,
-            fault=partial(self.faults.record, "run.step_mark"),
-            since_s=None if self._fits else self._ended_s,
-        )
+        fault = partial(self.faults.record, "run.step_mark")
+        since_s = None if self._fits else self._ended_s
+        timer = EpochTimer(clock, framework.function_count, self.privacy, fault, since_s)
         return Fit(
             ordinal=ordinal,
             framework=framework,
@@ -330,7 +326,7 @@ class RunRecorder:
         fit.leave_hook("input")
 
     def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
-        """An epoch ended: report it, judge its graph and step time, and do what waits, once."""
+        """An epoch ended: report it, judge its graph and times, and do what waits, once."""
         if not fit.is_in_epoch:
             return
         fit.enter_hook()
@@ -364,6 +360,8 @@ class RunRecorder:
         fit.leave_hook("between_epochs")
 
     def _judge_step_time(self, fit: Fit) -> None:
+        seconds = self._process_session.now_s() - fit.epoch_began_s
+        self._limits.observe("epoch_time", BoundedReading(seconds))
         why = fit.clock.why_untimed(fit.planned_steps) if fit.last_steps is None else ""
         for metric, field in STEP_TIME_METRICS.items():
             self._limits.observe(metric, BoundedReading(getattr(fit.last_steps, field, None)))

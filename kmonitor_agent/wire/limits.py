@@ -33,7 +33,7 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
     "vram": {**_BYTES},
     "graph": {**_COUNTS},
     "functions": {**_COUNTS},
-    **{metric: {**_SECONDS} for metric in STEP_TIME_METRICS},
+    **{metric: {**_SECONDS} for metric in (*STEP_TIME_METRICS, "epoch_time")},
 }
 _EXAMPLES: Final = {
     "ram": '"80%", "12 GiB" or a number of bytes',
@@ -42,7 +42,7 @@ _EXAMPLES: Final = {
     "functions": "a number of functions",
     "step_time": '"250 ms", "1.5 s" or a number of seconds, for the median of an epoch\'s steps',
     **dict.fromkeys(
-        (metric for metric in STEP_TIME_METRICS if metric != "step_time"),
+        (*(metric for metric in STEP_TIME_METRICS if metric != "step_time"), "epoch_time"),
         '"250 ms", "1.5 s" or a number of seconds',
     ),
 }
@@ -80,7 +80,7 @@ class Limit:
         Args:
             metric: "ram", "vram", "graph", "functions", "step_time" (the median of an epoch's
                 steps: a few slow ones do not move it), "step_time_mean", "step_time_p95",
-                "step_time_p99" or "step_time_max" (the longest).
+                "step_time_p99", "step_time_max" (the longest), or "epoch_time".
             threshold: "80%" (ram, vram), "12 GiB", "250 ms", "50 k", or a number of bytes,
                 operations, functions or seconds.
             action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
@@ -120,7 +120,7 @@ def limit_text(spec: LimitSpec) -> str:
 
 
 def _amount_text(metric: str, value: float) -> str:
-    if metric in STEP_TIME_METRICS:
+    if metric in STEP_TIME_METRICS or metric == "epoch_time":
         return _seconds_text(value)
     if metric in {"ram", "vram"}:
         return _bytes_text(value)

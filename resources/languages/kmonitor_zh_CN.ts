@@ -3042,6 +3042,11 @@
         <translation>每轮时长</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Epoch time</source>
+        <translation>轮时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Epoch: {part}</source>
         <translation>轮：{part}</translation>
@@ -3565,6 +3570,11 @@
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>It is pinned.</source>
         <translation>它已固定。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>It takes {rise} more since {unit} {n}</source>
+        <translation>从第 {n} 个{unit}起多用 {rise}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -6357,6 +6367,11 @@
         <translation>回调</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>cause open, after input, callbacks, traces and what lies between epochs: the steps' own computing takes longer</source>
+        <translation>原因未明（已排除输入、回调、追踪和两轮之间）：步本身的计算用时更长</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>cgroup limit {amount}</source>
@@ -6512,7 +6527,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>epoch</source>
         <translation>轮</translation>
     </message>
@@ -6569,7 +6584,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>fit</source>
         <translation>次 fit</translation>
     </message>
@@ -6590,7 +6605,7 @@
         <translation>次 fit</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>fold</source>
         <translation>折</translation>
     </message>
@@ -6612,7 +6627,7 @@
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>functions</source>
         <translation>函数</translation>
     </message>
@@ -6651,6 +6666,11 @@
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>half of the time</source>
         <translation>一半的时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>have {name} do its work at each n-th step, or at the epoch's end</source>
+        <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
@@ -6978,6 +6998,11 @@
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>log axis</source>
         <translation>对数轴</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>look at what the script does there, such as a file that is read or written whole</source>
+        <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7533,6 +7558,11 @@
         <translation>固定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
+        <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE)、cache()，或 PyDataset 的 worker</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>private bytes (psutil)</source>
         <translation>专用字节 (psutil)</translation>
@@ -7769,6 +7799,11 @@
         <translation>保存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>save less often, or weights only</source>
+        <translation>少保存几次，或只保存权重</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>script</source>
         <translation>脚本</translation>
@@ -7787,6 +7822,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>since {time} · key {key}…</source>
         <translation>自 {time} 起 · 密钥 {key}…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>slower since {unit} {n}</source>
+        <translation>从第 {n} 个{unit}起变慢</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7831,7 +7871,7 @@
         <translation>平稳</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>step</source>
         <translation>步</translation>
     </message>
@@ -7896,6 +7936,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the CPU device's allocator has no limit</source>
         <translation>CPU 设备的分配器没有上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the callback</source>
+        <translation>该回调</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8283,7 +8328,7 @@
         <translation>已失效模型的追踪被滞留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>traces of {name} grow in number</source>
         <translation>{name} 的追踪越来越多</translation>
     </message>
@@ -8926,6 +8971,16 @@
         <translation>其中 {part} 发生在{where}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{part} takes longer</source>
+        <translation>{part} 用时更长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{part} takes {share} of the time</source>
+        <translation>{part} 占 {share} 的时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{percent} of the time</source>
         <translation>{percent} 的时间</translation>
@@ -8964,6 +9019,11 @@
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{run}, validation</source>
         <translation>{run}，验证</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{share} of what it takes longer is {part}</source>
+        <translation>多用的时间中 {share} 是 {part}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

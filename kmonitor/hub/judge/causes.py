@@ -34,6 +34,7 @@ class Cause(StrEnum):
     CACHE = "what malloc was given back and keeps: a cache, or fragmentation"
     FILLING = "a cache of the data set that fills, and has an end"
     DATA_CACHE = "data that is read once and kept"
+    PART = "a part of the time that was measured"
     UNKNOWN = "not told by what is counted"
 
 
@@ -67,6 +68,10 @@ class Remedy(StrEnum):
     CLOSE_FIGURES = "close each figure"
     DATASET_ONCE = "make the data set once"
     HISTORY_DICT = "keep the dict of a History, not the History"
+    PREFETCH = "prepare batches ahead, on several cores"
+    EACH_NTH = "do the callback's work less often"
+    SAVE_LESS = "save less often"
+    LOOK_BETWEEN = "look at what the script does between epochs or fits"
     ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 
 
@@ -128,6 +133,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
     Cause.FILLING: (),
     Cause.DATA_CACHE: (),
+    Cause.PART: (),
     Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
 }
 

@@ -43,6 +43,7 @@ from kmonitor.hub.judge.detectors import (
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing, unit_seconds
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.times import explain_time, jumped
 from kmonitor.hub.judge.unit_series import (
     allocation_growth,
     counters_of,
@@ -64,6 +65,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
+    TIME_METRICS,
     VERDICT_METRICS,
     CacheFill,
     VerdictMetric,
@@ -208,6 +210,8 @@ class RunJudge:
             judgement = replaced(judgement, state=GrowthState.RISING, in_a_row=0)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
+        if metric in TIME_METRICS:
+            return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         growth, before = judgement.growth, self._newest.get(metric)
         is_older = growth is None or growth.last >= len(measured)
         if judgement.is_open_alarm and is_older and before is not None:
@@ -222,6 +226,36 @@ class RunJudge:
         return verdict_event(
             details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
         )
+
+    def _time_verdict(
+        self,
+        metric: VerdictMetric,
+        judgement: Judgement,
+        measured: list[Unit],
+        units: list[Unit],
+        values: Floats,
+        kind: UnitKind,
+    ) -> Verdict:
+        judgement = jumped(judgement, values, measured)
+        growth, counted = judgement.growth, None
+        if growth is not None and growth.slope is not None:
+            self._judgements[kind, metric] = judgement
+        if judgement.state in EXPLAINED and growth is not None and growth.slope is not None:
+            is_used = np.array([unit in measured for unit in units])
+            counters = cut(counters_of("step_time", units), is_used)
+            found = [one for each in counters if (one := counter_growth(each, growth))]
+            is_per_fit = self._unit_kind is UnitKind.FIT
+            counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
+        explained = explain_time(metric, judgement, measured)
+        details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
+        explanation = counted or (None if explained is None else explained[0])
+        verdict = verdict_event(details, explanation, None)
+        if explained is not None:
+            verdict = replace(verdict, where=explained[1].name, where_part=explained[1].share)
+        if growth is not None and growth.slope is None and judgement.state in ALARMED:
+            first = measured[growth.first]
+            verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)
+        return verdict
 
     def _judgement_after(
         self,
@@ -314,11 +348,6 @@ class RunJudge:
         if judgement.state not in EXPLAINED or growth is None:
             return self._of_first_epoch(metric)
         is_per_fit = self._unit_kind is UnitKind.FIT
-        if metric == "step_time":
-            # Time leaks nothing, and is never suspected to: what grew with it is found here.
-            grown = (counter_growth(counter, growth) for counter in counters)
-            found = [one for one in grown if one is not None]
-            return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING:
             grew_with += kept_growth(counters, growth)
@@ -352,7 +381,7 @@ def _next(
     counters: list[Counter],
     room: float | None,
 ) -> Judgement:
-    if metric == "step_time":
+    if metric in TIME_METRICS:
         return next_slowdown_judgement(before, values)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
     return next_judgement(before, values, counters, floor=floor, room=room)
@@ -516,11 +545,16 @@ def differs(before: Verdict | None, after: Verdict) -> bool:
         return after.state != "measuring" or before.state in ALARMED_STATES
     if after.state not in ALARMED_STATES | {"rising", "slowing"}:
         return False
-    if (after.per, after.cause, after.name) != (before.per, before.cause, before.name):
+    if _told(after) != _told(before):
         return True
     if after.unit < before.unit + _NOT_BEFORE_UNITS:
         return False
     return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
+
+
+def _told(verdict: Verdict) -> tuple[str | int, ...]:
+    place = verdict.where if verdict.metric in TIME_METRICS else ""
+    return verdict.per, verdict.cause, verdict.name, place, verdict.since
 
 
 def turns(before: Verdict | None, after: Verdict) -> bool:

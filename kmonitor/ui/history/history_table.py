@@ -21,7 +21,11 @@ from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.unions import RunSummary
-from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS, VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import (
+    SUMMARY_METRICS,
+    VERDICT_METRICS,
+    VerdictMetric,
+)
 
 _LONGEST_NOTE: Final = 120
 
@@ -73,7 +77,7 @@ def history_heads() -> tuple[HistoryHead, ...]:
     )
     sizes = [
         replace(number, key=metric, title=metric_name(metric), tooltip=tr("The last value"))
-        for metric in VERDICT_METRICS
+        for metric in SUMMARY_METRICS
     ]
     return (
         HistoryHead("name", tr("Run"), tr("What it is called; pinned ones have a pin")),

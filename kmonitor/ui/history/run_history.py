@@ -13,7 +13,11 @@ from kmonitor.ui.runs.run_store import RunStore
 from kmonitor.ui.text.formats import count_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import RunSummary
-from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS, VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import (
+    SUMMARY_METRICS,
+    TIME_METRICS,
+    VerdictMetric,
+)
 
 HistoryColumn = Literal[
     "name",
@@ -225,7 +229,7 @@ class RunHistory:
 
 def metric_of(column: str) -> VerdictMetric | None:
     """The metric that a column shows; None: it shows something else."""
-    return next((metric for metric in VERDICT_METRICS if metric == column), None)
+    return next((metric for metric in SUMMARY_METRICS if metric == column), None)
 
 
 def parse_date_range(text: str) -> DateRange | None:
@@ -286,7 +290,7 @@ def _is_judged(run: RunSummary, verdict_filter: VerdictFilter) -> bool:
 
 def _verdict_filter_of(metric: str, state: str) -> VerdictFilter | None:
     """The kind that the text states: a graph grows and is no leak, steps slow down."""
-    if metric == "step_time" and state == "growing":
+    if metric in TIME_METRICS and state == "growing":
         return "slowing"
     if state == "growing" or (metric == "graph" and state == "suspected"):
         return "growing"

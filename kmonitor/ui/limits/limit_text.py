@@ -25,6 +25,7 @@ METRIC_UNITS: Final[dict[LimitMetric, Unit]] = {
     "vram": "bytes",
     "graph": "operations",
     **dict.fromkeys(STEP_TIME_METRICS, "seconds"),
+    "epoch_time": "seconds",
     "functions": "functions",
 }
 
@@ -42,6 +43,7 @@ _NAMES: Final[dict[LimitMetric, str]] = {
     "step_time_p95": later("Step time, 95th percentile"),
     "step_time_p99": later("Step time, 99th percentile"),
     "step_time_max": later("Longest step"),
+    "epoch_time": later("Epoch time"),
     "functions": later("Functions"),
 }
 

@@ -38,6 +38,7 @@ LimitMetric = Literal[
     "step_time_p95",
     "step_time_p99",
     "step_time_max",
+    "epoch_time",
     "functions",
 ]
 """What a limit can watch, as the charts define it.
@@ -45,7 +46,8 @@ LimitMetric = Literal[
 `ram`: resident set of the process and its children, bytes. `vram`: allocator in use, else device
 used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds;
 `step_time_mean`, `step_time_p95`, `step_time_p99`, `step_time_max`: its mean, percentiles and
-longest step. `functions`: functions registered with the runtime.
+longest step. `epoch_time`: the last epoch from begin to end, seconds. `functions`: functions
+registered with the runtime.
 """
 
 STEP_TIME_METRICS: Final[dict[LimitMetric, str]] = {

@@ -8,8 +8,12 @@ from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Sec
 from kmonitor_agent.wire.messages.lifecycle_events import Event
 from kmonitor_agent.wire.messages.readings import KeptObjects
 
-VerdictMetric = Literal["ram", "vram", "graph", "step_time"]
+VerdictMetric = Literal["ram", "vram", "graph", "step_time", "epoch_time"]
 """What is judged; the same metrics as charts and limits have."""
+
+TIME_METRICS: frozenset[VerdictMetric] = frozenset({"step_time", "epoch_time"})
+SUMMARY_METRICS: tuple[VerdictMetric, ...] = ("ram", "vram", "graph", "step_time")
+"""Those whose last value a summary has."""
 
 VERDICT_METRICS: tuple[VerdictMetric, ...] = get_args(VerdictMetric)
 
@@ -101,7 +105,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
         cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; "filling": a
             cache of the data set, which has an end; "data_cache": what the first epoch took, where
-            nothing grows; empty where nothing is known.
+            nothing grows; of times "part": that of `where`; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function or line that the cause is about; empty if not known.
         changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
@@ -111,8 +115,11 @@ class Verdict(Event, frozen=True, tag="verdict"):
         kept: What is kept, and where, with "kept" and "rebuilt"; None: not known.
         where: The part of the units in which nearly all of the growth comes: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
-            "between_fits"; empty: in several, or not known.
-        where_part: Of the growth, 0..1; None likewise.
+            "between_fits"; of times the part that grew, or that takes most, as of `EpochParts`;
+            empty: in several, or not known.
+        where_part: Of the growth, or of the time, 0..1; None likewise.
+        since: The epoch or fit since which it takes longer, as `unit` counts; 0: it grows, or
+            does not.
         forecast: None unless it grows towards a limit that is known.
     """
 
@@ -142,3 +149,4 @@ class Verdict(Event, frozen=True, tag="verdict"):
     kept: KeptObjects | None = None
     where: Name = ""
     where_part: Amount | None = None
+    since: Count = 0

@@ -92,9 +92,9 @@ class Fit:
         self.faults: list[Exception] = []
         self.timer = EpochTimer(
             self.clock,
-            count_functions=lambda: Reading(self.functions, "functions", "test"),
-            privacy=Privacy(private=False),
-            fault=self.faults.append,
+            lambda: Reading(self.functions, "functions", "test"),
+            Privacy(private=False),
+            self.faults.append,
         )
         self.hooks = Hooks(self.timer, self.clock)
         self.listed: Any = keras.callbacks.CallbackList([others[0], self.hooks, *others[1:]])
