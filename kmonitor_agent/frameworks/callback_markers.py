@@ -122,7 +122,7 @@ class CallbackMarkers:
         own = instance_dict(token).get("callbacks") if token is not None else None
         if self.is_set or type(own) is not list:
             return self.is_set
-        callbacks: list[Any] = own
+        callbacks = cast("list[object]", own)
         if len(self._marks) != len(callbacks) + 1:
             make = with_keras_callback(_Mark)
             self._marks = [

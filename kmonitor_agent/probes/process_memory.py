@@ -140,6 +140,11 @@ class ProcessMemory:
             return Reading.missing("bytes", f"the unique set cannot be read: {exc}")
         return Reading(float(unique), "bytes", "process: unique set (psutil)")
 
+    @property
+    def children(self) -> frozenset[int]:
+        """Process ids of the children, as last listed."""
+        return frozenset(self._children)
+
     def _list_children(self) -> None:
         try:
             children = _descendants(self._proc)

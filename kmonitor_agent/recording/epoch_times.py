@@ -107,6 +107,8 @@ class EpochTimer:
         self._waited_a_step: float | None = None
         self._begin_steps()
         self._counts = self._read_counts(with_code=True)
+        self._take(perf_counter())
+        self._kind = "rest"
 
     def _begin_steps(self) -> None:
         """No step of the epoch has begun."""
@@ -295,14 +297,14 @@ class EpochTimer:
             self._step_gap += now_s - self._at
         self._take(now_s, _INSIDE if self._kind == _INSIDE else _GAP)
         seconds = now_s - self._step_at
-        self._end_step(now_s)
+        self._end_step(now_s, is_whole=True)
         self._steps_to_go -= 1
         is_long = seconds >= LONG_STEP_S or self._is_watched
         if self._steps_to_go <= 0 and not is_long and not self._clock.is_last:
             self._unmark()
 
-    def _end_step(self, now_s: float) -> None:
-        """A step that was timed is over."""
+    def _end_step(self, now_s: float, *, is_whole: bool = False) -> None:
+        """A step that was timed is over; what follows the last of an epoch belongs to no step."""
         if self._step_at == 0.0:
             return
         waited_s = self._waited() - self._step_waited
@@ -313,8 +315,10 @@ class EpochTimer:
         elif not self._is_first:
             plain = max(0.0, inside_s - waited_s)
             self._plain_s = min(self._plain_s or plain, plain)
-            self._timed["wall"] += now_s - self._step_at
-            self._timed["callbacks"] += sum(self._callbacks) - self._step_callbacks_s
+        if not is_compiled and not self._is_first:
+            callbacks_s = sum(self._callbacks) - self._step_callbacks_s
+            self._timed["wall"] += now_s - self._step_at if is_whole else inside_s + callbacks_s
+            self._timed["callbacks"] += callbacks_s
             self._timed["input"] += waited_s
         if self._is_first and is_compiled and isinstance(self._input, TensorFlowInput):
             self._input.begin_epoch(self._clock.steps, now_s)

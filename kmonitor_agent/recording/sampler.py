@@ -13,6 +13,7 @@ from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, all_missing
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.held_memory import read_anonymous_bytes
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
+from kmonitor_agent.probes.processor import ProcessorReadings, ProcessorUse
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
@@ -91,6 +92,7 @@ class Sampler:
         self._now_s = now_s
         self._privacy = privacy
         self._memory = ProcessMemory()
+        self._processor = ProcessorUse(lambda: self._memory.children)
         self._gpu = Gpu()
         self._reported_sources: dict[str, FieldSource] = {}
         self._last = BoundedReading(None)
@@ -179,6 +181,7 @@ class Sampler:
         self, target: SamplerTarget, device: DeviceReadings
     ) -> Iterator[tuple[str, Reading]]:
         yield from _memory_fields(self._memory.read())
+        yield from _processor_fields(self._processor.read())
         framework = target.framework
         no_allocator = partial(AllocatorReadings.missing, "")
         if framework is None:
@@ -242,6 +245,13 @@ def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
     yield "cgroup_used_bytes", memory.cgroup_used
     yield "host_available_bytes", memory.host_available
     yield "code_regions", memory.code
+
+
+def _processor_fields(processor: ProcessorReadings) -> Iterator[tuple[str, Reading]]:
+    yield "cpu_cores", processor.process
+    yield "children_cpu_cores", processor.children
+    yield "cpu_throttled_fraction", processor.throttled
+    yield "disk_wait_fraction", processor.disk_wait
 
 
 def _device_fields(

@@ -4527,6 +4527,29 @@
         <translation>进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processor</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processor time held back</source>
+        <translation>被限制的处理器时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processors in use</source>
+        <translation>占用的处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processors in use, children</source>
+        <translation>子进程占用的处理器</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Pruned</source>
         <translation>已剪枝</translation>
@@ -5860,6 +5883,12 @@
         <translation>等待</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Waiting for the disk</source>
+        <translation>等待磁盘</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Waiting for the first reading…</source>
@@ -6668,7 +6697,7 @@
         <translation>一半的时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>have {name} do its work at each n-th step, or at the epoch's end</source>
         <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
     </message>
@@ -7000,7 +7029,7 @@
         <translation>对数轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>look at what the script does there, such as a file that is read or written whole</source>
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>
@@ -7558,7 +7587,7 @@
         <translation>固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
         <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE)、cache()，或 PyDataset 的 worker</translation>
     </message>
@@ -7799,7 +7828,7 @@
         <translation>保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>save less often, or weights only</source>
         <translation>少保存几次，或只保存权重</translation>
     </message>
@@ -7938,7 +7967,7 @@
         <translation>CPU 设备的分配器没有上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the callback</source>
         <translation>该回调</translation>
     </message>

@@ -24,6 +24,7 @@ ALLOWED = {
     "kmonitor_agent/probes/process_memory.py": "/proc",
     "kmonitor_agent/probes/held_memory.py": "/proc",
     "kmonitor_agent/probes/compiled_code.py": "/proc",
+    "kmonitor_agent/probes/processor.py": "/proc",
     "kmonitor_agent/describing/load_child.py": "/proc",
     "kmonitor_agent/studies/fold_process.py": "/sys/fs/cgroup",
     "kmonitor_agent/studies/process_tree.py": "/proc",

@@ -43,7 +43,7 @@ from kmonitor.hub.judge.detectors import (
 from kmonitor.hub.judge.epoch_segments import LEAST_SEGMENTS, EpochSegments
 from kmonitor.hub.judge.forecast import forecast_nearest_limit, spacing, unit_seconds
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
-from kmonitor.hub.judge.times import explain_time, jumped
+from kmonitor.hub.judge.times import explain_time, judge_time
 from kmonitor.hub.judge.unit_series import (
     allocation_growth,
     counters_of,
@@ -236,17 +236,15 @@ class RunJudge:
         values: Floats,
         kind: UnitKind,
     ) -> Verdict:
-        judgement = jumped(judgement, values, measured)
+        judgement, part = judge_time(metric, judgement, values, measured)
         growth, counted = judgement.growth, None
-        if growth is not None and growth.slope is not None:
-            self._judgements[kind, metric] = judgement
         if judgement.state in EXPLAINED and growth is not None and growth.slope is not None:
             is_used = np.array([unit in measured for unit in units])
             counters = cut(counters_of("step_time", units), is_used)
             found = [one for each in counters if (one := counter_growth(each, growth))]
             is_per_fit = self._unit_kind is UnitKind.FIT
             counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
-        explained = explain_time(metric, judgement, measured)
+        explained = explain_time(metric, judgement, measured, part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         explanation = counted or (None if explained is None else explained[0])
         verdict = verdict_event(details, explanation, None)

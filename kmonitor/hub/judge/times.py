@@ -16,11 +16,10 @@ from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Reme
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     EXPLAINED,
-    STEP_TIME_FLOOR,
     GrowthState,
     Judgement,
 )
-from kmonitor.hub.judge.growth import MIN_UNITS, Growth
+from kmonitor.hub.judge.growth import MIN_UNITS, Floor, Growth, judge_growth
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
@@ -38,10 +37,12 @@ _MOST_BEFORE: Final = 20
 _SHARE: Final = 0.5
 """Of the growth that a part explains."""
 
-_NEARLY_ALL: Final = 0.7
-"""Of what rises, so that no five judgements are waited for."""
+_LEAST_RISE: Final = 0.15
+"""Of the time of a unit: a part that grows by less is not felt."""
 
-_BEYOND_COMPUTE: Final = 1.5
+_P_OF_NO_RISE: Final = 0.002
+
+_BEYOND_COMPUTE: Final = 3.0
 """By so many times more than computing a part must have grown: else all is slower, by something
 outside."""
 
@@ -78,39 +79,54 @@ class PartOfTime:
     callback: str = ""
 
 
-def jumped(judgement: Judgement, values: Floats, units: Sequence[Unit]) -> Judgement:
-    """The judgement, or that the last units are at a slower level than those before.
+def judge_time(
+    metric: VerdictMetric, judgement: Judgement, values: Floats, units: Sequence[Unit]
+) -> tuple[Judgement, PartOfTime | None]:
+    """The judgement, or that one part grows, or that the last units are at a slower level.
+
+    A part that was timed scatters less than the whole does, which has all that the machine does.
 
     Args:
-        judgement: By trend.
+        metric: Of the step or the epoch.
+        judgement: By trend of the whole.
         values: Seconds, those that were measured, `[n]`.
         units: Of the same.
     """
+    parts = sorted(_OF_STEPS if metric == "step_time" else _ADVICE)
     first = None if judgement.state in ALARMED else find_jump(values)
-    if first is None:
-        return (
-            replace(judgement, state=GrowthState.GROWING)
-            if _rises(judgement, values, units)
-            else judgement
-        )
-    part = grown_part(units, first)
-    if part is None or part.name in _OPEN:
-        return judgement
-    before, after = values[1:first], values[first:]
-    rise = float(np.median(after) - np.median(before))
-    growth = Growth(None, first, len(values) - 1, rise=rise)
-    return Judgement(GrowthState.GROWING, growth, alarmed_units=len(after))
+    if first is not None and (part := grown_part(units, first)) and part.name in parts:
+        before, after = values[1:first], values[first:]
+        rise = float(np.median(after) - np.median(before))
+        growth = Growth(None, first, len(values) - 1, rise=rise)
+        return Judgement(GrowthState.GROWING, growth, alarmed_units=len(after)), part
+    level = float(np.median(values)) * (units[-1].steps or 1 if metric == "step_time" else 1)
+    for name in parts:
+        growth = judge_growth(_seconds(units, name), Floor(_LEAST_RISE * level, 0.0))
+        rises = growth.rise >= _LEAST_RISE * level and _is_sure(growth)
+        if len(units) < MIN_UNITS or not (growth.is_growing or rises):
+            continue
+        grown = {
+            each: _growth(_seconds(units, each)[growth.first :], None) for each in EPOCH_PARTS
+        }
+        if _is_beyond(units, name, grown):
+            now = judgement if judgement.state in ALARMED else _growing(judgement, growth)
+            return now, PartOfTime(name, _share(grown, name), _class_of(units, name, None))
+    return judgement, None
 
 
-def _rises(judgement: Judgement, values: Floats, units: Sequence[Unit]) -> bool:
-    """Whether it rises, by enough, and one part that was timed explains nearly all of that."""
-    growth = judgement.growth
-    if judgement.state is not GrowthState.RISING or growth is None or len(values) < MIN_UNITS:
-        return False
-    if growth.rising is None or growth.rise < STEP_TIME_FLOOR.part * float(np.median(values)):
-        return False
-    part = grown_part(units[growth.first : growth.last + 1])
-    return part is not None and part.name not in _OPEN and part.share >= _NEARLY_ALL
+def _is_sure(growth: Growth) -> bool:
+    """Whether it rises beyond its scatter, so that no further judgements are waited for."""
+    is_above = growth.slope is not None and growth.slope.low > 0.0
+    return is_above and growth.rising is not None and growth.p_of_no_rise < _P_OF_NO_RISE
+
+
+def _growing(judgement: Judgement, growth: Growth) -> Judgement:
+    return replace(judgement, state=GrowthState.GROWING, growth=growth)
+
+
+def _share(grown: Mapping[str, float], name: str) -> float:
+    whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
+    return min(1.0, grown[name] / whole) if whole > 0.0 else 1.0
 
 
 def find_jump(values: Floats) -> int | None:
@@ -141,13 +157,17 @@ def grown_part(units: Sequence[Unit], first: int | None = None) -> PartOfTime | 
     name = max(grown, key=grown.__getitem__)
     if grown[name] < _SHARE * whole or whole <= 0.0 or not _is_beyond(units, name, grown):
         return None
+    return PartOfTime(name, _share(grown, name), _class_of(units, name, first))
+
+
+def _class_of(units: Sequence[Unit], name: str, first: int | None) -> str:
+    """The class of callbacks that grew most; empty where the part is none of callbacks."""
     classes = {each for unit in units for each in unit.callback_times}
     by_class = {
         each: _growth(np.array([unit.callback_times.get(each, 0.0) for unit in units]), first)
         for each in sorted(classes)
     }
-    callback = _largest(by_class) if name in _BY_CLASS else ""
-    return PartOfTime(name, min(1.0, grown[name] / whole), callback)
+    return _largest(by_class) if name in _BY_CLASS else ""
 
 
 def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
@@ -173,7 +193,10 @@ def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
 
 
 def explain_time(
-    metric: VerdictMetric, judgement: Judgement, units: Sequence[Unit]
+    metric: VerdictMetric,
+    judgement: Judgement,
+    units: Sequence[Unit],
+    known: PartOfTime | None = None,
 ) -> tuple[GrowthExplanation, PartOfTime] | None:
     """The part that makes it slower, or that takes most of the time; None: not known.
 
@@ -181,11 +204,14 @@ def explain_time(
         metric: Of the step or the epoch.
         judgement: Of it.
         units: Those that were measured, whose indices the judgement has.
+        known: The part that is known to grow.
     """
     growth = judgement.growth
+    if known is not None:
+        return _explanation(known), known
     if judgement.state in EXPLAINED and growth is not None:
         return _explain_growth(metric, growth, units)
-    is_judged = judgement.state is not GrowthState.MEASURING
+    is_judged = judgement.state is not GrowthState.MEASURING or len(units) >= MIN_UNITS
     part = largest_part(units) if metric == "epoch_time" and is_judged else None
     return None if part is None else (_explanation(part), part)
 

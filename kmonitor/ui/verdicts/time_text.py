@@ -69,3 +69,21 @@ def time_part_text(verdict: Verdict) -> str:
     return tr("{share} of what it takes longer is {part}").format(
         share=percent_text(verdict.where_part or 0.0), part=part_name(verdict.where)
     )
+
+
+def time_advice_text(code: str, verdict: Verdict) -> str:
+    """What may help against a part that takes long; empty for other advice."""
+    texts = {
+        "prefetch": tr(
+            "prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE),"
+            " cache(), or workers of a PyDataset"
+        ),
+        "each_nth": tr("have {name} do its work at each n-th step, or at the epoch's end").format(
+            name=verdict.name or tr("the callback")
+        ),
+        "save_less": tr("save less often, or weights only"),
+        "look_between": tr(
+            "look at what the script does there, such as a file that is read or written whole"
+        ),
+    }
+    return texts.get(code, "")

@@ -17,6 +17,7 @@ from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.time_text import (
     jump_text,
     slower_since_text,
+    time_advice_text,
     time_cause_text,
     time_part_text,
     unit_name,
@@ -124,8 +125,11 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
     if verdict.state == "measuring":
         if is_final:
             units = units_text(verdict.units, verdict)
-            return tr("too short to judge: it ended after {units}").format(units=units)
-        return f"{tr('measuring')}: {more}" if more else tr("measuring")
+            text = tr("too short to judge: it ended after {units}").format(units=units)
+        else:
+            text = f"{tr('measuring')}: {more}" if more else tr("measuring")
+        known = cause_text(verdict) if verdict.metric in TIME_METRICS else ""
+        return "; ".join(filter(None, [text, known]))
     text = tr("rising, not judged") if is_final else tr("rising, not yet judged")
     rate = ""
     if verdict.slope is not None:
@@ -374,21 +378,6 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
                 name=name
             )
         ),
-        "prefetch": VerdictAdvice(
-            tr(
-                "prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE),"
-                " cache(), or workers of a PyDataset"
-            )
-        ),
-        "each_nth": VerdictAdvice(
-            tr("have {name} do its work at each n-th step, or at the epoch's end").format(
-                name=verdict.name or tr("the callback")
-            )
-        ),
-        "save_less": VerdictAdvice(tr("save less often, or weights only")),
-        "look_between": VerdictAdvice(
-            tr("look at what the script does there, such as a file that is read or written whole")
-        ),
         "pad": VerdictAdvice(tr("pad batches to few shapes, or bucket them by length")),
         "no_jit": VerdictAdvice(tr("compile the model with jit_compile=False")),
         "run_folds": VerdictAdvice(
@@ -413,7 +402,8 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "history_dict": VerdictAdvice(tr("keep history.history instead of what fit returns")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or anew for each epoch")),
     }
-    return known.get(code)
+    text = time_advice_text(code, verdict)
+    return VerdictAdvice(text) if text else known.get(code)
 
 
 def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:

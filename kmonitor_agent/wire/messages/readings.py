@@ -126,6 +126,11 @@ class Sample(Event, frozen=True, tag="sample"):
         functions: Functions registered with the runtime.
         code_regions: Regions of machine code that no file has: what XLA, LLVM or Numba compiled
             while the process ran, several a program; every few seconds.
+        cpu_cores: Processors that this process kept busy since the last sample.
+        children_cpu_cores: Those of its children, likewise; new children are seen every 10 s.
+        cpu_throttled_fraction: Part of that time in which the control group kept it from the
+            processors, 0..1.
+        disk_wait_fraction: Part of that time in which its main thread waited for the disk, 0..1.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
             that of whole epochs.
         logs: Keras' logs in the running epoch as of its last step: means since the epoch began.
@@ -159,6 +164,10 @@ class Sample(Event, frozen=True, tag="sample"):
     graph_operations: Amount | None = None
     functions: Amount | None = None
     code_regions: Amount | None = None
+    cpu_cores: Amount | None = None
+    children_cpu_cores: Amount | None = None
+    cpu_throttled_fraction: Amount | None = None
+    disk_wait_fraction: Amount | None = None
     step_time_s: Seconds | None = None
     logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
     more_devices: Annotated[list[DeviceSample], msgspec.Meta(max_length=MOST_MORE_DEVICES)] = []
