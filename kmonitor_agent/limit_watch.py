@@ -32,7 +32,7 @@ _REPEATED: Final = frozenset({"collect", "reload", "restart"})
 
 
 JUDGED_AT_ONCE: Final = frozenset(
-    {"graph", "functions", "open_files", "threads", "processes", "shared_memory"}
+    {"graph", "functions", "open_files", "threads", "processes", "shared_memory", "epoch_time"}
 ) | frozenset(STEP_TIME_METRICS)
 """Metrics whose first reading after an action says whether it helped. Freed memory often stays
 with the process: with `ram` and `vram` only growth from there on says that it did not."""

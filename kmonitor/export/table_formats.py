@@ -1,7 +1,8 @@
 """The table of samples and epochs: columns, and writers for CSV, JSON lines and Parquet.
 
 Columns: `seq`, `t_s` and `type` ("sample" or "epoch_end"), then every field of a sample, then
-those of an epoch's end that a sample lacks (its step times as `step_times.p50_s` and so on),
+those of an epoch's end that a sample lacks (its step times as `step_times.p50_s` and so on, where
+its time went as `parts.input_s` and so on),
 then one column `log:NAME` for each of Keras' logs at an epoch's end, `batch:NAME` for one as it
 stood within an epoch when the sample was taken, and `deviceN_...` for each further device. Bytes,
 seconds, operations, degrees C, watts; an empty cell was not read. JSON lines hold all events as
@@ -28,6 +29,7 @@ from kmonitor.base.installation import how_to_add
 from kmonitor.base.plain_data import fields_of, json_text
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
+    EpochParts,
     Event,
     FieldSource,
     Sample,
@@ -40,8 +42,10 @@ from kmonitor_agent.wire.text import printable
 TABLE_KINDS: Final = ("sample", "epoch_end")
 """Event types in the table."""
 
-_APART: Final = ("logs", "step_times", "more_devices")
+_APART: Final = ("logs", "step_times", "parts", "more_devices")
 _STEPS: Final = "step_times."
+_PARTS: Final = "parts."
+_PART_FIELDS: Final = tuple(name for name in EpochParts.__struct_fields__ if name != "callbacks")
 _LOG: Final = "log:"
 _WHOLE: Final = frozenset({"seq", "fit", "epoch", "step", "steps", f"{_STEPS}count"})
 _SUFFIX_UNITS: Final = {"_bytes": "bytes", "_s": "seconds", "_c": "degrees C", "_w": "W"}
@@ -87,6 +91,7 @@ def table_columns(
     names = ["seq", "t_s", "type", *_fields_of(Sample)]
     names += _fields_of(EpochEnded)
     names += [f"{_STEPS}{name}" for name in StepTimes.__struct_fields__]
+    names += [f"{_PARTS}{name}" for name in _PART_FIELDS]
     names += [f"{_LOG}{name}" for name in log_names]
     names += extras
     known = {source.field: source for source in sources}
@@ -137,6 +142,8 @@ class TableLines:
         if event.step_times is not None:
             times = fields_of(event.step_times)
             cells |= {f"{_STEPS}{name}": value for name, value in times.items()}
+        if event.parts is not None:
+            cells |= {f"{_PARTS}{name}": getattr(event.parts, name) for name in _PART_FIELDS}
         cells |= {"seq": row.seq, "t_s": row.t_s, "type": "epoch_end", **self._given}
         return [cells.get(name) for name in self._numbers]
 

@@ -18,6 +18,8 @@ _LEAST_MEASURED: Final = 2
 _LEAST_STEPS: Final = _LEAST_MEASURED + 2
 """From begin to begin there is one less, and the first is kept apart."""
 
+_NEVER: Final = float("inf")
+
 SLOW_TIMES: Final = 3.0
 """A step is slow that takes so many times the median."""
 
@@ -40,14 +42,13 @@ class StepClock:
 
     Attributes:
         steps: Steps begun in the running epoch.
-        due: Set by any thread when something waits for the next step's begin.
-        on_due: Called at the begin of a step when `due`, before that step is timed. Nothing of
-            ours may raise in it.
+        on_due: Called at the begin of a step when `due`, and of the last that was planned, before
+            that step is timed. Nothing of ours may raise in it.
         on_fault: Called with what a step's begin raised; must not raise.
     """
 
-    __slots__ = ("_counts", "_first", "_last", "_max", "_measured", "_per_tick", "_sum",
-                 "_ticks", "due", "on_due", "on_fault")  # fmt: skip
+    __slots__ = ("_counts", "_due_at", "_first", "_last", "_last_tick", "_max", "_measured",
+                 "_per_tick", "_sum", "_ticks", "on_due", "on_fault")  # fmt: skip
 
     def __init__(self, *, steps_per_execution: int = 1, on_due: Hook | None = None) -> None:
         """Begin outside of any epoch.
@@ -56,11 +57,44 @@ class StepClock:
             steps_per_execution: Steps between two ticks.
             on_due: See above; None: nothing ever waits.
         """
-        self.due = False
+        self._last_tick = self._due_at = _NEVER
         self.on_due = on_due
         self.on_fault: Callable[[Exception], None] | None = None
         self._per_tick = max(1, steps_per_execution)
         self.begin_epoch()
+
+    @property
+    def due(self) -> bool:
+        """Whether something waits for the next step's begin; set by any thread."""
+        return self._due_at == 0
+
+    @due.setter
+    def due(self, value: bool) -> None:
+        # One number is compared at each step.
+        self._due_at = 0 if value else self._last_tick
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the step that begins next is the last that was planned."""
+        return self._ticks >= self._last_tick
+
+    @property
+    def steps_per_tick(self) -> int:
+        """Steps of one execution."""
+        return self._per_tick
+
+    def due_after(self, ticks: int) -> None:
+        """Have `on_due` called when so many more have begun."""
+        self._due_at = min(self._last_tick, self._ticks + max(1, ticks))
+
+    def plan(self, steps: int | None) -> None:
+        """Have `on_due` called at the last step of the epoch.
+
+        Args:
+            steps: In the epoch; None: not known.
+        """
+        self._last_tick = _NEVER if not steps else max(0, -(-steps // self._per_tick) - 1)
+        self.due = self.due
 
     @property
     def steps(self) -> int:
@@ -79,7 +113,7 @@ class StepClock:
 
         Written flat: each call and each look-up here is paid at every step. A `try` costs nothing.
         """
-        if self.due and self.on_due is not None:
+        if self._ticks >= self._due_at and self.on_due is not None:
             self.on_due()
         try:
             now_s = perf_counter()

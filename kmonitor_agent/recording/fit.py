@@ -19,6 +19,7 @@ from kmonitor_agent.frameworks.callback_base import with_keras_callback
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
     instance_dict,
+    is_known_class,
     safe_count,
     safe_getattr,
 )
@@ -26,6 +27,7 @@ from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_requests import ActionRequest
+from kmonitor_agent.recording.epoch_times import EpochTimer
 from kmonitor_agent.recording.worker_agreement import WorkerAgreement
 from kmonitor_agent.wire.messages.events import StepTimes
 
@@ -41,6 +43,7 @@ class FitOrigin:
         batch_size: None when the data decide it.
         initial_epoch: First epoch's index, from 0.
         is_own_loop: The script calls Keras' CallbackList itself: no `fit` of Keras is there.
+        epoch_iterator: Keras' iterator over the data; None if not found.
     """
 
     thread: int
@@ -49,6 +52,7 @@ class FitOrigin:
     batch_size: int | None = None
     initial_epoch: int = 0
     is_own_loop: bool = False
+    epoch_iterator: "weakref.ref[Any] | None" = None
 
 
 @dataclass(slots=True)
@@ -87,6 +91,7 @@ class Fit:
         epochs_before: Epochs that had ended in the processes before.
         is_in_epoch: An epoch began and its end was not reported.
         epoch_began_s: The session's time when the epoch began, seconds.
+        timer: Where the time of its epochs goes; None: not known.
         last_steps: Step times of the last epoch; None: too few were measured.
         stopped_by_us: An action of ours stopped it.
         is_open: Its end has not been reported.
@@ -130,6 +135,7 @@ class Fit:
     epochs_before: int = 0
     is_in_epoch: bool = False
     epoch_began_s: float = 0.0
+    timer: EpochTimer | None = None
     last_steps: StepTimes | None = None
     stopped_by_us: bool = False
     is_open: bool = True
@@ -162,18 +168,60 @@ class Fit:
         """Median step time of the last epoch, seconds."""
         return None if self.last_steps is None else self.last_steps.p50_s
 
+    @property
+    def why_untimed(self) -> str:
+        """Why the last epoch's steps have no time; empty where they have, or later ones may."""
+        return self.clock.why_untimed(self.planned_steps) if self.last_steps is None else ""
+
     def begin_epoch(self) -> None:
         """An epoch begins."""
         self.hook_calls = 0
         self.step_logs = None
+        self.clock.begin_epoch()
+        self.clock.plan(self.planned_steps)
+        if self.timer is not None:
+            self.timer.begin_epoch()
         self.validation_bytes = self.held_before_bytes = None
+
+    def follow(self, origin: FitOrigin) -> None:
+        """It runs there, in this or in another call of Keras' `fit`."""
+        self.origin = origin
+        if self.timer is not None:
+            iterator = None if origin.epoch_iterator is None else origin.epoch_iterator()
+            self.timer.follow(origin.token, iterator)
+
+    def enter_hook(self) -> None:
+        """A hook of ours begins."""
+        if self.timer is not None:
+            self.timer.enter()
+
+    def leave_hook(self, after: str) -> None:
+        """It ends; see `EpochTimer.leave`."""
+        if self.timer is not None:
+            self.timer.leave(after)
+
+    def close_timer(self) -> float | None:
+        """It ended; returns when its last epoch did, by `perf_counter`."""
+        if self.timer is None:
+            return None
+        self.timer.close()
+        return self.timer.ended_s
+
+    def step_due(self) -> None:
+        """A hook of ours at a step's begin ends: that step is timed."""
+        if self.timer is not None:
+            self.timer.step_due()
 
     def begin_validation(self) -> None:
         """A validation of the running epoch begins."""
         self.held_before_bytes = read_held().value if self.is_in_epoch else None
+        if self.timer is not None and self.is_in_epoch:
+            self.timer.begin_validation()
 
     def end_validation(self) -> None:
         """It ended."""
+        if self.timer is not None:
+            self.timer.end_validation()
         before, after = self.held_before_bytes, read_held().value
         self.held_before_bytes = None
         if before is not None and after is not None:
@@ -206,15 +254,25 @@ def find_origin(callback: object) -> FitOrigin:
         fit_frame = fit_frame.f_back
     if token is None or fit_frame is None:
         return FitOrigin(thread)
-    batch_size, initial_epoch = _read_locals(fit_frame)
+    found = _read_locals(fit_frame)
     return FitOrigin(
         thread,
         id(fit_frame),
         weakref.ref(token),
-        batch_size,
-        initial_epoch,
+        found.batch_size,
+        found.initial_epoch,
         is_own_loop=not is_keras_frame(fit_frame),
+        epoch_iterator=found.epoch_iterator,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _FitLocals:
+    """What only the frame of Keras' `fit` has."""
+
+    batch_size: int | None = None
+    initial_epoch: int = 0
+    epoch_iterator: "weakref.ref[Any] | None" = None
 
 
 _BETWEEN: Final = "_call_begin_hook"
@@ -237,19 +295,25 @@ def _has_callbacks(caller: object) -> bool:
     return is_attribute or class_attribute(type(caller), "callbacks") is not None
 
 
-def _read_locals(frame: FrameType) -> tuple[int | None, int]:
-    """Batch size and first epoch from the frame of Keras' `fit`, the only place that has them."""
+def _read_locals(frame: FrameType) -> _FitLocals:
+    """Batch size, first epoch and data from the frame of Keras' `fit`."""
     code = frame.f_code
     if not code.co_flags & inspect.CO_OPTIMIZED or DATA_NAMES.isdisjoint(code.co_varnames):
         # A script's own loop. Never look further: at module level the "locals" are its globals.
-        return None, 0
+        return _FitLocals()
     with frame_locals(frame) as fit_locals:
-        adapter = safe_getattr(fit_locals.get("epoch_iterator"), "data_adapter")
+        iterator: object = fit_locals.get("epoch_iterator")
+        adapter = safe_getattr(iterator, "data_adapter")
         batch_size = safe_count(fit_locals.get("batch_size")) or safe_getattr(
             adapter, "batch_size"
         )
         initial_epoch = fit_locals.get("initial_epoch")
-    return safe_count(batch_size), safe_count(initial_epoch) or 0
+    is_known = iterator is not None and is_known_class(type(iterator))
+    return _FitLocals(
+        safe_count(batch_size),
+        safe_count(initial_epoch) or 0,
+        weakref.ref(iterator) if is_known else None,
+    )
 
 
 def is_same_fit(one: FitOrigin, other: FitOrigin) -> bool:

@@ -38,6 +38,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
 from kmonitor_agent.wire.messages.model_layout import MOST_PARTS, PART_BYTES, encode_layout
+from kmonitor_agent.wire.messages.readings import Reading
 
 LOG_PREFIX: Final = "kmonitor/"
 """Prefix of the names of our own logs."""
@@ -84,6 +85,7 @@ class FitReporter:
         """
         self.kept_objects: Final = KeptObjectCounter(emit=emit, now_s=now_s, privacy=privacy)
         self._heap_counts = counts
+        self._reported: dict[str, tuple[str, str]] = {}
         self._emit = emit
         self._now_s = now_s
         self._privacy = privacy
@@ -179,6 +181,9 @@ class FitReporter:
         now_s = self._now_s()
         steps = fit.clock.steps
         counts = {name: reading.value for name, reading in self._heap_counts.read().items()}
+        parts = None if fit.timer is None else fit.timer.end_epoch(fit.last_steps)
+        if fit.timer is not None:
+            self._report_source("parts.input_s", fit.timer.input_source())
         self._emit(
             EpochEnded(
                 t_s=now_s,
@@ -191,6 +196,7 @@ class FitReporter:
                 step_times=fit.last_steps,
                 ram_process_bytes=read_held().value,
                 validation_bytes=fit.validation_bytes,
+                parts=parts,
                 **counts,
             )
         )
@@ -229,14 +235,22 @@ class FitReporter:
         rate = fit.framework.learning_rate(model)
         if rate.absent != fit.why_no_rate:
             fit.why_no_rate = rate.absent
-            source = FieldSource(
-                field="learning_rate",
-                unit=rate.unit,
-                source=self._privacy.source(rate.source),
-                absent=self._privacy.source(rate.absent),
-            )
-            self._emit(FieldSources(t_s=self._now_s(), sources=[source]))
+            self._reported.pop("learning_rate", None)
+            self._report_source("learning_rate", rate)
         return rate.value
+
+    def _report_source(self, field: str, reading: Reading) -> None:
+        """Where a field comes from, or why it is absent, when that changes."""
+        if self._reported.get(field) == (reading.source, reading.absent):
+            return
+        self._reported[field] = reading.source, reading.absent
+        source = FieldSource(
+            field=field,
+            unit=reading.unit,
+            source=self._privacy.source(reading.source),
+            absent=self._privacy.source(reading.absent),
+        )
+        self._emit(FieldSources(t_s=self._now_s(), sources=[source]))
 
     def _logs(self, logs: object) -> dict[str, float]:
         return numeric_logs(logs, name_of=self._log_name, most=_MOST_LOGS)

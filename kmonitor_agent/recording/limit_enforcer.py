@@ -19,8 +19,19 @@ from kmonitor_agent.limit_watch import (
 )
 from kmonitor_agent.recording.action_requests import Action, ActionRequest
 from kmonitor_agent.wire.limits import BOUNDED_METRICS, limit_text
-from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec, SetLimits
-from kmonitor_agent.wire.messages.events import Event, LimitCrossed, LimitsInForce, Notice
+from kmonitor_agent.wire.messages.commands import (
+    STEP_TIME_METRICS,
+    LimitMetric,
+    LimitSpec,
+    SetLimits,
+)
+from kmonitor_agent.wire.messages.events import (
+    Event,
+    LimitCrossed,
+    LimitsInForce,
+    Notice,
+    StepTimes,
+)
 
 TRIAL_EPOCHS: Final = 3
 """Epochs in which a process that a limit restarted shows whether it needs that much by itself."""
@@ -183,6 +194,20 @@ class LimitEnforcer:
         if graph.operations is not None:
             self.observe("graph", BoundedReading(float(graph.operations)))
             self.observe("functions", BoundedReading(float(graph.functions)))
+
+    def observe_times(self, epoch_s: float, steps: StepTimes | None, why: str) -> None:
+        """Judge the limits on the time of an epoch that ended and of its steps.
+
+        Args:
+            epoch_s: From its begin to its end, seconds.
+            steps: Of its steps; None where they were not timed.
+            why: The reason for that; empty where it may still come.
+        """
+        self.observe("epoch_time", BoundedReading(epoch_s))
+        for metric, field in STEP_TIME_METRICS.items():
+            self.observe(metric, BoundedReading(getattr(steps, field, None)))
+            if why:
+                self.report_unwatched(metric, why)
 
     def report_graph_unwatched(self, graph: GraphCount) -> None:
         """Say once why there is no count, where there is none."""

@@ -16,7 +16,7 @@ from kmonitor_agent.recording.process_facts import possible_actions, session_sta
 from kmonitor_agent.recording.settings import Settings
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.messages.commands import Command
+from kmonitor_agent.wire.messages.commands import Command, SetLimits
 from kmonitor_agent.wire.messages.events import Event, Fault, SessionEnded, SessionStarted
 from kmonitor_agent.wire.messages.fields import MAX_TEXT, new_id
 
@@ -39,6 +39,27 @@ class UncaughtException:
 def how_ended(exc: BaseException) -> Literal["failed", "interrupted"]:
     """How a fit or process ended that this exception left."""
     return "interrupted" if isinstance(exc, KeyboardInterrupt | GeneratorExit) else "failed"
+
+
+@dataclass(frozen=True, slots=True)
+class ClosedRun:
+    """Kept of a run that was closed, in case a callback names it again.
+
+    Attributes:
+        run_id: The run's id.
+        fits: How many it had.
+        last_epoch: Of its last fit.
+        steps_done: In the epochs that ended.
+        limits: What the app had set.
+        release_spool: Has its session let go of the spool at once.
+    """
+
+    run_id: str
+    fits: int = 0
+    last_epoch: int = 0
+    steps_done: int = 0
+    limits: SetLimits | None = None
+    release_spool: Callable[[], None] = lambda: None
 
 
 class ProcessSession:

@@ -6,7 +6,7 @@ Composes the parts of `recording` and passes Keras' hooks on to them.
 import threading
 import weakref
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypedDict
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
@@ -22,6 +22,7 @@ from kmonitor_agent.recording.action_executor import ActionExecutor
 from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue
 from kmonitor_agent.recording.action_results import ActionResults
 from kmonitor_agent.recording.command_handler import CommandHandler
+from kmonitor_agent.recording.epoch_times import EpochTimer
 from kmonitor_agent.recording.fit import (
     Fit,
     FitOrigin,
@@ -34,9 +35,10 @@ from kmonitor_agent.recording.fit import (
 )
 from kmonitor_agent.recording.fit_reporter import FitReporter, ModelReporter
 from kmonitor_agent.recording.keras_logs import KerasLogWriter
-from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
+from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.process_session import (
+    ClosedRun,
     ProcessSession,
     UncaughtException,
     how_ended,
@@ -46,7 +48,7 @@ from kmonitor_agent.recording.settings import Settings
 from kmonitor_agent.recording.supervised_fits import SupervisedFits, SupervisorClient
 from kmonitor_agent.recording.worker_agreement import worker_agreement
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, SafePoint, SetLimits
+from kmonitor_agent.wire.messages.commands import SafePoint
 from kmonitor_agent.wire.messages.events import Event, Notice
 
 _HOUSEKEEPING_S: Final = 1.0
@@ -59,27 +61,6 @@ class _EventArguments(TypedDict):
     emit: Callable[[Event], None]
     now_s: Callable[[], float]
     privacy: Privacy
-
-
-@dataclass(frozen=True, slots=True)
-class ClosedRun:
-    """Kept of a run that was closed, in case a callback names it again.
-
-    Attributes:
-        run_id: The run's id.
-        fits: How many it had.
-        last_epoch: Of its last fit.
-        steps_done: In the epochs that ended.
-        limits: What the app had set.
-        release_spool: Has its session let go of the spool at once.
-    """
-
-    run_id: str
-    fits: int = 0
-    last_epoch: int = 0
-    steps_done: int = 0
-    limits: SetLimits | None = None
-    release_spool: Callable[[], None] = lambda: None
 
 
 class RunRecorder:
@@ -95,6 +76,8 @@ class RunRecorder:
         steps_done: In the epochs that ended in this process.
         log_writer: Ours in Keras' logs, for callbacks that ask for it.
     """
+
+    _ended_s: float | None = None
 
     def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
         """Begin a run, with the settings of its first callback, or go on with a closed one."""
@@ -247,6 +230,7 @@ class RunRecorder:
         self._follow(fit, model)
         if not fit.is_left_out:
             self._report_begin(fit, model, facts)
+        fit.leave_hook("rest")
         return fit
 
     def _new_fit(  # noqa: PLR0913, PLR0917 - all that is known of a fit at its begin
@@ -259,10 +243,15 @@ class RunRecorder:
         params: object,
         settings: Settings,
     ) -> Fit:
+        clock = StepClock(steps_per_execution=facts.steps_per_execution)
+        fault = partial(self.faults.record, "run.step_mark")
+        since_s = None if self._fits else self._ended_s
+        timer = EpochTimer(clock, framework.function_count, self.privacy, fault, since_s)
         return Fit(
             ordinal=ordinal,
             framework=framework,
-            clock=StepClock(steps_per_execution=facts.steps_per_execution),
+            clock=clock,
+            timer=timer,
             origin=origin,
             model=weakref.ref(model),
             checkpoint_dir=settings.checkpoint_dir or self._folders.checkpoints / self.run_id,
@@ -276,6 +265,7 @@ class RunRecorder:
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
         guarded = self.faults.guarded
+        fit.follow(fit.origin)
         if fit.fit_in_parts is not None:
             self._process_session.unavailable.pop("reload", None)
         with guarded("run.supervised"):
@@ -314,7 +304,7 @@ class RunRecorder:
             fit: The one that goes on.
             model: The new object.
         """
-        fit.origin = find_origin(callback)
+        fit.follow(find_origin(callback))
         fit.model = weakref.ref(model)
         watch_end(fit, self._on_dropped)
         fit.is_traced, fit.clock.due = False, True
@@ -332,14 +322,15 @@ class RunRecorder:
         fit.is_in_epoch = True
         fit.begin_epoch()
         fit.epoch_began_s = self._process_session.now_s()
-        fit.clock.begin_epoch()
         self._watch(fit)
         self._fit_reporter.epoch_started(fit)
+        fit.leave_hook("input")
 
     def end_epoch(self, fit: Fit, model: KerasModel, logs: object, params: object) -> None:
-        """An epoch ended: report it, judge its graph and step time, and do what waits, once."""
+        """An epoch ended: report it, judge its graph and times, and do what waits, once."""
         if not fit.is_in_epoch:
             return
+        fit.enter_hook()
         fit.epochs_done += 1
         self.steps_done += fit.clock.steps
         fit.is_in_epoch = False
@@ -361,19 +352,15 @@ class RunRecorder:
         with guarded("run.reload_effect"):
             self._report_reload_effect(fit, model)
         with guarded("run.limits"):
-            self._judge_step_time(fit)
+            self._limits.observe_times(
+                self._process_session.now_s() - fit.epoch_began_s, fit.last_steps, fit.why_untimed
+            )
         self._follow_up(fit)
         with guarded("run.serve_epoch"):
             self._serve(fit, "epoch")
         with guarded("run.agreed_reload"):
             self._action_executor.reload_with_workers(fit, model)
-
-    def _judge_step_time(self, fit: Fit) -> None:
-        why = fit.clock.why_untimed(fit.planned_steps) if fit.last_steps is None else ""
-        for metric, field in STEP_TIME_METRICS.items():
-            self._limits.observe(metric, BoundedReading(getattr(fit.last_steps, field, None)))
-            if why:
-                self._limits.report_unwatched(metric, why)
+        fit.leave_hook("between_epochs")
 
     def end_fit(self, fit: Fit, *, stopped: bool = False) -> None:
         """`on_train_end` came."""
@@ -487,6 +474,7 @@ class RunRecorder:
         self._follow_up(fit)
         self._last_epoch = fit.epoch
         fit.watch = None
+        self._ended_s = fit.close_timer()
         if fit in self._fits:
             self._fits.remove(fit)
         self._stopped_by_us = fit.stopped_by_us
@@ -527,6 +515,7 @@ class RunRecorder:
     def _serve_batch(self, fit: Fit) -> None:
         # Before its first step a model that Keras builds late has neither layers nor slots, and
         # none has the step's graph, and the first epoch may take hours.
+        fit.enter_hook()
         is_early = fit.clock.steps == 0
         fit.clock.due = is_early and not fit.is_traced
         with self.faults.guarded("run.describe_model"):
@@ -540,6 +529,7 @@ class RunRecorder:
             self._fit_reporter.kept_objects.count(fit)
         with self.faults.guarded("run.serve_batch"):
             self._serve(fit, "batch", step=fit.clock.steps)
+        fit.step_due()
 
     def _count_traced(self, fit: Fit, model: KerasModel) -> None:
         if not fit.is_traced:

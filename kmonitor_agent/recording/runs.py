@@ -19,8 +19,8 @@ from kmonitor_agent.frameworks.script_values import running_shell
 from kmonitor_agent.link.agent_thread import AGENT, EXIT_NETWORK_S
 from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.process_facts import default_run_name
-from kmonitor_agent.recording.process_session import UncaughtException
-from kmonitor_agent.recording.run_recorder import ClosedRun, RunRecorder
+from kmonitor_agent.recording.process_session import ClosedRun, UncaughtException
+from kmonitor_agent.recording.run_recorder import RunRecorder
 from kmonitor_agent.recording.settings import Settings
 
 CLOSES_WITHIN_S: Final = 30.0

@@ -13,6 +13,7 @@ from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, all_missing
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.held_memory import read_anonymous_bytes
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
+from kmonitor_agent.probes.processor import ProcessorReadings, ProcessorUse
 from kmonitor_agent.probes.resources import Resources
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
@@ -99,6 +100,7 @@ class Sampler:
         self._resource_names = ResourceReporter(
             self._memory, self._resources, emit=emit, now_s=now_s, privacy=privacy
         )
+        self._processor = ProcessorUse(lambda: self._memory.children()[0])
         self._gpu = Gpu()
         self._reported_sources: dict[str, FieldSource] = {}
         self._last = BoundedReading(None)
@@ -121,6 +123,7 @@ class Sampler:
         every(interval_s, self._memory.count_code)
         every(interval_s, self.sample)
         every(RUSH_INTERVAL_S, self.sample_if_grown)
+        every(RUSH_INTERVAL_S, self.time_a_step)
 
     def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
@@ -131,6 +134,11 @@ class Sampler:
         is_near = last.value / last.of + grown >= _NEAR
         if grown >= _RUSH or (grown >= _RUSH_NEAR and is_near):
             self.sample()
+
+    def time_a_step(self) -> None:
+        """Have the next step timed, so that it is known where short steps spend their time."""
+        if (fit := self._current_target().fit) is not None:
+            fit.clock.due = True
 
     def sample(self) -> None:
         """Read all, report changed sources, emit a sample, judge RAM and VRAM."""
@@ -186,6 +194,7 @@ class Sampler:
         yield from _memory_fields(self._memory.read(address_space_left))
         yield "address_space_left_bytes", address_space_left
         yield from self._resources.read(checkpoint_folder(target.fit))
+        yield from _processor_fields(self._processor.read())
         framework = target.framework
         no_allocator = partial(AllocatorReadings.missing, "")
         if framework is None:
@@ -259,6 +268,13 @@ def _memory_fields(memory: MemoryReadings) -> Iterator[tuple[str, Reading]]:
     yield "host_available_bytes", memory.host_available
     yield "swap_free_bytes", memory.swap_free
     yield "code_regions", memory.code
+
+
+def _processor_fields(processor: ProcessorReadings) -> Iterator[tuple[str, Reading]]:
+    yield "cpu_cores", processor.process
+    yield "children_cpu_cores", processor.children
+    yield "cpu_throttled_fraction", processor.throttled
+    yield "disk_wait_fraction", processor.disk_wait
 
 
 def _device_fields(

@@ -33,7 +33,7 @@ _UNITS: Final[dict[str, dict[str, float]]] = {
     "vram": {**_BYTES},
     "graph": {**_COUNTS},
     "functions": {**_COUNTS},
-    **{metric: {**_SECONDS} for metric in STEP_TIME_METRICS},
+    **{metric: {**_SECONDS} for metric in (*STEP_TIME_METRICS, "epoch_time")},
     "open_files": {**_COUNTS},
     "threads": {**_COUNTS},
     "processes": {**_COUNTS},
@@ -54,7 +54,7 @@ _EXAMPLES: Final = {
     "functions": "a number of functions",
     "step_time": '"250 ms", "1.5 s" or a number of seconds, for the median of an epoch\'s steps',
     **dict.fromkeys(
-        (metric for metric in STEP_TIME_METRICS if metric != "step_time"),
+        (*(metric for metric in STEP_TIME_METRICS if metric != "step_time"), "epoch_time"),
         '"250 ms", "1.5 s" or a number of seconds',
     ),
     "open_files": '"80%" or a number of files',
@@ -98,8 +98,8 @@ class Limit:
         Args:
             metric: "ram", "vram", "graph", "functions", "step_time" (the median of an epoch's
                 steps: a few slow ones do not move it), "step_time_mean", "step_time_p95",
-                "step_time_p99", "step_time_max" (the longest), "open_files", "threads",
-                "processes", "shared_memory", "disk" or "temp_disk".
+                "step_time_p99", "step_time_max" (the longest), "epoch_time", "open_files",
+                "threads", "processes", "shared_memory", "disk" or "temp_disk".
             threshold: "80%" (not of graph, functions and step times), "12 GiB", "250 ms",
                 "50 k", or a number of bytes, operations, functions, files, threads, processes or
                 seconds. 80 % of ram is 80 % of what can be had: what the process holds and what
@@ -141,7 +141,7 @@ def limit_text(spec: LimitSpec) -> str:
 
 
 def _amount_text(metric: str, value: float) -> str:
-    if metric in STEP_TIME_METRICS:
+    if metric in STEP_TIME_METRICS or metric == "epoch_time":
         return _seconds_text(value)
     if metric in _OF_BYTES:
         return _bytes_text(value)

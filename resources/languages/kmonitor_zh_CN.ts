@@ -3065,6 +3065,16 @@
         <translation>每轮时长</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Epoch time</source>
+        <translation>轮时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Epoch: {part}</source>
+        <translation>轮：{part}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -3589,6 +3599,11 @@
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>It is pinned.</source>
         <translation>它已固定。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>It takes {rise} more since {unit} {n}</source>
+        <translation>从第 {n} 个{unit}起多用 {rise}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -4564,6 +4579,29 @@
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Processes</source>
         <translation>进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processor</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processor time held back</source>
+        <translation>被限制的处理器时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processors in use</source>
+        <translation>占用的处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processors in use, children</source>
+        <translation>子进程占用的处理器</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -5947,6 +5985,12 @@
         <translation>等待</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Waiting for the disk</source>
+        <translation>等待磁盘</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Waiting for the first reading…</source>
@@ -6410,9 +6454,19 @@
         <translation>最佳 {value}，第 {n} 轮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>between epochs</source>
+        <translation>两轮之间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>between epochs: in callbacks after MonitorCallback, or in its action</source>
         <translation>各轮之间：MonitorCallback 之后的回调中，或其操作中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>between fits</source>
+        <translation>两个 fit 之间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6451,18 +6505,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>call</source>
-        <translation>次调用</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>call kmonitor_agent.collect() after each model</source>
         <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>callbacks</source>
+        <translation>回调</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>calls</source>
         <translation>次调用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>cause open, after input, callbacks, traces and what lies between epochs: the steps' own computing takes longer</source>
+        <translation>原因未明（已排除输入、回调、追踪和两轮之间）：步本身的计算用时更长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -6484,6 +6543,11 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>changed nothing</source>
         <translation>没有任何变化</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>checkpoints</source>
+        <translation>检查点</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6547,6 +6611,21 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>compile the model with jit_compile=False</source>
         <translation>用 jit_compile=False 编译模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>compiling</source>
+        <translation>编译</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>compute</source>
+        <translation>计算</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>compute and waiting for input</source>
+        <translation>计算和等待输入</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -6641,7 +6720,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>epoch</source>
         <translation>轮</translation>
     </message>
@@ -6703,7 +6782,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>fit</source>
         <translation>次 fit</translation>
     </message>
@@ -6724,7 +6803,7 @@
         <translation>次 fit</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>fold</source>
         <translation>折</translation>
     </message>
@@ -6746,7 +6825,7 @@
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>functions</source>
         <translation>函数</translation>
     </message>
@@ -6785,6 +6864,11 @@
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>half of the time</source>
         <translation>一半的时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>have {name} do its work at each n-th step, or at the epoch's end</source>
+        <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
@@ -7013,6 +7097,11 @@
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>kmonitor</source>
+        <translation>kmonitor</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there is not shown here. Install {theirs} here.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）新：那里的新内容这里不会显示。请在这里安装 {theirs}。</translation>
@@ -7119,6 +7208,11 @@
         <translation>对数轴</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>look at what the script does there, such as a file that is read or written whole</source>
+        <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>made {n} times</source>
         <translation>创建了 {n} 次</translation>
@@ -7205,8 +7299,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>median {median}, mean {mean}, 95 % within {most}, 99 % within {nearly_all}, longest {longest}</source>
-        <translation>中位数 {median}，平均 {mean}，95 % 在 {most} 以内，99 % 在 {nearly_all} 以内，最长 {longest}</translation>
+        <source>median {median}, mean {mean}, p95 {most}, p99 {nearly_all}, max {longest}</source>
+        <translation>中位数 {median}，平均 {mean}，p95 {most}，p99 {nearly_all}，最大 {longest}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -7678,6 +7772,11 @@
         <translation>固定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
+        <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE)、cache()，或 PyDataset 的 worker</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>private bytes (psutil)</source>
         <translation>专用字节 (psutil)</translation>
@@ -7831,6 +7930,11 @@
         <translation>常驻内存 (psutil)</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>rest</source>
+        <translation>其余</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7916,6 +8020,11 @@
         <translation>保存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>save less often, or weights only</source>
+        <translation>少保存几次，或只保存权重</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>script</source>
         <translation>脚本</translation>
@@ -7934,6 +8043,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>since {time} · key {key}…</source>
         <translation>自 {time} 起 · 密钥 {key}…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>slower since {unit} {n}</source>
+        <translation>从第 {n} 个{unit}起变慢</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7978,7 +8092,7 @@
         <translation>平稳</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>step</source>
         <translation>步</translation>
     </message>
@@ -8043,6 +8157,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the CPU device's allocator has no limit</source>
         <translation>CPU 设备的分配器没有上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the callback</source>
+        <translation>该回调</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8430,7 +8549,7 @@
         <translation>已失效模型的追踪被滞留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>traces of {name} grow in number</source>
         <translation>{name} 的追踪越来越多</translation>
     </message>
@@ -8495,6 +8614,11 @@
         <translation>验证 {best}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>validation</source>
+        <translation>验证</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>validation {value}</source>
         <translation>验证 {value}</translation>
@@ -8529,6 +8653,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>wait for child processes that ended: wait() or join()</source>
         <translation>等待已经结束的子进程：wait() 或 join()</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>waiting for input</source>
+        <translation>等待输入</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9118,6 +9247,16 @@
         <translation>其中 {part} 发生在{where}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{part} takes longer</source>
+        <translation>{part} 用时更长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{part} takes {share} of the time</source>
+        <translation>{part} 占 {share} 的时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{percent} of the time</source>
         <translation>{percent} 的时间</translation>
@@ -9166,6 +9305,11 @@
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{run}, validation</source>
         <translation>{run}，验证</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{share} of what it takes longer is {part}</source>
+        <translation>多用的时间中 {share} 是 {part}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

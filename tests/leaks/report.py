@@ -125,8 +125,8 @@ class Report:
 
 
 def scripts() -> list[Path]:
-    """Every script of the corpus, by folder and name."""
-    return sorted(FOLDER.glob("*/*.py"))
+    """Every script of the corpus about memory, by folder and name."""
+    return sorted(each for each in FOLDER.glob("*/*.py") if each.parent.name != "times")
 
 
 def script_named(name: str) -> Path:

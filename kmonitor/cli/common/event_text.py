@@ -6,6 +6,7 @@ from kmonitor.cli.common.terminal import terminal_safe
 from kmonitor.export.events import decode_row
 from kmonitor.ui.events.diagnosis import finding_lines
 from kmonitor.ui.events.event_log import event_line
+from kmonitor.ui.runs.epoch_parts import parts_text
 from kmonitor.ui.runs.step_times import slow_steps_text
 from kmonitor.ui.text.formats import duration_text, number_text, seconds_text, with_plain_spaces
 from kmonitor_agent.wire.messages.events import Diagnosis, EpochEnded
@@ -50,6 +51,8 @@ def epoch_end_text(event: EpochEnded) -> str:
     if event.step_times is not None:
         parts.append(f"step {seconds_text(event.step_times.p50_s)}")
         parts += filter(None, [slow_steps_text(event.step_times)])
+    if event.parts is not None:
+        parts.append(parts_text(event.parts))
     parts += [f"{key} {number_text(value)}" for key, value in event.logs.items()]
     return ", ".join(parts)
 

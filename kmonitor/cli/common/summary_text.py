@@ -104,8 +104,18 @@ def device_absence(source_events: Iterable[FieldSources]) -> str:
     Args:
         source_events: The run's `sources` events, in order.
     """
+    return field_absence(source_events, _DEVICE_FIELD)
+
+
+def field_absence(source_events: Iterable[FieldSources], field: str) -> str:
+    """Reason why a field is not read, as reported last; empty where it is.
+
+    Args:
+        source_events: The run's `sources` events, in order.
+        field: Its name.
+    """
     found = (source for event in source_events for source in event.sources)
-    return {source.field: source.absent for source in found}.get(_DEVICE_FIELD, "")
+    return {source.field: source.absent for source in found}.get(field, "")
 
 
 def _not_yet(run: RunSummary, metric: LimitMetric) -> str:

@@ -22,6 +22,7 @@ from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.summary_text import (
     METRICS,
     device_absence,
+    field_absence,
     metric_title,
     origin_text,
     run_epoch_text,
@@ -42,6 +43,7 @@ from kmonitor.cli.common.terminal import (
 from kmonitor.cli.show.sections import (
     print_end,
     print_epochs,
+    print_parts,
     print_resources,
     print_step_times,
     print_study,
@@ -152,6 +154,7 @@ def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> 
     _print_metrics(run, device_absence(sources))
     print_step_times(rows)
     print_resources(client, run, sources)
+    print_parts(rows, field_absence(sources, "parts.input_s"))
     print_verdicts(run, verdicts_of(client, run))
     print_training(rows)
     print_epochs(rows)

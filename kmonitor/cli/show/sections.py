@@ -17,6 +17,7 @@ from kmonitor.ui.events.run_end import (
     read_last_minute,
     run_end_state,
 )
+from kmonitor.ui.runs.epoch_parts import part_rows
 from kmonitor.ui.runs.readings import RESOURCE_COLUMNS, RunReadings
 from kmonitor.ui.runs.run_states import error_sentence, has_ended, has_ended_badly
 from kmonitor.ui.runs.step_times import slow_steps_text, step_times_text
@@ -27,6 +28,7 @@ from kmonitor.ui.text.formats import (
     NOT_KNOWN,
     count_text,
     number_text,
+    percent_text,
     seconds_text,
     with_plain_spaces,
 )
@@ -162,6 +164,35 @@ def print_step_times(rows: Iterable[EventRow]) -> None:
     _print_verdict_line("Steps", step_times_text(times))
     if text := slow_steps_text(times):
         _print_verdict_line("", text)
+
+
+_PART_HEADERS = ("WHERE THE TIME GOES", "EPOCH {n}", "PART", "WHICH, OR WHY NOT")
+
+
+def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
+    """Print where the last epoch's time went; nothing when that was not measured.
+
+    Args:
+        rows: The run's events.
+        why_no_input: Why the wait for input is not known; empty where it is.
+    """
+    ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
+    if not ended or ended[-1].parts is None:
+        return
+    last, parts = ended[-1], ended[-1].parts
+    headers = tuple(header.format(n=last.epoch + 1) for header in _PART_HEADERS)
+    found = [
+        (
+            row.title,
+            seconds_text(row.seconds),
+            percent_text(row.part),
+            why_no_input if row.name == "compute" and parts.input_s is None else row.details,
+        )
+        for row in part_rows(parts)
+    ]
+    cells = [[terminal_safe(with_plain_spaces(cell)) for cell in row] for row in found]
+    print_text()
+    print_table(headers, cells, right=headers[1:3], folds=headers[3:])
 
 
 EPOCHS_SHOWN = 30

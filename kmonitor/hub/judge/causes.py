@@ -40,6 +40,7 @@ class Cause(StrEnum):
     DISK = "what is written stays on the disk"
     FILLING = "a cache of the data set that fills, and has an end"
     DATA_CACHE = "data that is read once and kept"
+    PART = "a part of the time that was measured"
     UNKNOWN = "not told by what is counted"
 
 
@@ -82,6 +83,10 @@ class Remedy(StrEnum):
     UNLINK_BLOCKS = "close and unlink each block"
     FEWER_CHECKPOINTS = "keep fewer checkpoints"
     REMOVE_TEMPORARY = "remove temporary files"
+    PREFETCH = "prepare batches ahead, on several cores"
+    EACH_NTH = "do the callback's work less often"
+    SAVE_LESS = "save less often"
+    LOOK_BETWEEN = "look at what the script does between epochs or fits"
     ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 
 
@@ -143,6 +148,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
     Cause.FILLING: (),
     Cause.DATA_CACHE: (),
+    Cause.PART: (),
     Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
 }
 

@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from dataclasses import replace as replaced
 from itertools import islice
 from typing import Final
@@ -10,7 +9,6 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
-from kmonitor.base.trend import Slope
 from kmonitor.hub.judge.causes import (
     FILLING,
     Cause,
@@ -22,10 +20,7 @@ from kmonitor.hub.judge.causes import (
 from kmonitor.hub.judge.counters import (
     CODE_COUNTERS,
     KEPT,
-    ONCE,
     Counter,
-    CounterGrowth,
-    CounterKind,
     counter_growth,
     kept_growth,
 )
@@ -34,7 +29,6 @@ from kmonitor.hub.judge.detectors import (
     ALARMED,
     COUNTED_WITHIN,
     EXPLAINED,
-    UNITS_TO_SUSPECT,
     GrowthState,
     Judgement,
     UnitKind,
@@ -48,20 +42,25 @@ from kmonitor.hub.judge.forecast import (
     forecast_count,
     forecast_nearest_limit,
     spacing,
-    unit_seconds,
 )
-from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor
+from kmonitor.hub.judge.times import explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import (
     allocation_growth,
     counters_of,
     cut,
-    growing_part,
     values_of,
 )
 from kmonitor.hub.judge.units import Floats, RunUnits, Unit, columns_of
+from kmonitor.hub.judge.verdicts import (
+    JudgementDetails,
+    differs,
+    remembered,
+    turns,
+    verdict_event,
+)
 from kmonitor_agent.wire.messages.events import (
-    CorrelatedGrowth,
     EpochEnded,
     EpochStarted,
     Event,
@@ -73,10 +72,10 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
+    TIME_METRICS,
     VERDICT_METRICS,
     CacheFill,
     VerdictMetric,
-    VerdictState,
 )
 
 _WITHIN: Final[tuple[VerdictMetric, ...]] = ("ram", "vram")
@@ -139,7 +138,7 @@ class RunJudge:
             # Of a hub before this one: an alarm outlives a restart of the hub.
             self._stored[event.metric] = self._newest[event.metric] = event
             kind = UnitKind(event.per)
-            self._judgements[kind, event.metric] = _remembered(event)
+            self._judgements[kind, event.metric] = remembered(event)
 
     def read_samples(self, t_s: Floats, columns: Mapping[str, Floats]) -> None:
         """Take the run's next samples; as of `RunUnits.add_samples`."""
@@ -222,6 +221,8 @@ class RunJudge:
             judgement = replaced(judgement, state=GrowthState.RISING, in_a_row=0)
         self._judgements[key] = judgement
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
+        if metric in TIME_METRICS:
+            return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
         growth, before = judgement.growth, self._newest.get(metric)
         is_older = growth is None or growth.last >= len(measured)
         if judgement.is_open_alarm and is_older and before is not None:
@@ -253,6 +254,34 @@ class RunJudge:
         if metric == "ram" and is_quiet:
             return forecast_by_others(self._units, units)
         return None
+
+    def _time_verdict(
+        self,
+        metric: VerdictMetric,
+        judgement: Judgement,
+        measured: list[Unit],
+        units: list[Unit],
+        values: Floats,
+        kind: UnitKind,
+    ) -> Verdict:
+        judgement, part = judge_time(metric, judgement, values, measured)
+        growth, counted = judgement.growth, None
+        if judgement.state in EXPLAINED and growth is not None and growth.slope is not None:
+            is_used = np.array([unit in measured for unit in units])
+            counters = cut(counters_of("step_time", units), is_used)
+            found = [one for each in counters if (one := counter_growth(each, growth))]
+            is_per_fit = self._unit_kind is UnitKind.FIT
+            counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
+        explained = explain_time(metric, judgement, measured, part)
+        details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
+        explanation = counted or (None if explained is None else explained[0])
+        verdict = verdict_event(details, explanation, None)
+        if explained is not None:
+            verdict = replace(verdict, where=explained[1].name, where_part=explained[1].share)
+        if growth is not None and growth.slope is None and judgement.state in ALARMED:
+            first = measured[growth.first]
+            verdict = replace(verdict, since=first.number, from_s=first.start_s, rise=growth.rise)
+        return verdict
 
     def _judgement_after(
         self,
@@ -350,11 +379,6 @@ class RunJudge:
             earlier, after = (named[0], named[-1]) if named and len(named) > 1 else ([], [])
             return explain_count(metric, growth, earlier, after)
         is_per_fit = self._unit_kind is UnitKind.FIT
-        if metric == "step_time":
-            # Time leaks nothing, and is never suspected to: what grew with it is found here.
-            grown = (counter_growth(counter, growth) for counter in counters)
-            found = [one for one in grown if one is not None]
-            return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING:
             grew_with += kept_growth(counters, growth)
@@ -388,214 +412,9 @@ def _next(
     counters: list[Counter],
     room: float | None,
 ) -> Judgement:
-    if metric == "step_time":
+    if metric in TIME_METRICS:
         return next_slowdown_judgement(before, values)
     if metric in COUNT_RULES:
         return next_count_judgement(before, values, COUNT_RULES[metric], room)
     floor = GRAPH_FLOOR if metric == "graph" else RAM_FLOOR
     return next_judgement(before, values, counters, floor=floor, room=room)
-
-
-_OLDER: Final = 2**31
-"""Index of the last unit of a judgement that another hub has made: before all that it reads."""
-
-
-def _remembered(event: Verdict) -> Judgement:
-    """The judgement of a hub before this one, as far as its verdict tells of it."""
-    growth = None
-    if event.slope is not None:
-        ends = (event.slope_low, event.slope_high)
-        low, high = (event.slope if end is None else end for end in ends)
-        growth = Growth(None, 0, _OLDER, event.rise, Slope(event.slope, low, high))
-    units = event.units if event.state in ALARMED_STATES else 0
-    return Judgement(state_of(event.state), growth, alarmed_units=units)
-
-
-_STATES: Final[dict[GrowthState, VerdictState]] = {
-    GrowthState.MEASURING: "measuring",
-    GrowthState.RISING: "rising",
-    GrowthState.STEADY: "steady",
-    GrowthState.GROWING: "growing",
-    GrowthState.SUSPECTED: "suspected",
-    GrowthState.SLOWING: "slowing",
-    GrowthState.CLEARED: "cleared",
-}
-
-
-def state_of(seed: VerdictState) -> GrowthState:
-    """A stored state as the judgement knows it."""
-    return next(state for state, verdict_state in _STATES.items() if verdict_state == seed)
-
-
-@dataclass(frozen=True, slots=True)
-class JudgementDetails:
-    """A judgement and what it was made of.
-
-    Attributes:
-        metric: Of which metric.
-        unit_kind: What a unit is.
-        judgement: The judgement.
-        units: Those that were measured, the judgement's indices count them.
-        unit: Number of the run's newest unit.
-    """
-
-    metric: VerdictMetric
-    unit_kind: UnitKind
-    judgement: Judgement
-    units: Sequence[Unit]
-    unit: int
-
-
-_LONGEST_NAME: Final = 1000
-
-
-def verdict_event(
-    details: JudgementDetails, found: GrowthExplanation | None, forecast: LimitForecast | None
-) -> Verdict:
-    """The event; its `t_s` is a run time, until the hub knows which process it belongs to.
-
-    Args:
-        details: The verdict.
-        found: What grows, if it was looked for.
-        forecast: When a limit is met.
-    """
-    units, growth = details.units, details.judgement.growth
-    because = () if found is None else found.because
-    verdict = Verdict(
-        t_s=units[-1].ended_s,
-        metric=details.metric,
-        state=_state(details.judgement, because, len(units)),
-        per=details.unit_kind.value,
-        units=details.unit if details.unit_kind in COUNTED_WITHIN else len(units),
-        unit=details.unit,
-        to_s=units[-1].ended_s,
-        from_s=units[0].start_s,
-        forecast=forecast,
-        unit_s=unit_seconds(units),
-    )
-    stride = 1.0
-    if growth is not None and growth.slope is not None and growth.last < len(units):
-        window = units[growth.first : growth.last + 1]
-        is_even = details.unit_kind in COUNTED_WITHIN  # as `values_of` has them
-        stride = spacing(units if is_even else window)
-        verdict = replace(
-            verdict,
-            from_s=window[0].start_s,
-            to_s=window[-1].ended_s,
-            window=window[-1].number - window[0].number if is_even else len(window),
-            slope=growth.slope.middle / stride,
-            slope_low=growth.slope.low / stride,
-            slope_high=growth.slope.high / stride,
-            rise=growth.rise,
-            why_not=_why_not(details.judgement.state, growth),
-        )
-        part = growing_part(units, growth) if _is_located(details) else None
-        if part is not None:
-            verdict = replace(verdict, where=part[0], where_part=part[1])
-    return verdict if found is None else _with_cause(verdict, found, stride)
-
-
-def _is_located(details: JudgementDetails) -> bool:
-    is_whole = details.unit_kind not in COUNTED_WITHIN
-    return details.metric == "ram" and details.judgement.state in EXPLAINED and is_whole
-
-
-def _why_not(state: GrowthState, growth: Growth) -> str:
-    is_said = state not in {GrowthState.SUSPECTED, GrowthState.RISING, GrowthState.MEASURING}
-    return growth.why_not.name.lower() if is_said and growth.why_not is not None else ""
-
-
-def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Verdict:
-    return replace(
-        verdict,
-        cause=found.cause.name.lower(),
-        sureness=found.confidence.name.lower(),
-        name=(found.function or "")[:_LONGEST_NAME],
-        changed=found.changed[:_LONGEST_NAME],
-        kept=found.kept,
-        grew_with=[
-            _correlated_growth(one, 1.0 if one.kind in ONCE else stride) for one in found.because
-        ][:32],
-        advice=[each.name.lower() for each in found.advice],
-    )
-
-
-def _state(judgement: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
-    is_explained = judgement.state is GrowthState.GROWING and any(
-        one.kind is CounterKind.PYTHON_BYTES for one in because
-    )
-    if is_explained and n_units >= UNITS_TO_SUSPECT:
-        return "suspected"  # by what *Diagnose* found: no series that the judgement could see
-    return _STATES[judgement.state]
-
-
-def _correlated_growth(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
-    return CorrelatedGrowth(
-        kind=one.kind.name.lower(),
-        per_unit=one.per_unit.middle / stride,
-        low=one.per_unit.low / stride,
-        high=one.per_unit.high / stride,
-        name=(one.function if one.kept is None else one.kept.place)[:_LONGEST_NAME],
-    )
-
-
-_ANOTHER: Final = 0.25
-"""Verdicts whose numbers differ by such a part are stored again."""
-
-_NOT_BEFORE_UNITS: Final = 5
-
-_EXPLAINED_STATES: Final = ALARMED_STATES | {"rising", "slowing"}
-
-
-def differs(before: Verdict | None, after: Verdict) -> bool:
-    """Whether a verdict is worth storing after the one that was stored last."""
-    if before is None:
-        return after.state != "measuring"
-    if after.state != before.state:
-        # After a start or reload it always has to measure again: no news.
-        return after.state != "measuring" or before.state in ALARMED_STATES
-    if after.state not in _EXPLAINED_STATES:
-        is_due = after.unit >= before.unit + _NOT_BEFORE_UNITS
-        return is_due and _is_forecast_another(before, after)
-    if _says(before) != _says(after):
-        return True
-    if after.unit < before.unit + _NOT_BEFORE_UNITS:
-        return False
-    return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
-
-
-def _says(verdict: Verdict) -> tuple[object, ...]:
-    return verdict.per, verdict.cause, verdict.name, verdict.advice, len(verdict.tried)
-
-
-def turns(before: Verdict | None, after: Verdict) -> bool:
-    """Whether a verdict reads differently from the one that was stored last.
-
-    That a graph grows is known and no suspicion: both states of its alarm read the same.
-    """
-    if before is None:
-        return True
-    if after.metric == "graph" and {before.state, after.state} <= ALARMED_STATES:
-        return False
-    is_quiet = after.state not in _EXPLAINED_STATES
-    if is_quiet and before.forecast is None and after.forecast is not None:
-        return True
-    return before.state != after.state
-
-
-def _is_forecast_another(before: Verdict, after: Verdict) -> bool:
-    was, comes = before.forecast, after.forecast
-    if was is None or comes is None:
-        return (was is None) != (comes is None)
-    # What can be had changes all the time.
-    if was.of != comes.of or _is_another(was.limit, comes.limit):
-        return True
-    # As units of the run: time that merely went by changes nothing.
-    left = max(1.0, was.units + before.unit - after.unit)
-    return abs(comes.units - left) > _ANOTHER * left
-
-
-def _is_another(before: float | None, after: float | None) -> bool:
-    if before is None or after is None:
-        return before is not after
-    return abs(after - before) > _ANOTHER * abs(before)

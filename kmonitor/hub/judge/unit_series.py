@@ -57,6 +57,11 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
         case "step_time":
             step_s = _array(unit.step_s for unit in units)
             return step_s if kind is UnitKind.EPOCH else _as_one_kind(step_s, units)
+        case "epoch_time":
+            # A resumed or cut epoch has fewer steps, a search's models differ.
+            whole = [unit.wall_s if unit.steps == units[-1].steps else np.nan for unit in units]
+            wall_s = _array(whole)
+            return wall_s if kind is UnitKind.EPOCH else _as_one_kind(wall_s, units)
 
 
 def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:

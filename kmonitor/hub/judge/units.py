@@ -14,6 +14,7 @@ from kmonitor.hub.judge.detectors import UnitKind
 from kmonitor.hub.judge.growth import MAX_UNITS
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor_agent.wire.messages.events import (
+    EPOCH_PARTS,
     ActionRecord,
     Diagnosis,
     EpochEnded,
@@ -157,6 +158,11 @@ class Unit:
             "between_epochs", "between_fits", bytes; what was not measured is absent.
         kept: What the script keeps, as counted last in it.
         step_s: Median step time, seconds.
+        wall_s: Of its epochs together, from the ends before to their ends, without validations and
+            checkpoints, which come now and then, seconds.
+        times: Of them, by part as of `EpochParts`.
+        callback_times: In callbacks, by class.
+        steps: Made in it.
         kind: What makes step times of fits comparable: the model's parameters and batch size.
     """
 
@@ -181,6 +187,10 @@ class Unit:
     parts: dict[str, float] = field(default_factory=dict[str, float])
     kept: list[KeptObjects] = field(default_factory=list[KeptObjects])
     step_s: float = math.nan
+    wall_s: float = math.nan
+    times: dict[str, float] = field(default_factory=dict[str, float])
+    callback_times: dict[str, float] = field(default_factory=dict[str, float])
+    steps: int = 0
     kind: tuple[int, int | None] = (0, None)
 
     def measured(self, name: str, low: float, high: float) -> None:
@@ -205,6 +215,22 @@ class Unit:
         for name in ("python_blocks", "malloc_bytes", "malloc_free_bytes"):
             value = getattr(event, name)
             setattr(self, name, math.nan if value is None else value)
+
+    def took(self, event: EpochEnded) -> None:
+        """An epoch of it ended: where its time went."""
+        self.steps += event.steps
+        if event.parts is None:
+            return
+        now_and_then_s = event.parts.validation_s + event.parts.checkpoints_s
+        wall_s = event.parts.wall_s - now_and_then_s
+        self.wall_s = wall_s + (0.0 if math.isnan(self.wall_s) else self.wall_s)
+        for name in EPOCH_PARTS:
+            seconds = getattr(event.parts, f"{name}_s")
+            if seconds is not None:
+                self.times[name] = self.times.get(name, 0.0) + seconds
+        for each in event.parts.callbacks:
+            name = sys.intern(each.name)
+            self.callback_times[name] = self.callback_times.get(name, 0.0) + each.seconds
 
     def grew(self, part: str, n_bytes: float) -> None:
         """Memory of the process grew in a part of it, or fell."""
@@ -419,6 +445,7 @@ class RunUnits:
         self._held.end(event, self._open.values())
         for each in self._open.values():
             each.epoch_ended(event, self._children_bytes)
+            each.took(event)
             each.code_regions = self._code_regions
         unit = self._open[UnitKind.EPOCH]
         unit.ended_s = t_s

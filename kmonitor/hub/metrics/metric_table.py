@@ -74,6 +74,9 @@ STEP_MAX: Final = _of_run("step_time_max_seconds", "s", "Longest step of the las
 SLOW_STEPS: Final = _of_run(
     "slow_steps_ratio", "1", "Part of the time of its steps that those of over three medians took"
 )
+EPOCH_PART: Final = _of_run(
+    "epoch_part_seconds", "s", "Where the time of the last epoch went, by part", "part"
+)
 EPOCH: Final = _of_run("epoch", "", "Index of the running epoch of the last fit, from 0")
 PLANNED: Final = _of_run("epochs_planned", "", "Epochs that the last fit is to have")
 EPOCHS: Final = MetricDefinition(
@@ -185,6 +188,14 @@ OF_SAMPLE: Final = {
     "allocator_peak_bytes": _of_sample("allocator_peak_bytes", "By", "The most of it so far"),
     "functions": _of_sample("graph_functions", "", "Functions registered with the runtime"),
     "code_regions": _of_sample("code_regions", "", "Regions of code compiled while it ran"),
+    "cpu_cores": _of_sample("cpu_cores", "", "Processors that the process keeps busy"),
+    "children_cpu_cores": _of_sample("children_cpu_cores", "", "Those of its children"),
+    "cpu_throttled_fraction": _of_sample(
+        "cpu_throttled_ratio", "1", "Part of the time in which its control group was held back"
+    ),
+    "disk_wait_fraction": _of_sample(
+        "disk_wait_ratio", "1", "Part of the time in which it waited for the disk"
+    ),
 }
 """By the field of `Sample`."""
 

@@ -18,6 +18,7 @@ from kmonitor.hub.metrics.snapshot import (
     RunSnapshot,
     Snapshot,
 )
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 
 STALE_S: Final = 60.0
 """An older snapshot says nothing of runs: the hub's loop hangs, and they may have changed."""
@@ -140,6 +141,7 @@ def _measured(run: RunSnapshot, labels: tuple[str, str]) -> Iterator[Point]:
         ("step_time_p99_s", metric_table.STEP_PERCENTILE, (*labels, "99")),
         ("step_time_max_s", metric_table.STEP_MAX, labels),
         ("slow_steps_part", metric_table.SLOW_STEPS, labels),
+        *((f"part_{part}_s", metric_table.EPOCH_PART, (*labels, part)) for part in EPOCH_PARTS),
     ):
         value = run.metrics.get(name)
         if value is not None:

@@ -6,6 +6,7 @@ from typing import Any
 from kmonitor.hub.runs.run_record import MAX_FAULTS, MAX_SOURCES, RunRecord
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS
 from kmonitor_agent.wire.messages.events import (
+    EPOCH_PARTS,
     ActionRecord,
     AnyEvent,
     CommandProgress,
@@ -194,6 +195,12 @@ def _epoch_ended(record: RunRecord, event: EpochEnded) -> None:
         for metric, field in STEP_TIME_METRICS.items():
             record.metrics[f"{metric}_s"] = getattr(event.step_times, field)
         record.metrics["slow_steps_part"] = event.step_times.slow_part
+    for part in EPOCH_PARTS if event.parts is not None else ():
+        seconds = getattr(event.parts, f"{part}_s")
+        if seconds is None:
+            record.metrics.pop(f"part_{part}_s", None)
+        else:
+            record.metrics[f"part_{part}_s"] = seconds
 
 
 def _sample(record: RunRecord, event: Sample) -> None:

@@ -120,7 +120,7 @@ class AlertEvaluator:
             case events.LimitCrossed(crossed=False):
                 self._waiting.pop((run, "limit", ruled_metric(event.metric)), None)
             case events.Verdict() if event.state not in ALARMED_STATES | {"cleared"}:
-                self._waiting.pop((run, "verdict", event.metric), None)
+                self._waiting.pop((run, "verdict", ruled_metric(event.metric)), None)
             case events.Notice(code="steps_again"):
                 self._waiting.pop((run, _STEPS, "step_time"), None)
             case events.SessionStarted():
@@ -214,6 +214,5 @@ def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
 def _metric_of(event: events.AnyEvent) -> AlertMetric:
     if isinstance(event, events.Notice) and event.code == "no_steps":
         return "step_time"  # steps that take for ever
-    if isinstance(event, events.LimitCrossed):
-        return ruled_metric(event.metric)
-    return event.metric if isinstance(event, events.Verdict) else ""
+    is_of_metric = isinstance(event, events.LimitCrossed | events.Verdict)
+    return ruled_metric(event.metric) if is_of_metric else ""

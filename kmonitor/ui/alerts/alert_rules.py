@@ -76,16 +76,19 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
 
 def rule_keys() -> list[RuleKey]:
     """Every rule there is, in the order in which they are shown."""
-    ruled: list[LimitMetric] = list(dict.fromkeys(map(ruled_metric, LIMIT_METRICS)))
-    limits: list[RuleKey] = [("limit", metric) for metric in ruled]
-    verdicts: list[RuleKey] = [("verdict", metric) for metric in VERDICT_METRICS]
+    limits: list[RuleKey] = [
+        ("limit", metric) for metric in LIMIT_METRICS if ruled_metric(metric) == metric
+    ]
+    verdicts: list[RuleKey] = [
+        ("verdict", metric) for metric in VERDICT_METRICS if ruled_metric(metric) == metric
+    ]
     others: list[RuleKey] = [("host", ""), ("died", ""), ("ended", "")]
     return limits + verdicts + others
 
 
 def ruled_metric(metric: LimitMetric) -> LimitMetric:
-    """The metric whose rule is that of a limit on this one: all step times have one."""
-    return "step_time" if metric in STEP_TIME_METRICS else metric
+    """The metric whose rules are those of this one: all times have the same."""
+    return "step_time" if metric in STEP_TIME_METRICS or metric == "epoch_time" else metric
 
 
 def rule_name(kind: AlertKind, metric: AlertMetric = "") -> str:

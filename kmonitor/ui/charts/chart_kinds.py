@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
+from kmonitor.ui.runs.epoch_parts import part_name
 from kmonitor.ui.text.formats import Unit
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.readings import (
     EPOCH_PREFIX,
     EPOCH_SECONDS,
@@ -16,6 +18,7 @@ from kmonitor_agent.wire.messages.readings import (
     MAX_COLUMN,
     STEP_LOG_PREFIX,
     parse_device_column,
+    part_column,
     step_time_column,
 )
 
@@ -58,10 +61,15 @@ _MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
     ("major_faults", "resources", "count"),
     ("memory_pressure_fraction", "resources", "fraction"),
     ("io_pressure_fraction", "resources", "fraction"),
+    ("cpu_cores", "time", "number"),
+    ("children_cpu_cores", "time", "number"),
+    ("cpu_throttled_fraction", "time", "fraction"),
+    ("disk_wait_fraction", "time", "fraction"),
     ("functions", "graph", "functions"),
     ("code_regions", "graph", "number"),
     (EPOCH_SECONDS, "time", "seconds"),
     *((step_time_column(metric), "time", "seconds") for metric in _TAILS),
+    *((part_column(name), "time", "seconds") for name in EPOCH_PARTS),
     (LEARNING_RATE, "training", "number"),
     ("device_utilisation_fraction", "gpu", "fraction"),
     ("device_temperature_c", "gpu", "celsius"),
@@ -232,10 +240,18 @@ def _titles() -> dict[str, str]:
         "major_faults": tr("Major page faults"),
         "memory_pressure_fraction": tr("Pressure on memory"),
         "io_pressure_fraction": tr("Pressure on disks"),
+        "cpu_cores": tr("Processors in use"),
+        "children_cpu_cores": tr("Processors in use, children"),
+        "cpu_throttled_fraction": tr("Processor time held back"),
+        "disk_wait_fraction": tr("Waiting for the disk"),
         "functions": tr("Registered functions"),
         "code_regions": tr("Regions of compiled code"),
         EPOCH_SECONDS: tr("Epoch duration"),
         **{step_time_column(metric): metric_name(metric) for metric in _TAILS},
+        **{
+            part_column(name): tr("Epoch: {part}").format(part=part_name(name))
+            for name in EPOCH_PARTS
+        },
         LEARNING_RATE: tr("Learning rate"),
         "device_utilisation_fraction": tr("GPU utilisation"),
         "device_temperature_c": tr("GPU temperature"),

@@ -28,6 +28,7 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
 )
 from kmonitor_agent.wire.messages.readings import (
+    EPOCH_SECONDS,
     MAX_COLUMN,
     SAMPLE_COLUMNS,
     epoch_values,
@@ -48,6 +49,7 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "ram": "ram_bytes",
     "graph": "graph_operations",
     **{metric: step_time_column(metric) for metric in STEP_TIME_METRICS},
+    "epoch_time": EPOCH_SECONDS,
     "functions": "functions",
     "open_files": "open_files",
     "threads": "threads",

@@ -21,7 +21,10 @@ from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.unions import RunSummary
-from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS, VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import (
+    VERDICT_METRICS,
+    VerdictMetric,
+)
 
 _LONGEST_NOTE: Final = 120
 

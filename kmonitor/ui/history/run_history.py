@@ -13,7 +13,7 @@ from kmonitor.ui.runs.run_store import RunStore
 from kmonitor.ui.text.formats import count_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.unions import RunSummary
-from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import TIME_METRICS, VerdictMetric
 
 HistoryColumn = Literal[
     "name",
@@ -290,7 +290,7 @@ def _is_judged(run: RunSummary, verdict_filter: VerdictFilter) -> bool:
 
 def _verdict_filter_of(metric: str, state: str) -> VerdictFilter | None:
     """The kind that the text states: a graph grows and is no leak, steps slow down."""
-    if metric == "step_time" and state == "growing":
+    if metric in TIME_METRICS and state == "growing":
         return "slowing"
     if state == "growing" or (metric == "graph" and state == "suspected"):
         return "growing"

@@ -68,6 +68,15 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
         ),
     ),
     (
+        later("Processor"),
+        (
+            ("cpu_cores", later("Processors in use")),
+            ("children_cpu_cores", later("Processors in use, children")),
+            ("cpu_throttled_fraction", later("Processor time held back")),
+            ("disk_wait_fraction", later("Waiting for the disk")),
+        ),
+    ),
+    (
         later("Graph"),
         (
             ("functions", later("Registered functions")),

@@ -23,11 +23,8 @@ _FRACTIONS: Final = (
 
 
 def step_times_text(times: StepTimes) -> str:
-    """The distribution: "median 5.58 ms, mean 17.3 ms, 95 % within 6.1 ms, ..."."""
-    return tr(
-        "median {median}, mean {mean}, 95 % within {most}, 99 % within {nearly_all},"
-        " longest {longest}"
-    ).format(
+    """The distribution: "median 5.58 ms, mean 17.3 ms, p95 6.1 ms, p99 510 ms, max 520 ms"."""
+    return tr("median {median}, mean {mean}, p95 {most}, p99 {nearly_all}, max {longest}").format(
         median=seconds_text(times.p50_s),
         mean=seconds_text(times.mean_s),
         most=seconds_text(times.p95_s),

@@ -14,9 +14,17 @@ from kmonitor.ui.text.formats import (
     rate_text,
 )
 from kmonitor.ui.text.language import tr
+from kmonitor.ui.verdicts.time_text import (
+    jump_text,
+    slower_since_text,
+    time_advice_text,
+    time_cause_text,
+    time_part_text,
+    unit_name,
+)
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, KeptObjects, Verdict
-from kmonitor_agent.wire.messages.verdict_events import CacheFill, TriedAction
+from kmonitor_agent.wire.messages.verdict_events import TIME_METRICS, CacheFill, TriedAction
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
@@ -53,7 +61,9 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     """
     if is_final and verdict.state == "measuring":
         return tr("too short to judge")
-    is_time = verdict.metric == "step_time"
+    is_time = verdict.metric in TIME_METRICS
+    if verdict.since and verdict.state == "growing":
+        return slower_since_text(verdict)
     texts: dict[VerdictState, str] = {
         "measuring": tr("measuring"),
         "rising": tr("rising"),
@@ -105,7 +115,7 @@ def alarm_text(metric: "VerdictMetric", state: "VerdictState") -> str:
     """What a list of runs says of a metric that grows: "leak suspected", "slowing down"."""
     if state == "suspected":
         return suspicion_of(metric)
-    return tr("slowing down") if metric == "step_time" else tr("growing")
+    return tr("slowing down") if metric in TIME_METRICS else tr("growing")
 
 
 def verdict_tone(verdict: Verdict) -> Tone:
@@ -174,8 +184,11 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
     if verdict.state == "measuring":
         if is_final:
             units = units_text(verdict.units, verdict)
-            return tr("too short to judge: it ended after {units}").format(units=units)
-        return f"{tr('measuring')}: {more}" if more else tr("measuring")
+            text = tr("too short to judge: it ended after {units}").format(units=units)
+        else:
+            text = f"{tr('measuring')}: {more}" if more else tr("measuring")
+        known = cause_text(verdict) if verdict.metric in TIME_METRICS else ""
+        return "; ".join(filter(None, [text, known]))
     text = tr("rising, not judged") if is_final else tr("rising, not yet judged")
     rate = ""
     if verdict.slope is not None:
@@ -218,8 +231,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "unknown": tr("nothing that is counted grew with it"),
         "data_cache": tr("it rose in the first epoch only, evenly as data were read"),
     }
-    if verdict.metric == "step_time" and verdict.cause == "retracing":
-        return tr("traces of {name} grow in number").format(name=name or tr("functions"))
+    if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
+        return text
     if verdict.filling is not None:
         return _filling_text(verdict.filling)
     if verdict.kept is not None and verdict.cause == "rebuilt":
@@ -323,6 +336,8 @@ def kept_place_text(kept: KeptObjects) -> str:
 
 def growing_part_text(verdict: Verdict) -> str:
     """Where in an epoch or fit it grows; empty where that is in several parts, or not known."""
+    if verdict.metric in TIME_METRICS:
+        return time_part_text(verdict)
     parts = {
         "steps": tr("within epochs: in steps, or in callbacks before MonitorCallback"),
         "validation": tr("in validation"),
@@ -352,6 +367,8 @@ def trace_change_text(verdict: Verdict) -> str:
 
 def confidence_text(verdict: Verdict) -> str:
     """How much the counters say; empty where there is no cause."""
+    if verdict.metric in TIME_METRICS and verdict.cause == "part":
+        return ""
     if verdict.cause == "data_cache":
         return tr("A cache of the data set does that; it is not proven")
     texts = {
@@ -406,7 +423,7 @@ def advice_of(verdict: Verdict) -> list[VerdictAdvice]:
 
 def evidence_lines(verdict: Verdict) -> list[str]:
     """What a verdict rests on, one line each."""
-    lines = [slope_text(verdict)]
+    lines = [slope_text(verdict), jump_text(verdict)]
     if verdict.state in {"steady", "cleared"}:
         lines.append(no_growth_reason(verdict))
     grew = grew_with_lines(verdict)
@@ -428,18 +445,6 @@ def verdict_log_text(verdict: Verdict) -> str:
     """The verdict as a line of the event log."""
     metric = metric_name_in_sentence(verdict.metric)
     return f"{metric[:1].upper()}{metric[1:]}: {verdict_headline(verdict)}"
-
-
-def unit_name(verdict: Verdict) -> str:
-    """One unit: "epoch", "fit" or "fold"."""
-    names = {
-        "step": tr("step"),
-        "call": tr("call"),
-        "epoch": tr("epoch"),
-        "fit": tr("fit"),
-        "fold": tr("fold"),
-    }
-    return names[verdict.per]
 
 
 def units_text(n: float, verdict: Verdict) -> str:
@@ -496,6 +501,9 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
         "history_dict": VerdictAdvice(tr("keep history.history instead of what fit returns")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or anew for each epoch")),
     }
+    text = time_advice_text(code, verdict)
+    if text:
+        return VerdictAdvice(text)
     return known.get(code) or _counted_advice().get(code)
 
 

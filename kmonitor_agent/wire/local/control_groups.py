@@ -250,14 +250,15 @@ def _memory_folders(groups: str, mounts: str) -> Iterator[tuple[int, Path]]:
     yield from _group_folders(groups, mounts, "memory")
 
 
-def _group_folders(groups: str, mounts: str, wanted: str) -> Iterator[tuple[int, Path]]:
+def _group_folders(groups: str, mounts: str, controller: str) -> Iterator[tuple[int, Path]]:
+    """Version and folder of the process's group and those above it, for one controller."""
     for line in groups.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")
         if number == "0" and not controllers:
             yield from ((2, each) for each in _folders(_mounts_of(mounts, "cgroup2", ""), path))
-        elif wanted in controllers.split(","):
-            mounted = _mounts_of(mounts, "cgroup", wanted)
+        elif controller in controllers.split(","):
+            mounted = _mounts_of(mounts, "cgroup", controller)
             yield from ((1, each) for each in _folders(mounted, path))
 
 
@@ -288,3 +289,24 @@ def _below(root: PurePosixPath, group: PurePosixPath) -> PurePosixPath:
     if ".." in group.parts or not group.is_relative_to(root):
         return PurePosixPath()
     return group.relative_to(root)
+
+
+def cpu_throttled_s(proc: Path = Path("/proc/self")) -> tuple[float | None, str]:
+    """For how long the process's group was kept from the processors, and where that comes from.
+
+    Args:
+        proc: The process's folder in procfs.
+
+    Returns:
+        Seconds, and the source; or None, and why not.
+    """
+    try:
+        groups, mounts = _read_texts(proc)
+    except OSError as exc:
+        return None, f"the control groups cannot be read: {exc}"
+    for version, folder in _group_folders(groups, mounts, "cpu"):
+        name, scale = ("throttled_usec", 1e-6) if version == 2 else ("throttled_time", 1e-9)  # noqa: PLR2004
+        count = read_line_count(folder / "cpu.stat", name)
+        if count is not None:
+            return scale * count, f"cgroup: {folder / 'cpu.stat'} {name}"
+    return None, "no control group limits this process's processor time"

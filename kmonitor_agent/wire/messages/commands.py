@@ -38,6 +38,7 @@ LimitMetric = Literal[
     "step_time_p95",
     "step_time_p99",
     "step_time_max",
+    "epoch_time",
     "functions",
     "open_files",
     "threads",
@@ -51,7 +52,8 @@ LimitMetric = Literal[
 `ram`: held by the process and its children, bytes. `vram`: allocator in use, else device
 used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds;
 `step_time_mean`, `step_time_p95`, `step_time_p99`, `step_time_max`: its mean, percentiles and
-longest step. `functions`: functions registered with the runtime. `open_files`: open descriptors.
+longest step. `epoch_time`: the last epoch from begin to end, seconds. `functions`: functions
+registered with the runtime. `open_files`: open descriptors.
 `threads`: of the process. `processes`: its children, zombies among them. `shared_memory`: blocks
 in /dev/shm that were made since the run began, bytes. `disk`, `temp_disk`: used by everybody on
 the disk of the checkpoints and of temporary files, bytes.

@@ -18,7 +18,10 @@ from kmonitor_agent.wire.messages.action_events import (
     Paused,
 )
 from kmonitor_agent.wire.messages.lifecycle_events import (
+    EPOCH_PARTS,
+    CallbackTime,
     EpochEnded,
+    EpochParts,
     EpochStarted,
     Event,
     FitEnded,
@@ -87,14 +90,17 @@ AnyEvent = (
 """Every event."""
 
 __all__ = [
+    "EPOCH_PARTS",
     "ActionRecord",
     "AllocationGrowth",
     "AnyEvent",
+    "CallbackTime",
     "CommandProgress",
     "CorrelatedGrowth",
     "DeviceSample",
     "Diagnosis",
     "EpochEnded",
+    "EpochParts",
     "EpochStarted",
     "Event",
     "Fault",

@@ -4,7 +4,7 @@ Every event carries `t_s`: seconds on the process's monotonic clock since its se
 session's own `started_wall_s` turns that into wall time.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 import msgspec
 
@@ -238,6 +238,67 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         return min(1.0, self.slow_sum_s / whole_s) if whole_s > 0.0 else 0.0
 
 
+class CallbackTime(msgspec.Struct, frozen=True, gc=False):
+    """What the callbacks of one class took.
+
+    Attributes:
+        name: Of the class; hashed when private, but for Keras' own.
+        seconds: Together.
+    """
+
+    name: Name
+    seconds: Seconds
+
+
+class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Where the time of an epoch went, seconds; the parts add up to `wall_s`.
+
+    Attributes:
+        wall_s: From the end of the epoch before, or the begin of the run's first fit, to its end.
+        input_s: Waiting for input; None: not known, it is in `compute_s` then.
+        compute_s: In the steps, without input, callbacks and compiling.
+        callbacks_s: In callbacks that are not ours and save no checkpoints.
+        checkpoints_s: In `ModelCheckpoint` and `BackupAndRestore`.
+        ours_s: In kmonitor's hooks, actions included.
+        validation_s: From the begins to the ends of its validations.
+        compiling_s: In steps that were traced or compiled, above what others take.
+        between_epochs_s: From the end of the epoch before to its begin, without callbacks.
+        between_fits_s: Likewise where the epoch before was of another fit.
+        rest_s: What none of these is.
+        timed: Part of the steps' time that was timed, 0..1; the rest is shared out as that was.
+        callbacks: By class, those that took most, at most eight; checkpoints too.
+    """
+
+    wall_s: Seconds
+    input_s: Seconds | None = None
+    compute_s: Seconds = 0.0
+    callbacks_s: Seconds = 0.0
+    checkpoints_s: Seconds = 0.0
+    ours_s: Seconds = 0.0
+    validation_s: Seconds = 0.0
+    compiling_s: Seconds = 0.0
+    between_epochs_s: Seconds = 0.0
+    between_fits_s: Seconds = 0.0
+    rest_s: Seconds = 0.0
+    timed: Amount = 0.0
+    callbacks: Annotated[list[CallbackTime], msgspec.Meta(max_length=8)] = []
+
+
+EPOCH_PARTS: Final = (
+    "input",
+    "compute",
+    "callbacks",
+    "checkpoints",
+    "validation",
+    "compiling",
+    "between_epochs",
+    "between_fits",
+    "ours",
+    "rest",
+)
+"""Names of the parts, in the order in which they are shown; each is a field with "_s"."""
+
+
 class EpochEnded(Event, frozen=True, tag="epoch_end"):
     """An epoch ended.
 
@@ -255,6 +316,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         malloc_free_bytes: What it was given back and keeps.
         validation_bytes: By how much `ram_process_bytes` grew from the begin to the end of its
             validations; None without one.
+        parts: Where its time went; None: not measured.
     """
 
     fit: Count
@@ -269,3 +331,4 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     malloc_bytes: Amount | None = None
     malloc_free_bytes: Amount | None = None
     validation_bytes: Number | None = None
+    parts: EpochParts | None = None

@@ -12,7 +12,7 @@ import msgspec
 
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS
 from kmonitor_agent.wire.messages.fields import Amount, Count, Name, Number, Seconds, Text
-from kmonitor_agent.wire.messages.lifecycle_events import EpochEnded, Event
+from kmonitor_agent.wire.messages.lifecycle_events import EPOCH_PARTS, EpochEnded, Event
 
 MOST_MORE_DEVICES: Final = 7
 """Devices of one sample beside the first."""
@@ -161,6 +161,11 @@ class Sample(Event, frozen=True, tag="sample"):
             control group or else of the host, 0..1.
         io_pressure_fraction: The same of waiting for a disk.
         cgroup_high_events: How often the control group went above `memory.high` and was throttled.
+        cpu_cores: Processors that this process kept busy since the last sample.
+        children_cpu_cores: Those of its children, likewise; new children are seen every 10 s.
+        cpu_throttled_fraction: Part of that time in which the control group kept it from the
+            processors, 0..1.
+        disk_wait_fraction: Part of that time in which its main thread waited for the disk, 0..1.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
             that of whole epochs.
         calls: Of `evaluate`, `predict` and `collect()` outside of fits, since the session began.
@@ -218,6 +223,10 @@ class Sample(Event, frozen=True, tag="sample"):
     memory_pressure_fraction: Amount | None = None
     io_pressure_fraction: Amount | None = None
     cgroup_high_events: Amount | None = None
+    cpu_cores: Amount | None = None
+    children_cpu_cores: Amount | None = None
+    cpu_throttled_fraction: Amount | None = None
+    disk_wait_fraction: Amount | None = None
     step_time_s: Seconds | None = None
     calls: Count = 0
     logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}
@@ -484,6 +493,11 @@ def step_time_column(metric: str) -> str:
     return f"{EPOCH_PREFIX}{metric}_s"
 
 
+def part_column(name: str) -> str:
+    """The column of a part of an epoch's time: "epoch:part_input_s"."""
+    return f"{EPOCH_PREFIX}part_{name}_s"
+
+
 def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
     """Column and value of what an epoch's end says beside Keras' logs, as far as it is known.
 
@@ -494,5 +508,9 @@ def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
     if ended.step_times is not None:
         for metric, field in STEP_TIME_METRICS.items():
             yield step_time_column(metric), getattr(ended.step_times, field)
+    for name in EPOCH_PARTS if ended.parts is not None else ():
+        value = getattr(ended.parts, f"{name}_s")
+        if value is not None:
+            yield part_column(name), value
     if ended.learning_rate is not None:
         yield LEARNING_RATE, ended.learning_rate

@@ -13,6 +13,7 @@ VerdictMetric = Literal[
     "vram",
     "graph",
     "step_time",
+    "epoch_time",
     "open_files",
     "threads",
     "processes",
@@ -21,6 +22,10 @@ VerdictMetric = Literal[
     "temp_disk",
 ]
 """What is judged; the same metrics as charts and limits have."""
+
+TIME_METRICS: frozenset[VerdictMetric] = frozenset({"step_time", "epoch_time"})
+SUMMARY_METRICS: tuple[VerdictMetric, ...] = ("ram", "vram", "graph", "step_time")
+"""Those whose last value a summary has."""
 
 VERDICT_METRICS: tuple[VerdictMetric, ...] = get_args(VerdictMetric)
 
@@ -139,7 +144,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; of what is
             counted "files", "threads", "processes", "zombies", "blocks", "disk"; "filling": a
             cache of the data set, which has an end; "data_cache": what the first epoch took, where
-            nothing grows; empty where nothing is known.
+            nothing grows; of times "part": that of `where`; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function, line, path or thread that the cause is about; empty if not known.
         changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
@@ -149,8 +154,11 @@ class Verdict(Event, frozen=True, tag="verdict"):
         kept: What is kept, and where, with "kept" and "rebuilt"; None: not known.
         where: The part of the units in which nearly all of the growth comes: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
-            "between_fits"; empty: in several, or not known.
-        where_part: Of the growth, 0..1; None likewise.
+            "between_fits"; of times the part that grew, or that takes most, as of `EpochParts`;
+            empty: in several, or not known.
+        where_part: Of the growth, or of the time, 0..1; None likewise.
+        since: The epoch or fit since which it takes longer, as `unit` counts; 0: it grows, or
+            does not.
         forecast: None unless it grows towards a limit that is known.
         tried: Actions that were done against this cause, and what they gave back.
     """
@@ -182,3 +190,4 @@ class Verdict(Event, frozen=True, tag="verdict"):
     where: Name = ""
     where_part: Amount | None = None
     tried: Annotated[list[TriedAction], msgspec.Meta(max_length=4)] = []
+    since: Count = 0

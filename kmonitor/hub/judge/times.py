@@ -1,0 +1,263 @@
+"""Times of epochs and steps: a jump to a slower level, and the part that took longer.
+
+Each part of an epoch was timed, so the one that grew is counted, not guessed. Computing itself may
+be slower for reasons outside of the training, as another process on the machine: of a jump that is
+not said, and of a trend its cause is open.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+
+from kmonitor.base.trend import theil_sen_slope
+from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
+from kmonitor.hub.judge.detectors import (
+    ALARMED,
+    EXPLAINED,
+    GrowthState,
+    Judgement,
+)
+from kmonitor.hub.judge.growth import MIN_UNITS, Floor, Growth, judge_growth
+from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.units import Unit
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS
+from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
+
+TO_CONFIRM: Final = 5
+"""Units in a row at the slower level."""
+
+_SLOWER: Final = 1.3
+_FEW_BEFORE: Final = 3
+_SLOWER_THAN_FEW: Final = 1.8
+"""Times what it was, where only one or two units were faster."""
+
+_MOST_BEFORE: Final = 20
+_SHARE: Final = 0.5
+"""Of the growth that a part explains."""
+
+_LEAST_RISE: Final = 0.15
+"""Of the time of a unit: a part that grows by less is not felt."""
+
+_P_OF_NO_RISE: Final = 0.002
+
+_BEYOND_COMPUTE: Final = 3.0
+"""By so many times more than computing a part must have grown: else all is slower, by something
+outside."""
+
+_MOST_OF_TIME: Final = 0.3
+"""Of the time of an epoch, from which a part that is no computing is worth a word."""
+
+_LATELY: Final = 5
+_OPEN: Final = frozenset({"compute", "rest", "ours"})
+_OF_STEPS: Final = frozenset({"input", "callbacks", "compiling"})
+_BY_CLASS: Final = frozenset({"callbacks", "checkpoints"})
+
+_ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
+    "input": (Remedy.PREFETCH,),
+    "callbacks": (Remedy.EACH_NTH,),
+    "checkpoints": (Remedy.SAVE_LESS,),
+    "compiling": (Remedy.PAD,),
+    "between_epochs": (Remedy.LOOK_BETWEEN,),
+    "between_fits": (Remedy.LOOK_BETWEEN,),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfTime:
+    """A part that grew, or that takes most.
+
+    Attributes:
+        name: As of `EpochParts`.
+        share: Of the growth, or of the time.
+        callback: Class of the callback, if it is one.
+    """
+
+    name: str
+    share: float
+    callback: str = ""
+
+
+def judge_time(
+    metric: VerdictMetric, judgement: Judgement, values: Floats, units: Sequence[Unit]
+) -> tuple[Judgement, PartOfTime | None]:
+    """The judgement, or that one part grows, or that the last units are at a slower level.
+
+    A part that was timed scatters less than the whole does, which has all that the machine does.
+
+    Args:
+        metric: Of the step or the epoch.
+        judgement: By trend of the whole.
+        values: Seconds, those that were measured, `[n]`.
+        units: Of the same.
+    """
+    parts = sorted(_OF_STEPS if metric == "step_time" else _ADVICE)
+    first = None if judgement.state in ALARMED else find_jump(values)
+    if first is not None and (part := grown_part(units, first)) and part.name in parts:
+        before, after = values[1:first], values[first:]
+        rise = float(np.median(after) - np.median(before))
+        growth = Growth(None, first, len(values) - 1, rise=rise)
+        return Judgement(GrowthState.GROWING, growth, alarmed_units=len(after)), part
+    level = float(np.median(values)) * (units[-1].steps or 1 if metric == "step_time" else 1)
+    for name in parts:
+        growth = judge_growth(_seconds(units, name), Floor(_LEAST_RISE * level, 0.0))
+        rises = growth.rise >= _LEAST_RISE * level and _is_sure(growth)
+        if len(units) < MIN_UNITS or not (growth.is_growing or rises):
+            continue
+        grown = {
+            each: _growth(_seconds(units, each)[growth.first :], None) for each in EPOCH_PARTS
+        }
+        if _is_beyond(units, name, grown):
+            now = judgement if judgement.state in ALARMED else _growing(judgement, growth)
+            return now, PartOfTime(name, _share(grown, name), _class_of(units, name, None))
+    return judgement, None
+
+
+def _is_sure(growth: Growth) -> bool:
+    """Whether it rises beyond its scatter, so that no further judgements are waited for."""
+    is_above = growth.slope is not None and growth.slope.low > 0.0
+    return is_above and growth.rising is not None and growth.p_of_no_rise < _P_OF_NO_RISE
+
+
+def _growing(judgement: Judgement, growth: Growth) -> Judgement:
+    return replace(judgement, state=GrowthState.GROWING, growth=growth)
+
+
+def _share(grown: Mapping[str, float], name: str) -> float:
+    whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
+    return min(1.0, grown[name] / whole) if whole > 0.0 else 1.0
+
+
+def find_jump(values: Floats) -> int | None:
+    """Index of the first unit of a slower level that lasts to the end; None without one.
+
+    The first unit is left out: models are traced and data read for the first time there.
+
+    Args:
+        values: Seconds, `[n]`.
+    """
+    for first in range(2, len(values) - TO_CONFIRM + 1):
+        before, lowest = values[1:first][-_MOST_BEFORE:], float(values[first:].min())
+        times = _SLOWER if len(before) >= _FEW_BEFORE else _SLOWER_THAN_FEW
+        if lowest >= times * float(np.median(before)) and lowest > float(before.max()):
+            return first
+    return None
+
+
+def grown_part(units: Sequence[Unit], first: int | None = None) -> PartOfTime | None:
+    """The part that grew most, if that is at least half of the growth; None: it is not known.
+
+    Args:
+        units: Those that were measured.
+        first: Where a slower level begins; None: it grows from unit to unit.
+    """
+    grown = {name: _growth(_seconds(units, name), first) for name in EPOCH_PARTS}
+    whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
+    name = max(grown, key=grown.__getitem__)
+    if grown[name] < _SHARE * whole or whole <= 0.0 or not _is_beyond(units, name, grown):
+        return None
+    return PartOfTime(name, _share(grown, name), _class_of(units, name, first))
+
+
+def _class_of(units: Sequence[Unit], name: str, first: int | None) -> str:
+    """The class of callbacks that grew most; empty where the part is none of callbacks."""
+    classes = {each for unit in units for each in unit.callback_times}
+    by_class = {
+        each: _growth(np.array([unit.callback_times.get(each, 0.0) for unit in units]), first)
+        for each in sorted(classes)
+    }
+    return _largest(by_class) if name in _BY_CLASS else ""
+
+
+def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
+    """The part that is no computing and takes most of the time lately, if that is much.
+
+    Args:
+        units: Those that were measured.
+    """
+    lately = [unit for unit in units[-_LATELY:] if unit.times]
+    whole = sum(sum(unit.times.values()) for unit in lately)
+    if len(lately) < _LATELY or whole <= 0.0:
+        return None
+    sums = {name: sum(unit.times.get(name, 0.0) for unit in lately) for name in _ADVICE}
+    name = _largest(sums)
+    if sums[name] < _MOST_OF_TIME * whole:
+        return None
+    by_class: dict[str, float] = {}
+    for unit in lately:
+        for each, seconds in unit.callback_times.items():
+            by_class[each] = by_class.get(each, 0.0) + seconds
+    callback = _largest(by_class) if name in _BY_CLASS else ""
+    return PartOfTime(name, sums[name] / whole, callback)
+
+
+def explain_time(
+    metric: VerdictMetric,
+    judgement: Judgement,
+    units: Sequence[Unit],
+    known: PartOfTime | None = None,
+) -> tuple[GrowthExplanation, PartOfTime] | None:
+    """The part that makes it slower, or that takes most of the time; None: not known.
+
+    Args:
+        metric: Of the step or the epoch.
+        judgement: Of it.
+        units: Those that were measured, whose indices the judgement has.
+        known: The part that is known to grow.
+    """
+    growth = judgement.growth
+    if known is not None:
+        return _explanation(known), known
+    if judgement.state in EXPLAINED and growth is not None:
+        return _explain_growth(metric, growth, units)
+    is_judged = judgement.state is not GrowthState.MEASURING or len(units) >= MIN_UNITS
+    part = largest_part(units) if metric == "epoch_time" and is_judged else None
+    return None if part is None else (_explanation(part), part)
+
+
+def _explain_growth(
+    metric: VerdictMetric, growth: Growth, units: Sequence[Unit]
+) -> tuple[GrowthExplanation, PartOfTime] | None:
+    if not units[-1].times:
+        return None
+    if growth.slope is None:
+        part = grown_part(units, growth.first)
+    else:
+        part = grown_part(units[growth.first : growth.last + 1])
+    if part is None or (metric == "step_time" and part.name not in _OF_STEPS):
+        part = PartOfTime("compute", 1.0)
+    return _explanation(part), part
+
+
+def _explanation(part: PartOfTime) -> GrowthExplanation:
+    if part.name in _OPEN:
+        return GrowthExplanation(Cause.UNKNOWN, Confidence.OPEN)
+    return GrowthExplanation(
+        Cause.PART,
+        Confidence.COUNTED,
+        function=part.callback or None,
+        advice=_ADVICE.get(part.name, ()),
+    )
+
+
+def _largest(amounts: Mapping[str, float]) -> str:
+    return max(amounts, key=amounts.__getitem__, default="")
+
+
+def _seconds(units: Sequence[Unit], name: str) -> Floats:
+    return np.array([unit.times.get(name, 0.0) for unit in units])
+
+
+def _growth(seconds: Floats, first: int | None) -> float:
+    if first is not None:
+        return float(np.median(seconds[first:]) - np.median(seconds[1:first]))
+    return theil_sen_slope(np.arange(len(seconds), dtype=np.float64), seconds) or 0.0
+
+
+def _is_beyond(units: Sequence[Unit], name: str, grown: Mapping[str, float]) -> bool:
+    """Whether it grew by more times than computing did: a busy machine slows down all."""
+    level, compute = (float(np.median(_seconds(units, each))) for each in (name, "compute"))
+    if name == "compute" or level <= 0.0 or compute <= 0.0:
+        return True
+    return grown[name] / level >= _BEYOND_COMPUTE * max(0.0, grown["compute"]) / compute

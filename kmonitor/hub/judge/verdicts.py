@@ -1,0 +1,251 @@
+"""Judgements as verdicts, and what of them is worth storing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.causes import (
+    GrowthExplanation,
+)
+from kmonitor.hub.judge.counters import (
+    ONCE,
+    CounterGrowth,
+    CounterKind,
+)
+from kmonitor.hub.judge.detectors import (
+    COUNTED_WITHIN,
+    EXPLAINED,
+    UNITS_TO_SUSPECT,
+    GrowthState,
+    Judgement,
+    UnitKind,
+)
+from kmonitor.hub.judge.forecast import (
+    spacing,
+    unit_seconds,
+)
+from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.unit_series import (
+    growing_part,
+)
+from kmonitor.hub.judge.units import Unit
+from kmonitor_agent.wire.messages.events import (
+    CorrelatedGrowth,
+    LimitForecast,
+    Verdict,
+)
+from kmonitor_agent.wire.messages.verdict_events import (
+    ALARMED_STATES,
+    TIME_METRICS,
+    VerdictMetric,
+    VerdictState,
+)
+
+_OLDER: Final = 2**31
+"""Index of the last unit of a judgement that another hub has made: before all that it reads."""
+
+
+def remembered(event: Verdict) -> Judgement:
+    """The judgement of a hub before this one, as far as its verdict tells of it."""
+    growth = None
+    if event.slope is not None:
+        ends = (event.slope_low, event.slope_high)
+        low, high = (event.slope if end is None else end for end in ends)
+        growth = Growth(None, 0, _OLDER, event.rise, Slope(event.slope, low, high))
+    units = event.units if event.state in ALARMED_STATES else 0
+    return Judgement(state_of(event.state), growth, alarmed_units=units)
+
+
+_STATES: Final[dict[GrowthState, VerdictState]] = {
+    GrowthState.MEASURING: "measuring",
+    GrowthState.RISING: "rising",
+    GrowthState.STEADY: "steady",
+    GrowthState.GROWING: "growing",
+    GrowthState.SUSPECTED: "suspected",
+    GrowthState.SLOWING: "slowing",
+    GrowthState.CLEARED: "cleared",
+}
+
+
+def state_of(seed: VerdictState) -> GrowthState:
+    """A stored state as the judgement knows it."""
+    return next(state for state, verdict_state in _STATES.items() if verdict_state == seed)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgementDetails:
+    """A judgement and what it was made of.
+
+    Attributes:
+        metric: Of which metric.
+        unit_kind: What a unit is.
+        judgement: The judgement.
+        units: Those that were measured, the judgement's indices count them.
+        unit: Number of the run's newest unit.
+    """
+
+    metric: VerdictMetric
+    unit_kind: UnitKind
+    judgement: Judgement
+    units: Sequence[Unit]
+    unit: int
+
+
+_LONGEST_NAME: Final = 1000
+
+
+def verdict_event(
+    details: JudgementDetails, found: GrowthExplanation | None, forecast: LimitForecast | None
+) -> Verdict:
+    """The event; its `t_s` is a run time, until the hub knows which process it belongs to.
+
+    Args:
+        details: The verdict.
+        found: What grows, if it was looked for.
+        forecast: When a limit is met.
+    """
+    units, growth = details.units, details.judgement.growth
+    because = () if found is None else found.because
+    verdict = Verdict(
+        t_s=units[-1].ended_s,
+        metric=details.metric,
+        state=_state(details.judgement, because, len(units)),
+        per=details.unit_kind.value,
+        units=details.unit if details.unit_kind in COUNTED_WITHIN else len(units),
+        unit=details.unit,
+        to_s=units[-1].ended_s,
+        from_s=units[0].start_s,
+        forecast=forecast,
+        unit_s=unit_seconds(units),
+    )
+    stride = 1.0
+    if growth is not None and growth.slope is not None and growth.last < len(units):
+        window = units[growth.first : growth.last + 1]
+        is_even = details.unit_kind in COUNTED_WITHIN  # as `values_of` has them
+        stride = spacing(units if is_even else window)
+        verdict = replace(
+            verdict,
+            from_s=window[0].start_s,
+            to_s=window[-1].ended_s,
+            window=window[-1].number - window[0].number if is_even else len(window),
+            slope=growth.slope.middle / stride,
+            slope_low=growth.slope.low / stride,
+            slope_high=growth.slope.high / stride,
+            rise=growth.rise,
+            why_not=_why_not(details.judgement.state, growth),
+        )
+        part = growing_part(units, growth) if _is_located(details) else None
+        if part is not None:
+            verdict = replace(verdict, where=part[0], where_part=part[1])
+    return verdict if found is None else _with_cause(verdict, found, stride)
+
+
+def _is_located(details: JudgementDetails) -> bool:
+    is_whole = details.unit_kind not in COUNTED_WITHIN
+    return details.metric == "ram" and details.judgement.state in EXPLAINED and is_whole
+
+
+def _why_not(state: GrowthState, growth: Growth) -> str:
+    is_said = state not in {GrowthState.SUSPECTED, GrowthState.RISING, GrowthState.MEASURING}
+    return growth.why_not.name.lower() if is_said and growth.why_not is not None else ""
+
+
+def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Verdict:
+    return replace(
+        verdict,
+        cause=found.cause.name.lower(),
+        sureness=found.confidence.name.lower(),
+        name=(found.function or "")[:_LONGEST_NAME],
+        changed=found.changed[:_LONGEST_NAME],
+        kept=found.kept,
+        grew_with=[
+            _correlated_growth(one, 1.0 if one.kind in ONCE else stride) for one in found.because
+        ][:32],
+        advice=[each.name.lower() for each in found.advice],
+    )
+
+
+def _state(judgement: Judgement, because: Sequence[CounterGrowth], n_units: int) -> VerdictState:
+    is_explained = judgement.state is GrowthState.GROWING and any(
+        one.kind is CounterKind.PYTHON_BYTES for one in because
+    )
+    if is_explained and n_units >= UNITS_TO_SUSPECT:
+        return "suspected"  # by what *Diagnose* found: no series that the judgement could see
+    return _STATES[judgement.state]
+
+
+def _correlated_growth(one: CounterGrowth, stride: float) -> CorrelatedGrowth:
+    return CorrelatedGrowth(
+        kind=one.kind.name.lower(),
+        per_unit=one.per_unit.middle / stride,
+        low=one.per_unit.low / stride,
+        high=one.per_unit.high / stride,
+        name=(one.function if one.kept is None else one.kept.place)[:_LONGEST_NAME],
+    )
+
+
+_ANOTHER: Final = 0.25
+"""Verdicts whose numbers differ by such a part are stored again."""
+
+_NOT_BEFORE_UNITS: Final = 5
+
+_EXPLAINED_STATES: Final = ALARMED_STATES | {"rising", "slowing"}
+
+
+def differs(before: Verdict | None, after: Verdict) -> bool:
+    """Whether a verdict is worth storing after the one that was stored last."""
+    if before is None:
+        return after.state != "measuring"
+    if after.state != before.state:
+        # After a start or reload it always has to measure again: no news.
+        return after.state != "measuring" or before.state in ALARMED_STATES
+    if after.state not in _EXPLAINED_STATES:
+        is_due = after.unit >= before.unit + _NOT_BEFORE_UNITS
+        return is_due and _is_forecast_another(before, after)
+    if _says(before) != _says(after):
+        return True
+    if after.unit < before.unit + _NOT_BEFORE_UNITS:
+        return False
+    return _is_another(before.slope, after.slope) or _is_forecast_another(before, after)
+
+
+def _says(verdict: Verdict) -> tuple[object, ...]:
+    place = verdict.where if verdict.metric in TIME_METRICS else ""
+    named = (verdict.per, verdict.cause, verdict.name, place, verdict.since)
+    return (*named, verdict.advice, len(verdict.tried))
+
+
+def turns(before: Verdict | None, after: Verdict) -> bool:
+    """Whether a verdict reads differently from the one that was stored last.
+
+    That a graph grows is known and no suspicion: both states of its alarm read the same.
+    """
+    if before is None:
+        return True
+    if after.metric == "graph" and {before.state, after.state} <= ALARMED_STATES:
+        return False
+    is_quiet = after.state not in _EXPLAINED_STATES
+    if is_quiet and before.forecast is None and after.forecast is not None:
+        return True
+    return before.state != after.state
+
+
+def _is_forecast_another(before: Verdict, after: Verdict) -> bool:
+    was, comes = before.forecast, after.forecast
+    if was is None or comes is None:
+        return (was is None) != (comes is None)
+    # What can be had changes all the time.
+    if was.of != comes.of or _is_another(was.limit, comes.limit):
+        return True
+    # As units of the run: time that merely went by changes nothing.
+    left = max(1.0, was.units + before.unit - after.unit)
+    return abs(comes.units - left) > _ANOTHER * left
+
+
+def _is_another(before: float | None, after: float | None) -> bool:
+    if before is None or after is None:
+        return before is not after
+    return abs(after - before) > _ANOTHER * abs(before)

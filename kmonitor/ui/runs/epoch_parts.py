@@ -1,0 +1,75 @@
+"""Where the time of an epoch went, as text."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from kmonitor.ui.text.formats import percent_text, seconds_text
+from kmonitor.ui.text.language import later, tr
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS, EpochParts
+
+_NAMES: Final[dict[str, str]] = {
+    "input": later("waiting for input"),
+    "compute": later("compute"),
+    "callbacks": later("callbacks"),
+    "checkpoints": later("checkpoints"),
+    "validation": later("validation"),
+    "compiling": later("compiling"),
+    "between_epochs": later("between epochs"),
+    "between_fits": later("between fits"),
+    "ours": later("kmonitor"),
+    "rest": later("rest"),
+}
+
+LEAST_PART: Final = 0.005
+"""Less of an epoch is not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartRow:
+    """One part of an epoch's time.
+
+    Attributes:
+        name: As the protocol has it: "input".
+        title: As the user reads it.
+        seconds: What it took.
+        part: Of the epoch, 0..1.
+        details: Callbacks by class; what it holds; may be empty.
+    """
+
+    name: str
+    title: str
+    seconds: float
+    part: float
+    details: str = ""
+
+
+def part_name(name: str) -> str:
+    """A part as the user reads it: "waiting for input"."""
+    return tr(_NAMES[name])
+
+
+def part_rows(parts: EpochParts) -> list[PartRow]:
+    """The parts of an epoch, in their order; those that took next to nothing are left out."""
+    rows: list[PartRow] = []
+    for name in EPOCH_PARTS:
+        seconds = getattr(parts, f"{name}_s")
+        if seconds is None or parts.wall_s <= 0.0 or seconds < LEAST_PART * parts.wall_s:
+            continue
+        title = part_name(name)
+        if name == "compute" and parts.input_s is None:
+            title = tr("compute and waiting for input")
+        details = _callbacks_text(parts) if name in {"callbacks", "checkpoints"} else ""
+        rows.append(PartRow(name, title, seconds, seconds / parts.wall_s, details))
+    return rows
+
+
+def parts_text(parts: EpochParts) -> str:
+    """The parts in one line, the largest first: "waiting for input 92 %, compute 7 %"."""
+    rows = sorted(part_rows(parts), key=lambda row: row.part, reverse=True)
+    return ", ".join(f"{row.title} {percent_text(row.part)}" for row in rows)
+
+
+def _callbacks_text(parts: EpochParts) -> str:
+    least_s = LEAST_PART * parts.wall_s
+    listed = [each for each in parts.callbacks if each.seconds >= least_s]
+    return ", ".join(f"{each.name} {seconds_text(each.seconds)}" for each in listed)

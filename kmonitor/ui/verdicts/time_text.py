@@ -1,0 +1,89 @@
+"""Verdicts on times as text: since when it takes longer, and which part does."""
+
+from typing import Final
+
+from kmonitor.ui.limits.limit_text import METRIC_UNITS
+from kmonitor.ui.runs.epoch_parts import part_name
+from kmonitor.ui.text.formats import amount_text, count_text, percent_text
+from kmonitor.ui.text.language import tr
+from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+
+_SLOWER: Final = ALARMED_STATES | {"rising", "slowing"}
+
+
+def unit_name(verdict: Verdict) -> str:
+    """One unit: "epoch", "fit" or "fold"."""
+    names = {"step": tr("step"), "epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}
+    return names[verdict.per]
+
+
+def slower_since_text(verdict: Verdict) -> str:
+    """Since when it is slower: "slower since epoch 3"."""
+    number = count_text(verdict.since)
+    return tr("slower since {unit} {n}").format(unit=unit_name(verdict), n=number)
+
+
+def jump_text(verdict: Verdict) -> str:
+    """By how much it is slower since a unit; empty where it is not."""
+    if not verdict.since:
+        return ""
+    return tr("It takes {rise} more since {unit} {n}").format(
+        rise=amount_text(verdict.rise, METRIC_UNITS[verdict.metric]),
+        unit=unit_name(verdict),
+        n=count_text(verdict.since),
+    )
+
+
+def time_cause_text(verdict: Verdict) -> str:
+    """What takes longer, or most of the time; empty for causes that are not about times."""
+    match verdict.cause:
+        case "retracing":
+            name = verdict.name or tr("functions")
+            return tr("traces of {name} grow in number").format(name=name)
+        case "unknown":
+            return tr(
+                "cause open, after input, callbacks, traces and what lies between epochs: the"
+                " steps' own computing takes longer"
+            )
+        case "part":
+            return _part_text(verdict)
+        case _:
+            return ""
+
+
+def _part_text(verdict: Verdict) -> str:
+    part = part_name(verdict.where)
+    if verdict.name:
+        part = f"{part} ({verdict.name})"
+    if verdict.state in _SLOWER:
+        return tr("{part} takes longer").format(part=part)
+    share = percent_text(verdict.where_part or 0.0)
+    return tr("{part} takes {share} of the time").format(part=part, share=share)
+
+
+def time_part_text(verdict: Verdict) -> str:
+    """How much of what it takes longer comes from one part; empty where that is not known."""
+    if verdict.cause != "part" or verdict.state not in _SLOWER:
+        return ""
+    return tr("{share} of what it takes longer is {part}").format(
+        share=percent_text(verdict.where_part or 0.0), part=part_name(verdict.where)
+    )
+
+
+def time_advice_text(code: str, verdict: Verdict) -> str:
+    """What may help against a part that takes long; empty for other advice."""
+    texts = {
+        "prefetch": tr(
+            "prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE),"
+            " cache(), or workers of a PyDataset"
+        ),
+        "each_nth": tr("have {name} do its work at each n-th step, or at the epoch's end").format(
+            name=verdict.name or tr("the callback")
+        ),
+        "save_less": tr("save less often, or weights only"),
+        "look_between": tr(
+            "look at what the script does there, such as a file that is read or written whole"
+        ),
+    }
+    return texts.get(code, "")

@@ -1,0 +1,154 @@
+"""Marks between the callbacks of Keras' list, so that each one's time is known in some steps.
+
+For as long as a step or an epoch's end is timed, the list has a mark before each callback and one
+behind the last: no frame of ours is on the stack while a callback of the script's runs, and none
+is called another way than by Keras. Else the list is as Keras made it.
+"""
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final, Literal, cast
+
+from kmonitor_agent.frameworks.callback_base import with_keras_callback
+from kmonitor_agent.frameworks.script_values import (
+    class_bases,
+    class_name,
+    class_package,
+    instance_dict,
+)
+from kmonitor_agent.guard import is_from_signal_handler
+
+if TYPE_CHECKING:
+    import weakref
+
+Hook = Literal["step_begin", "step_end", "epoch_begin", "epoch_end"]
+Passed = Callable[[Hook, int], None]
+"""Takes the hook, and how many callbacks were called in it so far."""
+
+_CHECKPOINTS: Final = frozenset({"ModelCheckpoint", "BackupAndRestore"})
+_OURS: Final = "kmonitor_agent"
+CallbackKind = Literal["ours", "checkpoint", "other"]
+
+
+def callback_kind(callback: object) -> CallbackKind:
+    """Whether a callback is ours, one of Keras' that save checkpoints, or any other."""
+    for base in class_bases(type(callback)):
+        if class_package(base) == _OURS:
+            return "ours"
+        if class_package(base) in {"keras", "tf_keras"} and class_name(base) in _CHECKPOINTS:
+            return "checkpoint"
+    return "other"
+
+
+class _Mark:
+    """Called by Keras as the callback that it seems to be."""
+
+    def __init__(self, passed: Passed, fault: Callable[[Exception], None], index: int) -> None:
+        super().__init__()
+        self._passed = passed
+        self._fault = fault
+        self._index = index
+        self._thread = threading.get_ident()
+        self.async_safe = True
+        # tf_keras: turning logs into numbers for us would make every step wait for the device.
+        self._supports_tf_logs = True
+
+    def on_train_batch_begin(self, batch: Any, logs: Any = None) -> None:
+        """A step begins."""
+        self._pass("step_begin")
+
+    def on_train_batch_end(self, batch: Any, logs: Any = None) -> None:
+        """A step ended."""
+        self._pass("step_end")
+
+    def on_epoch_begin(self, epoch: Any, logs: Any = None) -> None:
+        """An epoch begins."""
+        self._pass("epoch_begin")
+
+    def on_epoch_end(self, epoch: Any, logs: Any = None) -> None:
+        """An epoch ended."""
+        self._pass("epoch_end")
+
+    def _pass(self, hook: Hook) -> None:
+        try:
+            # Where no callback needs to be waited for, Keras calls the ends of steps beside the
+            # training: what passes then is no time of the training's.
+            if threading.get_ident() == self._thread:
+                self._passed(hook, self._index)
+        except Exception as exc:
+            if is_from_signal_handler(exc):
+                raise
+            self._fault(exc)
+
+
+class CallbackMarkers:
+    """Puts marks into a fit's list of callbacks and takes them out; for the training thread.
+
+    Attributes:
+        callbacks: Those that were in the list when it was marked.
+    """
+
+    def __init__(
+        self,
+        token: "weakref.ref[Any] | None",
+        passed: Passed,
+        fault: Callable[[Exception], None],
+    ) -> None:
+        """Mark nothing yet.
+
+        Args:
+            token: Keras' list of callbacks.
+            passed: Called at each mark.
+            fault: Takes what that raised.
+        """
+        self.callbacks: list[object] = []
+        self._token = token
+        self._passed = passed
+        self._fault = fault
+        self._original: list[Any] | None = None
+        self._marks: list[Any] = []
+
+    @property
+    def is_set(self) -> bool:
+        """Whether the list is marked."""
+        return self._original is not None
+
+    def set(self) -> bool:
+        """Mark the list; False where there is none that can be marked.
+
+        Keras may be going over the list: that goes on unmarked, over the list as it was.
+        """
+        token = None if self._token is None else self._token()
+        own = instance_dict(token).get("callbacks") if token is not None else None
+        if self.is_set or type(own) is not list:
+            return self.is_set
+        callbacks = cast("list[object]", own)
+        if len(self._marks) != len(callbacks) + 1:
+            make = with_keras_callback(_Mark)
+            self._marks = [
+                make(self._passed, self._fault, index) for index in range(len(callbacks) + 1)
+            ]
+        marked = [self._marks[0]]
+        for callback, mark in zip(callbacks, self._marks[1:], strict=True):
+            marked += [callback, mark]
+        self.callbacks, self._original = callbacks[:], callbacks
+        instance_dict(token)["callbacks"] = marked
+        return True
+
+    def remove(self) -> None:
+        """Take the marks out; what the script did to the list meanwhile stays done."""
+        original, self._original = self._original, None
+        token = None if self._token is None else self._token()
+        if original is None or token is None:
+            return
+        found = cast("list[object]", instance_dict(token)["callbacks"])
+        marks = set(map(id, self._marks))
+        callbacks = [each for each in found if id(each) not in marks]
+        if [*map(id, callbacks)] != [*map(id, original)]:
+            original[:] = callbacks
+        instance_dict(token)["callbacks"] = original
+
+    def close(self) -> None:
+        """The fit ended: let go of all that it had."""
+        self.remove()
+        self.callbacks, self._marks = [], []

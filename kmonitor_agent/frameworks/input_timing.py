@@ -1,0 +1,204 @@
+# pyright: basic
+"""How long steps wait for their input.
+
+On JAX and PyTorch Keras takes each batch from a Python iterator: in steps that are timed it is
+asked through an iterator that notes when. With TensorFlow a batch is taken within the step's
+graph. There the runtime itself keeps how long it was between one element and the request for the
+next, for the last 100 elements (`tf.data.experimental.get_model_proto`, from 20 us on): what is
+not between is waiting.
+"""
+
+import sys
+import weakref
+from collections.abc import Iterator
+from time import perf_counter
+from typing import Any, Final
+
+from kmonitor_agent.frameworks.base import missing_name_text
+from kmonitor_agent.frameworks.script_values import (
+    class_module,
+    class_name,
+    instance_dict,
+    is_known_class,
+)
+
+MOST_GAPS: Final = 100
+"""Times between elements that TensorFlow keeps."""
+_INNER: Final = "_epoch_iterator"
+_CURRENT: Final = "_current_iterator"
+
+NO_ITERATOR: Final = "Keras' iterator over the data was not found"
+
+
+class _TimedIterator:
+    """Hands on what another iterator gives, and adds up how long that took."""
+
+    def __init__(self, iterator: Iterator[Any], owner: "PythonInput") -> None:
+        self._iterator = iterator
+        self._owner = owner
+
+    def __iter__(self) -> "_TimedIterator":
+        return self
+
+    def __next__(self) -> Any:
+        began_s = perf_counter()
+        try:
+            return next(self._iterator)
+        finally:
+            self._owner.waited_s += perf_counter() - began_s
+
+
+class _TimedSteps:
+    """Keras' iterator over the steps of an epoch, whose data are timed."""
+
+    def __init__(self, steps: Iterator[Any], owner: "PythonInput") -> None:
+        self.steps = steps
+        self._owner = owner
+
+    def __iter__(self) -> "_TimedSteps":
+        return self
+
+    def __next__(self) -> Any:
+        begin, end, iterator = next(self.steps)
+        return begin, end, _TimedIterator(iterator, self._owner)
+
+
+class PythonInput:
+    """Data that Keras takes from a Python iterator; for the training thread.
+
+    Attributes:
+        waited_s: For data in steps that were timed.
+        source: Where that comes from.
+        absent: Why it cannot be known; empty where it can.
+    """
+
+    source: str = "Keras' iterator over the data, in steps that are timed"
+
+    def __init__(self, epoch_iterator: Any) -> None:
+        self.absent = ""
+        self.waited_s = 0.0
+        self._ref = weakref.ref(epoch_iterator)
+
+    def begin(self) -> None:
+        """Time the data of the steps that follow."""
+        own = self._own()
+        steps = own.get(_INNER)
+        if steps is not None and type(steps) is not _TimedSteps:
+            own[_INNER] = _TimedSteps(steps, self)
+
+    def end(self) -> None:
+        """Have Keras go on as before."""
+        own = self._own()
+        steps = own.get(_INNER)
+        if type(steps) is _TimedSteps:
+            own[_INNER] = steps.steps
+
+    def _own(self) -> dict[str, Any]:
+        return instance_dict(self._ref())
+
+
+class TensorFlowInput:
+    """Data that TensorFlow takes within the step; for the training thread.
+
+    Attributes:
+        waited_s: For the elements that were read of in this epoch; of few it may be below 0.
+        elements: How many these are.
+    """
+
+    source: str = "tf.data: the time between its elements, the rest is waiting"
+
+    def __init__(self, epoch_iterator: Any) -> None:
+        self.absent = ""
+        self.waited_s = 0.0
+        self.elements = 0
+        self._ref = weakref.ref(epoch_iterator)
+        self._from: tuple[int, float] = (0, 0.0)
+
+    def begin_epoch(self, elements: int, now_s: float) -> None:
+        """The first step begins, or the first after a trace.
+
+        Args:
+            elements: Taken so far in the epoch.
+            now_s: Now.
+        """
+        self.waited_s, self.elements = 0.0, 0
+        self._from = elements, now_s
+
+    def read(self, elements: int, now_s: float) -> bool:
+        """Add what was waited since the last reading, or begin anew where that is too long ago.
+
+        Args:
+            elements: Taken so far in the epoch; the next step begins.
+            now_s: Now.
+
+        Returns:
+            False if it begins anew: it is to be read again within `MOST_GAPS` elements.
+        """
+        before, from_s = self._from
+        taken = elements - before
+        # Before the first element of all there is no time between.
+        if taken < 2 or now_s <= from_s or self.absent:  # noqa: PLR2004
+            return True
+        if taken > MOST_GAPS:
+            self._from = elements, now_s
+            return False
+        gaps = self._gaps() or []
+        span_s = now_s - from_s
+        newest = gaps[-(taken - 1 if before == 0 else taken) :]
+        if not newest:
+            return True
+        # The last one is not over yet: the one before the first stands for it, or their mean.
+        between_s = sum(newest) / len(newest) * taken
+        # Where that is not so, the next reading has what this one lacks.
+        self.waited_s += span_s - between_s
+        self.elements += taken
+        self._from = elements, now_s
+        return True
+
+    def _gaps(self) -> list[float] | None:
+        """Seconds between the last elements; None where they cannot be read, see `absent`."""
+        iterator = self._iterator()
+        resource = instance_dict(iterator).get("_iterator_resource")
+        if resource is None or not is_known_class(type(iterator)):
+            self.absent = self.absent or _why_no_resource(iterator)
+            return None
+        tf: Any = sys.modules["tensorflow"]
+        try:
+            model = tf.data.experimental.get_model_proto(iterator)
+        except AttributeError as exc:
+            self.absent = missing_name_text("TensorFlow", exc)[:300]
+        except (ValueError, TypeError, tf.errors.OpError) as exc:
+            self.absent = f"tf.data does not tell how long it takes: {exc}"[:300]
+        else:
+            return [1e-6 * gap for gap in list(model.gap_times)[-MOST_GAPS:]]
+        return None
+
+    def _iterator(self) -> Any:
+        own = instance_dict(self._ref())
+        current = own.get(_CURRENT)
+        if current is not None:
+            return current
+        frame = getattr(own.get(_INNER), "gi_frame", None)
+        return None if frame is None else frame.f_locals.get("iterator")
+
+
+def _why_no_resource(iterator: Any) -> str:
+    if iterator is None:
+        return NO_ITERATOR
+    return f"{class_name(type(iterator))} does not tell how long it takes"
+
+
+def input_timing(epoch_iterator: Any) -> PythonInput | TensorFlowInput | None:
+    """What tells how long a fit waits for its data; None where this Keras has nothing known.
+
+    Args:
+        epoch_iterator: That of the frame of Keras' `fit`.
+    """
+    kind = type(epoch_iterator)
+    own = instance_dict(epoch_iterator)
+    if epoch_iterator is None or not is_known_class(kind) or _INNER not in own:
+        return None
+    module = class_module(kind)
+    if ".tensorflow." in module:
+        return TensorFlowInput(epoch_iterator)
+    return PythonInput(epoch_iterator) if ".jax." in module or ".torch." in module else None

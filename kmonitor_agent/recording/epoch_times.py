@@ -1,0 +1,446 @@
+"""Where the time of a fit's epochs goes: an account in which each moment belongs to one part.
+
+A cursor moves from hook to hook of ours and from mark to mark (`frameworks/callback_markers.py`),
+and what lies between is added to the part that it belongs to, so the parts add up. Steps that take
+long, the first and the last of an epoch, and while a few take much of the time all of them, are
+timed one by one; of short ones some, ten times a second, as the agent's thread asks. What short
+steps took in between is shared out as those were that were timed.
+"""
+
+import threading
+from collections import defaultdict
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, Final
+
+from kmonitor_agent.frameworks.callback_markers import CallbackMarkers, Hook, callback_kind
+from kmonitor_agent.frameworks.input_timing import (
+    MOST_GAPS,
+    NO_ITERATOR,
+    PythonInput,
+    TensorFlowInput,
+    input_timing,
+)
+from kmonitor_agent.frameworks.script_values import class_name, class_package
+from kmonitor_agent.probes.compiled_code import read_code_regions
+from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
+from kmonitor_agent.wire.messages.readings import Reading
+
+if TYPE_CHECKING:
+    import weakref
+
+LONG_STEP_S: Final = 0.002
+"""Steps that take longer are timed one by one: that costs them less than a thousandth."""
+
+_WATCHED_STEP_S: Final = 0.001
+_WATCHED_PART: Final = 0.1
+"""All steps are timed while slow ones take such a part, and a step so long on average."""
+
+_READ_EACH_S: Final = 0.25
+"""How often TensorFlow is asked how long it waits for data: 20 to 100 us each time."""
+
+_ENOUGH_READ: Final = 0.1
+"""Part of an epoch's elements that speaks for all of them."""
+
+_COMPILED_FROM_S: Final = 0.02
+"""Shorter steps were not compiled; to ask takes microseconds."""
+
+_CODE_FROM_S: Final = 0.3
+"""Likewise where regions of code have to be counted, which takes milliseconds."""
+
+_LONGEST_NAME: Final = 200
+_MOST_NAMES: Final = 8
+_PROC: Final = Path("/proc/self")
+
+# Parts of the account beside those of `EpochParts`.
+_INSIDE: Final = "inside"
+_GAP: Final = "gap"
+_UNTIMED: Final = "untimed"
+_CALLBACK: Final = "callback"
+
+
+class EpochTimer:
+    """Accounts for the time of one fit; owned by its training thread.
+
+    Attributes:
+        ended_s: When the last epoch's end was reported, by `perf_counter`.
+    """
+
+    def __init__(
+        self,
+        clock: StepClock,
+        count_functions: Callable[[], Reading],
+        privacy: Privacy,
+        fault: Callable[[Exception], None],
+        since_s: float | None = None,
+    ) -> None:
+        """A fit begins.
+
+        Args:
+            clock: Counts its steps.
+            count_functions: Of the framework: grows with what is traced or compiled.
+            privacy: What to leave out.
+            fault: Takes what a mark of ours raised.
+            since_s: When the last epoch of the fit before ended; None without one.
+        """
+        self._clock = clock
+        self._count_functions = count_functions
+        self._privacy = privacy
+        self._fault = fault
+        self._thread = 0
+        self._markers = CallbackMarkers(None, self._passed, fault)
+        self._is_passing = False
+        self._input: PythonInput | TensorFlowInput | None = None
+        self._after_validation = "rest"
+        self._at = perf_counter() if since_s is None else since_s
+        self.ended_s = self._at
+        self._kind = "rest" if since_s is None else "between_fits"
+        self._spent = defaultdict[str, float](float)
+        self._callbacks: list[float] = []
+        self._by_name = defaultdict[str, float](float)
+        self._shares: dict[str, float] = {}
+        self._plain_s = 0.0
+        self._is_watched = False
+        self._waited_a_step: float | None = None
+        self._begin_steps()
+        self._counts = self._read_counts(with_code=True)
+        self._take(perf_counter())
+        self._kind = "rest"
+
+    def _begin_steps(self) -> None:
+        """No step of the epoch has begun."""
+        self._is_first = True
+        self._steps_to_go = 0
+        self._timed_s = self._timed_wall_s = 0.0
+        self._timed = defaultdict[str, float](float)
+        self._compiled: list[float] = []
+        self._step_at = 0.0
+        self._step_inside = self._step_gap = 0.0
+        self._read_s = 0.0
+        self._is_read_again = False
+
+    def follow(self, token: "weakref.ref[Any] | None", epoch_iterator: Any) -> None:
+        """It runs on this thread; called again where it goes on in another call of Keras' `fit`.
+
+        Args:
+            token: Keras' list of callbacks.
+            epoch_iterator: Keras' iterator over the data; None: not found.
+        """
+        self.close()
+        self._thread = threading.get_ident()
+        self._markers = CallbackMarkers(token, self._passed, self._fault)
+        self._input = input_timing(epoch_iterator)
+
+    def input_source(self) -> Reading:
+        """Where the wait for input comes from, or why it is not known."""
+        if self._input is None:
+            return Reading.missing("seconds", NO_ITERATOR)
+        if self._input.absent:
+            return Reading.missing("seconds", self._input.absent)
+        return Reading(None, "seconds", self._input.source)
+
+    def enter(self) -> None:
+        """A hook of ours begins."""
+        self._take(perf_counter())
+
+    def leave(self, after: str) -> None:
+        """It ends.
+
+        Args:
+            after: What follows where the list is not marked: "input", "between_epochs", "rest".
+        """
+        self._take(perf_counter(), "ours")
+        if self._is_passing:
+            self._kind = _CALLBACK
+        else:
+            self._kind = after if self._markers.is_set or after != "input" else _UNTIMED
+
+    def begin_epoch(self) -> None:
+        """An epoch begins, in a hook of ours: its first step is timed."""
+        self.enter()
+        self._begin_steps()
+        self._counts = self._read_counts(with_code=self._plain_s >= _CODE_FROM_S)
+        self._mark()
+
+    def begin_validation(self) -> None:
+        """A validation begins: the last step is over."""
+        now_s = perf_counter()
+        self._take(now_s)
+        self._end_step(now_s)
+        self._after_validation = self._kind if self._kind == _CALLBACK else "rest"
+        self._kind = "validation"
+
+    def end_validation(self) -> None:
+        """It ended."""
+        if self._kind == "validation":
+            self._take(perf_counter())
+            self._kind = self._after_validation
+
+    def step_due(self) -> None:
+        """A step is to be timed; ends a hook of ours at its begin."""
+        now_s, is_last = perf_counter(), self._clock.is_last
+        if isinstance(self._input, TensorFlowInput) and (
+            is_last or self._is_read_again or now_s - self._read_s >= _READ_EACH_S
+        ):
+            self._read_s = now_s
+            is_read = self._input.read(self._clock.steps, now_s)
+            self._is_read_again = not (is_read or is_last)
+            if self._is_read_again:
+                self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
+        if not self._markers.is_set and self._mark():
+            # Callbacks behind ours are called unmarked this time.
+            self.leave(_INSIDE)
+            self._begin_step(self._at)
+        else:
+            self.leave(self._kind)
+
+    def end_epoch(self, times: StepTimes | None) -> EpochParts:
+        """An epoch ended, in a hook of ours.
+
+        Args:
+            times: Of its steps.
+        """
+        parts = self._parts()
+        # A few slow steps are not seen by timing some.
+        self._is_watched = (
+            times is not None
+            and times.slow_part >= _WATCHED_PART
+            and times.mean_s >= _WATCHED_STEP_S
+        )
+        self._spent.clear()
+        self._by_name.clear()
+        self.ended_s = self._at
+        return parts
+
+    def close(self) -> None:
+        """The fit ended."""
+        self._markers.close()
+        if isinstance(self._input, PythonInput):
+            self._input.end()
+
+    def _mark(self) -> bool:
+        if threading.get_ident() != self._thread or not self._markers.set():
+            return False
+        if not self._is_passing:
+            self._callbacks = [0.0] * len(self._markers.callbacks)
+        self._steps_to_go = 2 if isinstance(self._input, PythonInput) else 1
+        return True
+
+    def _unmark(self) -> None:
+        self._note_callbacks()
+        self._markers.remove()
+        self._is_passing = False
+        if isinstance(self._input, PythonInput):
+            self._input.end()
+
+    def _take(self, now_s: float, kind: str | None = None) -> None:
+        self._spent[kind or self._kind] += now_s - self._at
+        self._at = now_s
+
+    def _passed(self, hook: Hook, index: int) -> None:
+        """A mark in Keras' list: before the callback of this number, behind the one before it."""
+        if not self._markers.is_set:
+            return
+        now_s, self._is_passing = perf_counter(), True
+        if index > 0:
+            self._callbacks[index - 1] += now_s - self._at
+            self._at = now_s
+        elif hook == "step_end":
+            self._step_inside += now_s - self._at
+            self._take(now_s, _INSIDE)
+        elif hook == "step_begin":
+            self._pass_step_begin(now_s)
+        else:
+            self._pass_epoch_hook(now_s)
+        if not self._is_passing:
+            return
+        self._kind = _CALLBACK
+        if index == len(self._callbacks):
+            self._kind = _AFTER[hook]
+
+    def _pass_step_begin(self, now_s: float) -> None:
+        if self._kind == "input" or self._step_at == 0.0:
+            self._take(now_s)
+        else:
+            self._close_step_at(now_s)
+        if not self._markers.is_set:
+            self._kind = _UNTIMED
+            return
+        if isinstance(self._input, PythonInput):
+            self._input.begin()
+        elif self._is_first and self._input is not None:
+            self._input.begin_epoch(0, now_s)
+            self._read_s = now_s
+        self._begin_step(now_s)
+
+    def _pass_epoch_hook(self, now_s: float) -> None:
+        if self._kind == _GAP:
+            self._take(now_s, "rest")  # the metrics' results, and what ends an epoch
+        else:
+            self._take(now_s)
+        self._end_step(now_s)
+
+    def _begin_step(self, now_s: float) -> None:
+        self._step_at = now_s
+        self._step_inside = self._step_gap = 0.0
+        self._step_waited = self._waited()
+        self._step_callbacks_s = sum(self._callbacks)
+
+    def _close_step_at(self, now_s: float) -> None:
+        """The next step begins."""
+        if self._kind == _INSIDE:  # where the ends of steps are called beside the training
+            self._step_inside += now_s - self._at
+        else:
+            self._step_gap += now_s - self._at
+        self._take(now_s, _INSIDE if self._kind == _INSIDE else _GAP)
+        seconds = now_s - self._step_at
+        self._end_step(now_s, is_whole=True)
+        self._steps_to_go -= 1
+        is_long = seconds >= LONG_STEP_S or self._is_watched
+        if self._steps_to_go <= 0 and not is_long and not self._clock.is_last:
+            self._unmark()
+
+    def _end_step(self, now_s: float, *, is_whole: bool = False) -> None:
+        """A step that was timed is over; what follows the last of an epoch belongs to no step."""
+        if self._step_at == 0.0:
+            return
+        waited_s = self._waited() - self._step_waited
+        inside_s = self._step_inside
+        is_compiled = self._was_compiled(inside_s)
+        if is_compiled:
+            self._compiled.append(inside_s)
+        elif not self._is_first:
+            plain = max(0.0, inside_s - waited_s)
+            self._plain_s = min(self._plain_s or plain, plain)
+        if not is_compiled and not self._is_first:
+            callbacks_s = sum(self._callbacks) - self._step_callbacks_s
+            self._timed["wall"] += now_s - self._step_at if is_whole else inside_s + callbacks_s
+            self._timed["callbacks"] += callbacks_s
+            self._timed["input"] += waited_s
+        if self._is_first and is_compiled and isinstance(self._input, TensorFlowInput):
+            self._input.begin_epoch(self._clock.steps, now_s)
+        self._timed_wall_s += now_s - self._step_at
+        self._is_first = False
+        self._step_at = 0.0
+
+    def _waited(self) -> float:
+        return self._input.waited_s if isinstance(self._input, PythonInput) else 0.0
+
+    def _was_compiled(self, inside_s: float) -> bool:
+        if inside_s < _COMPILED_FROM_S:
+            return False
+        before = self._counts
+        self._counts = self._read_counts(with_code=inside_s >= _CODE_FROM_S)
+        return any(value > before.get(name, value) for name, value in self._counts.items())
+
+    def _read_counts(self, *, with_code: bool) -> dict[str, float]:
+        counts = dict(getattr(self, "_counts", {}))
+        functions = self._count_functions().value
+        if functions is not None:
+            counts["functions"] = functions
+        if with_code:
+            code = read_code_regions(_PROC).value
+            if code is not None:
+                counts["code"] = code
+        return counts
+
+    def _note_callbacks(self) -> None:
+        """Add what the callbacks took to the account, by their classes."""
+        for callback, seconds in zip(self._markers.callbacks, self._callbacks, strict=True):
+            kind = callback_kind(callback)
+            if kind == "ours":
+                self._spent["ours"] += seconds
+                continue
+            self._spent["checkpoints" if kind == "checkpoint" else "callbacks"] += seconds
+            if seconds > 0.0:
+                class_ = type(callback)
+                name = class_name(class_)
+                if class_package(class_) not in {"keras", "tf_keras"}:
+                    name = self._privacy.name(name)
+                self._by_name[name[:_LONGEST_NAME]] += seconds
+        self._callbacks = [0.0] * len(self._callbacks)
+
+    def _parts(self) -> EpochParts:
+        if self._markers.is_set:
+            self._note_callbacks()
+        spent, untimed_s = self._spent, self._spent.pop(_UNTIMED, 0.0)
+        wall_s = untimed_s + sum(spent.values())
+        inside_s, gap_s = spent.pop(_INSIDE, 0.0), spent.pop(_GAP, 0.0)
+        steps_s = inside_s + gap_s + untimed_s
+        self._share_out(untimed_s)
+        compiling_s = self._compiling_s(inside_s)
+        inside_s += untimed_s - self._share(untimed_s, "callbacks")
+        input_s = self._input_s(untimed_s)
+        if input_s is not None:
+            input_s = min(input_s, inside_s + gap_s - compiling_s)
+            of_gap_s = min(gap_s, input_s)
+            gap_s -= of_gap_s
+            inside_s -= input_s - of_gap_s
+        first_s = spent.pop("input", 0.0)
+        return EpochParts(
+            wall_s=wall_s,
+            input_s=None if input_s is None else max(0.0, input_s) + first_s,
+            compute_s=max(0.0, inside_s - compiling_s) + (first_s if input_s is None else 0.0),
+            callbacks_s=max(0.0, spent["callbacks"]),
+            checkpoints_s=spent["checkpoints"],
+            ours_s=max(0.0, spent["ours"]),
+            validation_s=spent["validation"],
+            compiling_s=compiling_s,
+            between_epochs_s=spent["between_epochs"],
+            between_fits_s=spent["between_fits"],
+            rest_s=max(0.0, spent["rest"] + spent[_CALLBACK] + gap_s),
+            timed=1.0 if steps_s <= 0.0 else min(1.0, max(0.0, 1.0 - untimed_s / steps_s)),
+            callbacks=[
+                CallbackTime(name, seconds)
+                for name, seconds in sorted(
+                    self._by_name.items(), key=lambda item: item[1], reverse=True
+                )[:_MOST_NAMES]
+            ],
+        )
+
+    def _share_out(self, untimed_s: float) -> None:
+        """Give what was not timed to callbacks as those steps were that were."""
+        if self._timed["wall"] > 0.0:
+            self._shares = {
+                name: self._timed[name] / self._timed["wall"] for name in ("callbacks", "input")
+            }
+        callbacks_s = self._share(untimed_s, "callbacks")
+        named_s = sum(self._by_name.values())
+        self._spent["callbacks"] += callbacks_s
+        if named_s > 0.0:
+            for name in self._by_name:
+                self._by_name[name] *= 1.0 + callbacks_s / named_s
+
+    def _share(self, seconds: float, of: str) -> float:
+        return seconds * self._shares.get(of, 0.0)
+
+    def _compiling_s(self, inside_s: float) -> float:
+        whole_s = sum(self._compiled) - len(self._compiled) * self._plain_s
+        return min(inside_s, max(0.0, whole_s))
+
+    def _input_s(self, untimed_s: float) -> float | None:
+        """What the steps waited for input; None where that is not known."""
+        source = self._input
+        if source is None or source.absent:
+            return None
+        if isinstance(source, PythonInput):
+            waited_s, source.waited_s = source.waited_s, 0.0
+            return waited_s + self._share(untimed_s, "input")
+        steps = self._clock.steps
+        if source.elements >= _ENOUGH_READ * steps > 0:
+            self._waited_a_step = max(0.0, source.waited_s) / source.elements
+        elif self._waited_a_step is None:
+            return None
+        return self._waited_a_step * steps
+
+
+_AFTER: Final[dict[Hook, str]] = {
+    "step_begin": _INSIDE,
+    "step_end": _GAP,
+    "epoch_begin": "input",
+    "epoch_end": "between_epochs",
+}
+"""What follows behind the last callback of each hook."""

@@ -1,0 +1,85 @@
+"""How often verdicts on time are right: every script of `tests/leaks/times`, one by one.
+
+    make bench ARGS=slowdowns
+    python tests/benchmarks/bench_slowdowns.py [WORD ...]      those whose names hold a word
+
+Each runs with `MonitorCallback` and a hub in a folder of its own, and measures itself how long the
+part takes that it is about.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS, EpochParts
+from tests.leaks.running import How, has_ended, run_name, run_script
+from tests.leaks.slowdowns import read_slowdown, read_time_course, time_scripts, true_parts
+from tests.support.live_hub import LiveHub
+from tests.support.waiting import wait_until
+
+_LIMIT_S = 240.0
+
+
+def main() -> None:
+    """Print the table."""
+    chosen = [
+        script
+        for script in time_scripts()
+        if not sys.argv[1:] or any(word in script.stem for word in sys.argv[1:])
+    ]
+    print("| script | part | true s | said s | adds up | called at | result |")
+    print("|---|---|---|---|---|---|---|")
+    n_right = n_run = 0
+    with tempfile.TemporaryDirectory() as folder:
+        home = Path(folder, "home")
+        hub = LiveHub(find_folders({"KMONITOR_HOME": str(home)}))
+        hub.start()
+        try:
+            for script in chosen:
+                is_right = _run(script, Path(folder), home, hub)
+                n_run += is_right is not None
+                n_right += bool(is_right)
+        finally:
+            hub.stop()
+    print(f"\n{n_right} of {n_run} right")
+
+
+def _run(script: Path, folder: Path, home: Path, hub: LiveHub) -> bool | None:
+    head = read_slowdown(script)
+    run = run_script(script, folder, How(traced=True, limit_s=_LIMIT_S), home)
+    if run.status != 0:
+        print(
+            f"| {script.stem} | | | | | | {'skipped' if run.is_skipped else run.errors[-300:]} |"
+        )
+        return None
+    name = run_name(script, fixed=False)
+    with hub.client() as client:
+        wait_until(lambda: has_ended(client, name), what="the hub has it all")
+        course = read_time_course(client, name)
+    parts = [each.parts for each in course.epochs[1:] if each.parts is not None]
+    said_s = sum((getattr(each, f"{head.part}_s", 0.0) or 0.0) for each in parts)
+    true_s = true_parts(run.trace).get(head.part)
+    named = [each for each in course.alarms if each.where]
+    called = f"{named[0].unit} ({named[0].where} {named[0].name})" if named else ""
+    faults = course.faults(head)
+    true_text = "" if true_s is None else f"{true_s:.2f}"
+    print(
+        f"| {script.stem} | {head.part} | {true_text} | {said_s:.2f} | {_largest_gap(parts):.1%} |"
+        f" {called} | {'; '.join(faults) or 'right'} |",
+        flush=True,
+    )
+    return not faults
+
+
+def _largest_gap(parts: list[EpochParts]) -> float:
+    """By how much the parts of an epoch miss its time, at most."""
+    gaps = [
+        abs(sum(getattr(each, f"{name}_s") or 0.0 for name in EPOCH_PARTS) / each.wall_s - 1.0)
+        for each in parts
+    ]
+    return max(gaps, default=0.0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""Verdicts on the time of epochs and steps: trends, jumps, the part that grew, and twins."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from kmonitor.hub.judge.run_judge import RunJudge
+from kmonitor.hub.judge.times import find_jump
+from kmonitor.ui.verdicts.verdict_text import advice_of, evidence_lines, verdict_headline
+from kmonitor_agent.wire.messages.events import (
+    CallbackTime,
+    EpochEnded,
+    EpochParts,
+    EpochStarted,
+    FitStarted,
+    StepTimes,
+    Verdict,
+)
+
+STEPS = 100
+Parts = Callable[[int], dict[str, float]]
+
+
+def judged(parts_of: Parts, *, epochs: int = 40, callback: str = "Recorder") -> list[Verdict]:
+    """The verdicts on epoch and step time that are stored, in order."""
+    rng, judge, t_s, stored = np.random.default_rng(3), RunJudge(), 0.0, list[Verdict]()
+    judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS))
+    for epoch in range(epochs):
+        judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
+        stored += judge.judge()
+        usual = {"input": 0.1, "compute": 0.5, "callbacks": 0.05, "rest": 0.02}
+        times = usual | parts_of(epoch)
+        noisy = {name: each * float(rng.normal(1.0, 0.02)) for name, each in times.items()}
+        t_s += sum(noisy.values())
+        step_s = sum(noisy[each] for each in ("input", "compute", "callbacks")) / STEPS
+        judge.read(
+            t_s,
+            EpochEnded(
+                t_s=t_s,
+                fit=1,
+                epoch=epoch,
+                seconds=sum(noisy.values()),
+                steps=STEPS,
+                step_times=StepTimes(STEPS - 2, step_s, step_s, step_s, step_s, step_s),
+                parts=EpochParts(
+                    wall_s=sum(noisy.values()),
+                    callbacks=[CallbackTime(callback, noisy["callbacks"])],
+                    **{f"{name}_s": seconds for name, seconds in noisy.items()},
+                ),
+            ),
+        )
+    return [each for each in stored if each.metric in {"epoch_time", "step_time"}]
+
+
+def alarms(stored: list[Verdict], metric: str) -> list[Verdict]:
+    return [each for each in stored if each.metric == metric and each.state == "growing"]
+
+
+def test_callback_that_takes_ever_longer_is_named_with_its_class():
+    stored = judged(lambda epoch: {"callbacks": 0.05 + 0.02 * epoch})
+
+    (first, *_) = alarms(stored, "step_time")
+    assert first.unit <= 15
+    assert (first.cause, first.where, first.name) == ("part", "callbacks", "Recorder")
+    assert verdict_headline(first) == "slowing down: callbacks (Recorder) takes longer"
+    assert [each.text for each in advice_of(first)] == [
+        "have Recorder do its work at each n-th step, or at the epoch's end"
+    ]
+
+
+def test_what_happens_between_epochs_is_named():
+    stored = judged(lambda epoch: {"between_epochs": 0.05 + 0.02 * epoch})
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert first.unit <= 15
+    assert (first.cause, first.where) == ("part", "between_epochs")
+    assert alarms(stored, "step_time") == []
+
+
+@pytest.mark.parametrize("since", [2, 3, 20])
+def test_jump_of_the_input_is_called_with_its_epoch(since: int):
+    stored = judged(lambda epoch: {"input": 2.5 if epoch >= since else 0.1})
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert first.unit <= since + 7
+    assert (first.since, first.where) == (since + 1, "input")
+    assert verdict_headline(first) == (
+        f"slower since epoch {since + 1}: waiting for input takes longer"
+    )
+    assert any("more since epoch" in line for line in evidence_lines(first))
+
+
+def test_slower_computing_has_an_open_cause():
+    stored = judged(lambda epoch: {"compute": 0.5 + 0.02 * epoch})
+
+    (first, *_) = alarms(stored, "step_time")
+    assert (first.cause, first.sureness) == ("unknown", "open")
+    assert "cause open, after input, callbacks" in verdict_headline(first)
+
+
+def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():
+    stored = judged(lambda _: {"input": 3.0})
+
+    (last, *_) = [each for each in reversed(stored) if each.metric == "epoch_time"]
+    assert last.state == "steady"
+    assert verdict_headline(last).replace("\N{NARROW NO-BREAK SPACE}", " ") == (
+        "steady: waiting for input takes 84 % of the time"
+    )
+    assert last.advice == ["prefetch"]
+
+
+TWINS: dict[str, Parts] = {
+    "steady": lambda _: {},
+    "first epoch": lambda epoch: {"compiling": 3.0, "input": 2.0} if epoch == 0 else {},
+    "validation each third epoch": lambda epoch: {"validation": 0.0 if epoch % 3 else 1.0},
+    "checkpoint each fifth": lambda epoch: {"checkpoints": 0.0 if epoch % 5 else 0.8},
+    "asleep once": lambda epoch: {"rest": 3600.0} if epoch == 30 else {},
+    "another process for a while": lambda epoch: (
+        {"compute": 1.0, "input": 0.2, "callbacks": 0.1} if 30 <= epoch < 60 else {}
+    ),
+    "cache that fills in the first epoch": lambda epoch: {"input": 2.0 if epoch == 0 else 0.05},
+}
+
+
+@pytest.mark.parametrize("twin", TWINS)
+def test_harmless_twin_raises_no_alarm_in_a_hundred_epochs(twin: str):
+    stored = judged(TWINS[twin], epochs=100)
+
+    assert alarms(stored, "epoch_time") == []
+    assert alarms(stored, "step_time") == []
+
+
+def test_one_slow_unit_or_each_third_is_no_jump():
+    assert find_jump(np.array([9.0, 1.0, 1.0, 1.0, 5.0, 1.0, 1.0, 1.0, 1.0, 1.0])) is None
+    assert find_jump(np.array([9.0, *[1.0, 1.0, 2.0] * 6])) is None
+    assert find_jump(np.array([9.0, 1.0, 1.0, 3.0, 3.1, 3.0, 2.9, 3.0])) == 3

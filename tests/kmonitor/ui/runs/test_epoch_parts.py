@@ -1,0 +1,40 @@
+"""Where the time of an epoch went, as text."""
+
+from kmonitor.ui.runs.epoch_parts import part_rows, parts_text
+from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts
+
+PARTS = EpochParts(
+    wall_s=2.0,
+    input_s=1.0,
+    compute_s=0.4,
+    callbacks_s=0.5,
+    rest_s=0.1,
+    ours_s=0.001,
+    timed=1.0,
+    callbacks=[CallbackTime("Recorder", 0.49), CallbackTime("History", 0.001)],
+)
+
+
+def test_parts_are_listed_with_their_part_and_their_callbacks():
+    rows = [(row.title, row.seconds, row.part, row.details) for row in part_rows(PARTS)]
+
+    assert [(title, seconds, part) for title, seconds, part, _ in rows] == [
+        ("waiting for input", 1.0, 0.5),
+        ("compute", 0.4, 0.2),
+        ("callbacks", 0.5, 0.25),
+        ("rest", 0.1, 0.05),
+    ]
+    assert with_plain_spaces(rows[2][3]) == "Recorder 490 ms"
+
+
+def test_largest_part_comes_first_in_a_line():
+    text = with_plain_spaces(parts_text(PARTS))
+
+    assert text == "waiting for input 50 %, callbacks 25 %, compute 20 %, rest 5 %"
+
+
+def test_compute_says_that_input_is_in_it_where_that_is_not_known():
+    parts = EpochParts(wall_s=1.0, compute_s=1.0)
+
+    assert [row.title for row in part_rows(parts)] == ["compute and waiting for input"]

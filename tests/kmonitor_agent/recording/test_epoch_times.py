@@ -1,0 +1,240 @@
+"""Where the time of an epoch goes, with Keras' own list of callbacks and a clock that is moved."""
+
+# pyright: reportImplicitOverride=false, reportIncompatibleMethodOverride=false
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import pytest
+
+from kmonitor_agent.frameworks import input_timing as input_module
+from kmonitor_agent.probes import step_clock
+from kmonitor_agent.probes.step_clock import StepClock
+from kmonitor_agent.recording import epoch_times
+from kmonitor_agent.recording.epoch_times import EpochTimer
+from kmonitor_agent.recording.privacy import Privacy
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS, EpochParts
+from kmonitor_agent.wire.messages.readings import Reading
+from tests.support.reloading import KERAS
+
+pytestmark = [*KERAS, pytest.mark.slow]
+
+
+class Hand:
+    """Stands in for `perf_counter`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now_s = 100.0
+        for module in (epoch_times, step_clock, input_module):
+            monkeypatch.setattr(module, "perf_counter", lambda: self.now_s)
+
+
+class Taking(keras.callbacks.Callback):
+    """Takes so long in each hook."""
+
+    def __init__(self, hand: Hand, *, step_s: float = 0.0, epoch_s: float = 0.0) -> None:
+        super().__init__()
+        self._hand = hand
+        self.step_s = step_s
+        self._epoch_s = epoch_s
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        self._hand.now_s += self.step_s
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self._hand.now_s += self._epoch_s
+
+
+class Other(Taking):
+    """Another class."""
+
+
+class Hooks(keras.callbacks.Callback):
+    """Calls the timer where the recorder does."""
+
+    def __init__(self, timer: EpochTimer, clock: StepClock) -> None:
+        super().__init__()
+        self._timer = timer
+        self._clock = clock
+        self.parts: list[EpochParts] = []
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        self._clock.begin_epoch()
+        params: Any = self.params
+        self._clock.plan(params["steps"])
+        self._timer.begin_epoch()
+        self._timer.leave("input")
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self._clock.tick(batch)
+
+    def on_test_begin(self, logs: Any = None) -> None:
+        self._timer.begin_validation()
+
+    def on_test_end(self, logs: Any = None) -> None:
+        self._timer.end_validation()
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self._timer.enter()
+        self.parts.append(self._timer.end_epoch(self._clock.step_times()))
+        self._timer.leave("between_epochs")
+
+
+class Fit:
+    """Keras' list, driven as `fit` drives it."""
+
+    def __init__(self, hand: Hand, *others: keras.callbacks.Callback, steps: int = 10) -> None:
+        self.hand = hand
+        self.steps = steps
+        self.functions = 1.0
+        self.clock = StepClock()
+        self.faults: list[Exception] = []
+        self.timer = EpochTimer(
+            self.clock,
+            lambda: Reading(self.functions, "functions", "test"),
+            Privacy(private=False),
+            self.faults.append,
+        )
+        self.hooks = Hooks(self.timer, self.clock)
+        self.listed: Any = keras.callbacks.CallbackList([others[0], self.hooks, *others[1:]])
+        self.listed.set_params({"steps": steps})
+        self.clock.on_due = self._due
+        self.timer.follow(weakref.ref(self.listed), None)
+
+    def _due(self) -> None:
+        self.timer.enter()
+        self.clock.due = False
+        self.timer.step_due()
+
+    def epoch(
+        self,
+        step_s: float | Callable[[int], float],
+        *,
+        first_batch_s: float = 0.0,
+        validation_s: float = 0.0,
+    ) -> EpochParts:
+        """One epoch, whose steps take so long."""
+        self.listed.on_epoch_begin(0)
+        self.hand.now_s += first_batch_s
+        for step in range(self.steps):
+            self.listed.on_train_batch_begin(step)
+            self.hand.now_s += step_s(step) if callable(step_s) else step_s
+            self.listed.on_train_batch_end(step, {})
+        if validation_s:
+            self.listed.on_test_begin()
+            self.hand.now_s += validation_s
+            self.listed.on_test_end({})
+        self.listed.on_epoch_end(0, {})
+        assert self.faults == []
+        return self.hooks.parts[-1]
+
+
+def added_up(parts: EpochParts) -> float:
+    return sum(getattr(parts, f"{name}_s") or 0.0 for name in EPOCH_PARTS)
+
+
+@pytest.fixture
+def hand(monkeypatch: pytest.MonkeyPatch) -> Hand:
+    return Hand(monkeypatch)
+
+
+def test_each_callback_has_its_time_by_its_class(hand: Hand):
+    fit = Fit(hand, Taking(hand, step_s=0.003), Other(hand, step_s=0.001, epoch_s=0.5))
+
+    fit.epoch(0.005)
+    parts = fit.epoch(0.005)
+
+    assert added_up(parts) == pytest.approx(parts.wall_s)
+    assert parts.compute_s == pytest.approx(0.05)
+    assert parts.timed == pytest.approx(1.0)
+    times = {each.name: each.seconds for each in parts.callbacks}
+    assert times["Taking"] == pytest.approx(0.03)
+    # That of the epoch before came after its end was reported.
+    assert times["Other"] == pytest.approx(0.01 + 0.5)
+    assert parts.callbacks_s == pytest.approx(0.54)
+
+
+def test_short_steps_are_shared_out_as_those_that_were_timed(hand: Hand):
+    fit = Fit(hand, Taking(hand, step_s=0.0004), Other(hand), steps=100)
+
+    fit.epoch(0.0006)
+    parts = fit.epoch(0.0006)
+
+    assert added_up(parts) == pytest.approx(parts.wall_s) == pytest.approx(0.1)
+    assert parts.timed < 0.1
+    assert parts.callbacks_s == pytest.approx(0.04, rel=0.01)
+    assert parts.compute_s == pytest.approx(0.06, rel=0.01)
+
+
+def test_marks_are_out_of_the_list_while_steps_are_short(hand: Hand):
+    taking, other = Taking(hand), Other(hand)
+    fit = Fit(hand, taking, other, steps=100)
+    seen: list[list[Any]] = []
+    original = fit.listed.callbacks
+
+    fit.epoch(lambda step: seen.append(list(fit.listed.callbacks)) or 0.0005)
+
+    assert seen[50] == [taking, fit.hooks, other]
+    assert len(seen[0]) == 7
+    fit.timer.close()
+    assert fit.listed.callbacks is original
+
+
+def test_callback_that_the_script_adds_meanwhile_stays(hand: Hand):
+    fit, added = Fit(hand, Taking(hand), Other(hand)), Other(hand)
+
+    fit.epoch(lambda step: step or fit.listed.callbacks.append(added) or 0.01)
+    fit.timer.close()
+
+    assert fit.listed.callbacks[-1] is added
+    assert len(fit.listed.callbacks) == 4
+
+
+def test_validation_and_first_batch_are_parts_of_their_own(hand: Hand):
+    fit = Fit(hand, Taking(hand), Other(hand))
+
+    fit.epoch(0.01)
+    hand.now_s += 0.7
+    parts = fit.epoch(0.01, first_batch_s=0.3, validation_s=0.2)
+
+    assert added_up(parts) == pytest.approx(parts.wall_s) == pytest.approx(1.3)
+    assert parts.validation_s == pytest.approx(0.2)
+    assert parts.between_epochs_s == pytest.approx(0.7)
+    # Where Keras' iterator is not found, the wait for data cannot be told from computing.
+    assert parts.input_s is None
+    assert parts.compute_s == pytest.approx(0.1 + 0.3)
+
+
+def test_step_that_was_traced_has_what_it_took_more(hand: Hand):
+    fit = Fit(hand, Taking(hand), Other(hand))
+
+    def step_s(step: int) -> float:
+        if step == 5:
+            fit.functions += 1.0
+            return 0.81
+        return 0.01
+
+    fit.epoch(0.01)
+    parts = fit.epoch(step_s)
+
+    assert parts.compiling_s == pytest.approx(0.8)
+    assert parts.compute_s == pytest.approx(0.1)
+
+
+def test_all_steps_are_timed_after_few_slow_ones_took_much(hand: Hand):
+    fit = Fit(hand, Taking(hand), Other(hand), steps=100)
+
+    fit.epoch(lambda step: 0.5 if step == 50 else 0.0015)
+    parts = fit.epoch(lambda step: 0.5 if step == 50 else 0.0015)
+
+    assert parts.timed == pytest.approx(1.0)
+
+
+def test_epoch_without_known_steps_adds_up_too(hand: Hand):
+    fit = Fit(hand, Taking(hand, step_s=0.0001, epoch_s=0.2), Other(hand), steps=100)
+    fit.listed.set_params({"steps": None})
+
+    parts = fit.epoch(0.0005)
+
+    assert added_up(parts) == pytest.approx(parts.wall_s) == pytest.approx(0.26)

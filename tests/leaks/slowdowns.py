@@ -1,0 +1,178 @@
+"""Scripts about time: their heads, the truth that they measure themselves, what a hub said.
+
+Each script of `tests/leaks/times/` is one report, or a harmless twin, and measures with a clock of
+its own how long the part takes that the report is about.
+"""
+
+import ast
+import importlib
+import json
+import os
+import time
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from kmonitor.connect.hub_client import HubClient
+from kmonitor.export.events import decode_row
+from kmonitor_agent.wire.messages.events import EpochEnded, Verdict
+from kmonitor_agent.wire.messages.verdict_events import TIME_METRICS
+from tests.leaks.report import FOLDER
+
+_TRACE: Final = os.environ.get("LEAKS_TRACE")
+
+LEAST_PART: Final = 0.3
+"""Of the time: a part that takes it should be said of a training that is steady."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slowdown:
+    """Head of a script.
+
+    Attributes:
+        thread: "owner/repository#number", or what the twin is.
+        expected: "slower": it is to be called; "share": a part takes much of the time, from the
+            first epoch on; "steps": a few steps take much of it; "none": nothing is to be called.
+        part: That is to be named, as of `EpochParts`; empty: none.
+        name: Class of the callback that is to be named; empty: none.
+        units: Epochs that run unless UNITS says so.
+        within: Units within which it should be called, from where it begins.
+    """
+
+    thread: str
+    expected: Literal["slower", "share", "steps", "none"]
+    part: str = ""
+    name: str = ""
+    units: int = 25
+    within: int = 15
+
+
+def time_scripts() -> list[Path]:
+    """Every script about time, by name."""
+    return sorted((FOLDER / "times").glob("*.py"))
+
+
+def read_slowdown(script: Path) -> Slowdown:
+    """The head of a script, which is not run."""
+    for node in ast.parse(script.read_text(encoding="utf-8")).body:
+        match node:
+            case ast.Assign(targets=[ast.Name("SLOW")], value=ast.Call(keywords=keywords)):
+                return Slowdown(
+                    **{each.arg or "": ast.literal_eval(each.value) for each in keywords}
+                )
+            case _:
+                pass
+    raise LookupError(f"{script}: no SLOW = Slowdown(...)")
+
+
+def units(head: Slowdown) -> int:
+    """How many epochs to run."""
+    return int(os.environ.get("UNITS", head.units))
+
+
+_spent: dict[str, float] = {}
+_last_s = time.perf_counter()
+
+
+@contextmanager
+def spent(part: str) -> Generator[None]:
+    """Time that belongs to a part, by a clock of the script's own."""
+    began_s = time.perf_counter()
+    try:
+        yield
+    finally:
+        _spent[part] = _spent.get(part, 0.0) + time.perf_counter() - began_s
+
+
+def unit(index: int) -> None:
+    """An epoch, or a round of fits, has ended."""
+    global _last_s  # noqa: PLW0603 - of the script's process
+    now_s = time.perf_counter()
+    if _TRACE:
+        line = {"unit": index, "wall": now_s - _last_s, **_spent}
+        with Path(_TRACE).open("a", encoding="ascii") as out:
+            out.write(json.dumps(line) + "\n")
+    _spent.clear()
+    _last_s = now_s
+
+
+def watch(*, each_epoch: bool = True) -> list[Any]:
+    """Callbacks of the bench: MonitorCallback in a watched run, and the trace's."""
+    added: list[Any] = []
+    if name := os.environ.get("LEAKS_MONITOR"):
+        from kmonitor_agent import MonitorCallback  # noqa: PLC0415 - a plain run has none of it
+
+        added.append(MonitorCallback(name))
+    if _TRACE and each_epoch:
+        made = importlib.import_module("keras").callbacks
+        added.append(made.LambdaCallback(on_epoch_end=lambda epoch, _logs: unit(epoch)))
+    return added
+
+
+@dataclass(frozen=True, slots=True)
+class TimeCourse:
+    """What was said of a run.
+
+    Attributes:
+        alarms: Verdicts that it is slower, in order.
+        last: The newest on the epoch's time; None: none was stored.
+        epochs: Ends of its epochs.
+    """
+
+    alarms: list[Verdict]
+    last: Verdict | None
+    epochs: list[EpochEnded]
+
+    def faults(self, head: Slowdown) -> list[str]:
+        """What is not right in it; empty if all is."""
+        named = [(each.where, each.name if head.name else "") for each in self.alarms]
+        match head.expected:
+            case "none":
+                return [f"called at unit {each.unit}: {each.where}" for each in self.alarms]
+            case "slower":
+                if not self.alarms:
+                    return ["not called"]
+                late = self.alarms[0].unit > head.within
+                found = [f"called at unit {self.alarms[0].unit}"] if late else []
+                wrong = (head.part, head.name) not in named
+                return found + ([f"named {named}"] if wrong else [])
+            case "share":
+                last = self.last
+                is_said = last is not None and last.where == head.part
+                return [] if is_said else [f"said {last and last.where} of the time"]
+            case "steps":
+                times = [each.step_times for each in self.epochs if each.step_times is not None]
+                few = [each for each in times if each.slow and each.slow_part >= LEAST_PART]
+                return [] if len(few) > len(times) / 2 else ["no slow steps were seen"]
+
+
+def read_time_course(client: HubClient, run: str) -> TimeCourse:
+    """What a hub said of a run.
+
+    Args:
+        client: Of the hub.
+        run: Its name.
+    """
+    summary = next(each for each in client.runs() if each.name == run)
+    events = [decode_row(row) for row in client.all_rows(summary.run, ("verdict", "epoch_end"))]
+    verdicts = [
+        each for each in events if isinstance(each, Verdict) and each.metric in TIME_METRICS
+    ]
+    newest = [each for each in client.verdicts(summary.run) if each.metric == "epoch_time"]
+    return TimeCourse(
+        alarms=[each for each in verdicts if each.state == "growing" and each.turned],
+        last=newest[-1] if newest else None,
+        epochs=[each for each in events if isinstance(each, EpochEnded)],
+    )
+
+
+def true_parts(trace: Iterable[dict[str, float]]) -> dict[str, float]:
+    """Seconds of each part by the script's own clock, all units but the first together."""
+    found: dict[str, float] = {}
+    for row in list(trace)[1:]:
+        for name, seconds in row.items():
+            if name != "unit":
+                found[name] = found.get(name, 0.0) + seconds
+    return found
