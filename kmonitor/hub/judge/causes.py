@@ -38,6 +38,7 @@ class Cause(StrEnum):
     ZOMBIES = "child processes ended and nobody waited for them"
     BLOCKS = "blocks of shared memory are made and not unlinked"
     DISK = "what is written stays on the disk"
+    PRESSURE = "memory is short: pages are fetched from a disk, and tasks wait"
     FILLING = "a cache of the data set that fills, and has an end"
     DATA_CACHE = "data that is read once and kept"
     UNKNOWN = "not told by what is counted"
@@ -81,6 +82,7 @@ class Remedy(StrEnum):
     WAIT_FOR_CHILDREN = "wait for child processes that ended"
     UNLINK_BLOCKS = "close and unlink each block"
     FEWER_CHECKPOINTS = "keep fewer checkpoints"
+    FREE_MEMORY = "free memory, or end what takes it"
     REMOVE_TEMPORARY = "remove temporary files"
     ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 

@@ -50,6 +50,7 @@ from kmonitor.hub.judge.forecast import (
     unit_seconds,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor, Growth
+from kmonitor.hub.judge.pressure import explain_pressure
 from kmonitor.hub.judge.unit_series import (
     allocation_growth,
     counters_of,
@@ -347,7 +348,8 @@ class RunJudge:
             # Time leaks nothing, and is never suspected to: what grew with it is found here.
             grown = (counter_growth(counter, growth) for counter in counters)
             found = [one for one in grown if one is not None]
-            return explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
+            by_traces = explain_slowdown(found, newest.changed, is_per_fit=is_per_fit)
+            return by_traces or explain_pressure(growth, self._units.completed[kind])
         grew_with = list(judgement.grew_with)
         if judgement.state is GrowthState.RISING:
             grew_with += kept_growth(counters, growth)
