@@ -14,6 +14,7 @@ from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.events import LimitCrossed, Verdict
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
+from tests.support.memory_group import memory_group
 from tests.support.scarce_agent import task_group, why_no_group
 from tests.support.trainings import ROOT
 from tests.support.waiting import DEADLINE_S, wait_until
@@ -79,6 +80,20 @@ def take(self, epoch):
         used = int(open("/proc/self/statm").read().split()[0]) * 4096
         resource.setrlimit(resource.RLIMIT_AS, (used + (900 << 20),) * 2)
     kept.append(np.ones(40 << 17))
+"""
+
+
+OTHERS = """
+import subprocess
+hog = "import sys; kept = [bytearray(b'x') * (60 << 20) for _ in sys.stdin]"
+command = ["/bin/sh", "-c", 'exec 3<&0; "$0" -c "$1" <&3 & exit', sys.executable, hog]
+shell = subprocess.Popen(command, stdin=subprocess.PIPE, text=True)
+shell.wait()  # the process is nobody's child, and ends with its input
+
+def take(self, epoch):
+    print(file=shell.stdin, flush=True)
+    if epoch == 24:
+        raise KeyError("enough")
 """
 
 
@@ -176,6 +191,25 @@ def test_a_disk_runs_full(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub
     text, said = shown(live_hub, "disk")
     check(text, said, "Disk")
     assert "what is written stays on the disk" in text
+
+
+def test_others_in_the_group_take_what_is_left_of_a_flat_training(
+    tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub
+):
+    script = SCRIPT.format(take=OTHERS, metric="ram", before="").replace(
+        'Limit("ram", "80%")', 'Limit("ram", "25%", action="reload")'
+    )
+    with memory_group(2500 << 20) as within:
+        died(script, tmp_path, kmonitor_home, within)
+
+    text, said = shown(live_hub, "ram")
+    assert {verdict.state for verdict in said} <= {"measuring", "steady"}
+    forecasts = [each.forecast for each in said if each.forecast is not None]
+    assert forecasts, [(each.state, each.units) for each in said]
+    assert forecasts[-1].of == "cgroup"
+    assert forecasts[-1].by_others == pytest.approx(60 << 20, rel=0.3)
+    assert "other processes take what is left" in text
+    assert "Reloaded" not in text
 
 
 def test_address_space_runs_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub):

@@ -1,7 +1,7 @@
 """Memory that is left shrinks beside a training that is flat: another process takes it.
 
-Taken over: the training's own memory against the host's total says nothing. Changed: a process that
-is no child of the training takes 60 MiB more an epoch.
+Taken over: the training's own memory against the host's total says nothing. Changed: a process
+that is no child of the training takes 60 MiB more an epoch.
 """
 
 import subprocess
