@@ -6818,6 +6818,11 @@
         <translation>折</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>free memory: a smaller batch or cache, fewer workers, no other programs beside it</source>
+        <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>frozen</source>
         <translation>已冻结</translation>
@@ -7309,6 +7314,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory is short: pages are fetched from a disk, and tasks wait</source>
+        <translation>内存不足：要从磁盘取回页，任务在等待</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>memory of child processes</source>
         <translation>子进程的内存</translation>
     </message>
@@ -7637,6 +7647,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>of {amount}</source>
         <translation>共 {amount}</translation>
     </message>
@@ -7740,6 +7751,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pad batches to few shapes, or bucket them by length</source>
         <translation>把批次填充为少数几种形状，或按长度分桶</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>pages fetched from a disk</source>
+        <translation>从磁盘取回的页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8806,11 +8822,6 @@
         <translation>还可得 {amount}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>{amount} of {whole} ({part})</source>
-        <translation>{whole} 中的 {amount} ({part})</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{done} fits ended; this one trains {model}</source>
         <translation>已结束 {done} 次 fit，本次训练 {model}</translation>
@@ -9390,6 +9401,16 @@
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>{slow} of {n} steps took {part}, each about {each}</source>
         <translation>{n} 步中的 {slow} 步占{part}，每步约 {each}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{stall}; memory is short: tasks wait for it {n} % of the time</source>
+        <translation>{stall}；内存不足：任务有 {n} % 的时间在等待内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{stall}; tasks wait for a disk {n} % of the time</source>
+        <translation>{stall}；任务有 {n} % 的时间在等待磁盘</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

@@ -5,7 +5,7 @@ from typing import Final
 
 from PySide6.QtWidgets import QWidget
 
-from kmonitor_agent.wire.messages.events import EpochEnded, Sample
+from kmonitor_agent.wire.messages.events import EpochEnded, FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.unions import MetricReading
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 from tests.support.stage import Stage
@@ -59,7 +59,7 @@ def close_endings(stage: Stage) -> QWidget:
     return stage.live(*others)
 
 
-def _with_charts(stage: Stage, *keys: str) -> QWidget:
+def _with_charts(stage: Stage, *keys: str, counted: bool = False) -> QWidget:
     stage.live()
     events: list[EpochEnded | Sample] = []
     for epoch in range(_EPOCHS):
@@ -76,7 +76,13 @@ def _with_charts(stage: Stage, *keys: str) -> QWidget:
         events.append(EpochEnded(t_s=ended_s, fit=1, epoch=epoch, seconds=98.0, logs=logs))
         warm = 61.0 + 4 * math.sin(epoch / 3)
         events.append(
-            Sample(t_s=ended_s, ram_unique_bytes=20 * GIB + epoch * 1e8, device_temperature_c=warm)
+            Sample(
+                t_s=ended_s,
+                ram_unique_bytes=20 * GIB + epoch * 1e8,
+                device_temperature_c=warm,
+                ram_left_bytes=130 * GIB - epoch * 3e8 if counted else None,
+                open_files=90.0 + 14 * epoch if counted else None,
+            )
         )
     stage.tell(*events)
     for key in keys:
@@ -89,4 +95,45 @@ def _with_charts(stage: Stage, *keys: str) -> QWidget:
     return stage.window
 
 
-CHART_SCENES: Final = (forecast, six_charts, nine_charts, smoothed, close_endings)
+def resources(stage: Stage) -> QWidget:
+    """What a training can run out of: the table on the right, and two charts."""
+    window = _with_charts(stage, "open_files", "ram_left_bytes", counted=True)
+    sources = {
+        "ram_left_bytes": ("bytes", "host: available memory"),
+        "open_files": ("files", "process: /proc/self/fd"),
+    }
+    stage.tell(
+        FieldSources(
+            t_s=3700.0,
+            sources=[FieldSource(name, unit, text) for name, (unit, text) in sources.items()],
+        ),
+        Sample(
+            t_s=3701.0,
+            ram_bytes=73.4 * GIB,
+            ram_left_bytes=118.6 * GIB,
+            ram_of_bytes=192.0 * GIB,
+            swapped_bytes=0.0,
+            vram_left_bytes=14.2 * GIB,
+            shared_memory_bytes=1.2 * GIB,
+            shared_memory_of_bytes=96.0 * GIB,
+            disk_used_bytes=861.0 * GIB,
+            disk_of_bytes=900.0 * GIB,
+            temp_disk_used_bytes=12.0 * GIB,
+            temp_disk_of_bytes=200.0 * GIB,
+            open_files=640.0,
+            open_files_of=1024.0,
+            threads=44.0,
+            threads_of=30_000.0,
+            processes=8.0,
+            processes_of=29_964.0,
+            zombies=2.0,
+            major_faults=31.0,
+            memory_pressure_fraction=0.0,
+            io_pressure_fraction=0.07,
+        ),
+    )
+    stage.desk.settle()
+    return window
+
+
+CHART_SCENES: Final = (resources, forecast, six_charts, nine_charts, smoothed, close_endings)

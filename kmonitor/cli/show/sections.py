@@ -109,13 +109,16 @@ def print_resources(client: HubClient, run: RunSummary, sources: Iterable[FieldS
     for name, value in newest_values(reply).items():
         readings.apply_value(name, value, run.duration_s)
     rows = [
-        [terminal_safe(with_plain_spaces(text)) for text in (row.title, row.value, row.tooltip)]
+        [
+            terminal_safe(with_plain_spaces(text))
+            for text in (row.title, row.value, row.whole, row.tooltip.rpartition("\n")[2])
+        ]
         for row in readings.resources()
     ]
     if rows:
-        headers = ("RESOURCE", "NOW", "FROM")
+        headers = ("RESOURCE", "NOW", "OF", "FROM")
         print_text()
-        print_table(headers, rows, right=headers[1:2], folds=headers[2:])
+        print_table(headers, rows, right=headers[1:3], folds=headers[3:])
 
 
 _RATE = "learning_rate"

@@ -45,15 +45,14 @@ def forecast_nearest_limit(
     ahead = _limit_ahead(metric, run, of, float(values[-1]))
     if ahead is None:
         return None
-    by_others = 0.0
-    found = None
     if metric == "ram" and ahead.fraction is not None:
-        left = _left(units)
-        if left is not None:
-            found = forecast_limit(_excess(values, left, ahead.fraction), 0.0)
-            by_others = _taken_by_others(values, left)
-    found = found or forecast_limit(values, ahead.limit)
-    return None if found is None else _event(ahead, found, units, by_others)
+        sampled, left = _left(units)
+        held = highest_of(metric, sampled, kind)
+        found = forecast_limit(_excess(held, left, ahead.fraction), 0.0)
+        if found is not None:
+            return _event(ahead, found, sampled, _taken_by_others(held, left))
+    found = forecast_limit(values, ahead.limit)
+    return None if found is None else _event(ahead, found, units, 0.0)
 
 
 def forecast_by_others(run: RunUnits, units: Sequence[Unit]) -> LimitForecast | None:
@@ -63,8 +62,8 @@ def forecast_by_others(run: RunUnits, units: Sequence[Unit]) -> LimitForecast | 
         run: What is known of the run.
         units: Those in which RAM was measured.
     """
-    left = _left(units)
-    if left is None or run.ram_of is None:
+    units, left = _left(units)
+    if not units or run.ram_of is None:
         return None
     values = highest_of("ram", units, UnitKind.EPOCH)
     taken = float(left.max()) - left + float(np.median(values))
@@ -117,10 +116,10 @@ def _event(
     )
 
 
-def _left(units: Sequence[Unit]) -> Floats | None:
-    """The least of each unit that could still be had; None where that was not read."""
-    left = np.array([unit.low.get("ram_left", math.nan) for unit in units])
-    return left if np.isfinite(left).all() else None
+def _left(units: Sequence[Unit]) -> tuple[list[Unit], Floats]:
+    """Units into which a sample fell, and the least of each that could still be had."""
+    sampled = [unit for unit in units if "ram_left" in unit.low]
+    return sampled, np.array([unit.low["ram_left"] for unit in sampled])
 
 
 def _excess(values: Floats, left: Floats, fraction: float) -> Floats:

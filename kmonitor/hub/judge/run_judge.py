@@ -44,6 +44,7 @@ from kmonitor.hub.judge.forecast import (
     spacing,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor
+from kmonitor.hub.judge.pressure import explain_pressure
 from kmonitor.hub.judge.times import explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import (
@@ -272,6 +273,7 @@ class RunJudge:
             found = [one for each in counters if (one := counter_growth(each, growth))]
             is_per_fit = self._unit_kind is UnitKind.FIT
             counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
+            counted = counted or explain_pressure(growth, measured)
         explained = explain_time(metric, judgement, measured, part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         explanation = counted or (None if explained is None else explained[0])

@@ -118,7 +118,8 @@ class StallMonitor:
             return
         stall = silence.check(t_s, event.epoch, event.step)
         if stall is not None:
-            record.stalled_since_s, record.stalled_why = stall.since_s, _stall_text(stall)
+            why = f"{_stall_text(stall)}{_pressure_text(event)}"
+            record.stalled_since_s, record.stalled_why = stall.since_s, why
             if was is None:
                 self._event_log.notify(record, t_s, "warning", "no_steps", record.stalled_why)
         elif was is not None and silence.is_moving:
@@ -133,6 +134,20 @@ class StallMonitor:
 
 def _clear(record: RunRecord) -> None:
     record.stalled_since_s, record.stalled_why = None, ""
+
+
+_MUCH_MEMORY: Final = 0.2
+_MUCH_DISK: Final = 0.5
+"""Parts of the time in which a task waits that explain a stall."""
+
+
+def _pressure_text(sample: Sample) -> str:
+    memory, disk = sample.memory_pressure_fraction or 0.0, sample.io_pressure_fraction or 0.0
+    if memory >= _MUCH_MEMORY:
+        return f"; memory is short: tasks wait for it {100 * memory:.0f} % of the time"
+    if disk >= _MUCH_DISK:
+        return f"; tasks wait for a disk {100 * disk:.0f} % of the time"
+    return ""
 
 
 def _stall_text(stall: Stall) -> str:

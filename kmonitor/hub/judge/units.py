@@ -84,6 +84,8 @@ SAMPLED: Final = (
     "ram_left_bytes",
     "cgroup_left_bytes",
     "address_space_left_bytes",
+    "major_faults",
+    "memory_pressure_fraction",
     *(column for columns in COUNTS.values() for column in columns),
 )
 """Fields of samples that are read."""
@@ -92,6 +94,8 @@ LEVELS: Final[dict[str, str]] = {
     "ram": "ram_bytes",
     "vram": "vram_bytes",
     "ram_left": "ram_left_bytes",
+    "major_faults": "major_faults",
+    "memory_pressure": "memory_pressure_fraction",
     **{metric: column for metric, (column, _) in COUNTS.items()},
 }
 """Levels that are judged, to the fields of samples that have them."""

@@ -96,6 +96,21 @@ _WHOLES: Final = {
 }
 """What a field is a part of."""
 
+_LEAST_PART: Final = 0.005
+"""Smaller parts are rounded to nothing."""
+
+_SHOWN_ABOVE_ZERO: Final = frozenset(
+    {
+        "swapped_bytes",
+        "shared_memory_bytes",
+        "processes",
+        "zombies",
+        "memory_pressure_fraction",
+        "io_pressure_fraction",
+        "cgroup_high_events",
+    }
+)
+
 READING_COLUMNS: Final = (
     *(field for _, fields in _GROUPS for field, _ in fields),
     *_WHOLES.values(),
@@ -112,11 +127,12 @@ RESOURCE_COLUMNS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class ReadingRow:
-    """One line: title, value, and where it comes from."""
+    """One line: title, value, where it comes from, and what it is a part of, if of anything."""
 
     title: str
     value: str
     tooltip: str
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,13 +198,24 @@ class RunReadings:
 
     def groups(self) -> tuple[ReadingGroup, ...]:
         """Rows by group; groups without a value are left out."""
-        groups = (self._group(title, fields) for title, fields in _GROUPS)
+        groups = (
+            self._group(title, tuple(each for each in fields if self._is_shown(each[0])))
+            for title, fields in _GROUPS
+        )
         return tuple(group for group in groups if group.rows or group.absent)
 
     def resources(self) -> tuple[ReadingRow, ...]:
-        """Rows of what a training can run out of."""
+        """All rows of what a training can run out of, also those of which there is none."""
         title, fields = next(group for group in _GROUPS if group[0] == _RESOURCES)
         return self._group(title, fields).rows
+
+    def _is_shown(self, field: str) -> bool:
+        """Whether a resource takes a line where there is little room."""
+        if field == "temp_disk_used_bytes":
+            return self._values.get(field) != self._values.get("disk_used_bytes")
+        if field == "major_faults":
+            return False
+        return field not in _SHOWN_ABOVE_ZERO or self._values.get(field, 0.0) > 0.0
 
     def _group(self, title: str, fields: tuple[tuple[str, str], ...]) -> ReadingGroup:
         rows: list[ReadingRow] = []
@@ -209,11 +236,14 @@ def _row(
     field: str, title: str, value: float, whole: float | None, source: FieldSource | None
 ) -> ReadingRow:
     text = _text(field, value)
-    if whole:
-        text = tr("{amount} of {whole} ({part})").format(
-            amount=text, whole=_text(field, whole), part=percent_text(value / whole)
-        )
-    return ReadingRow(title, text, translated_text(source.source) if source else "")
+    tooltip = translated_text(source.source) if source else ""
+    if not whole:
+        return ReadingRow(title, text, tooltip)
+    of = _text(field, whole)
+    if value / whole >= _LEAST_PART:
+        text = f"{text} ({percent_text(value / whole)})"
+    lines = [tr("of {amount}").format(amount=of), tooltip]
+    return ReadingRow(title, text, "\n".join(filter(None, lines)), of)
 
 
 def _text(field: str, value: float) -> str:

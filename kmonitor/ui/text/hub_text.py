@@ -115,6 +115,8 @@ _STUDY_FORMS: Final = (
     later("no step for {n} s within an epoch, where the longest pause was {longest} s"),
     later("no step for {n} s between epochs, where the longest pause was {longest} s"),
     later("no step for {n} s after a fit, where the longest pause was {longest} s"),
+    later("{stall}; memory is short: tasks wait for it {n} % of the time"),
+    later("{stall}; tasks wait for a disk {n} % of the time"),
     later("steps are made again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
     later(

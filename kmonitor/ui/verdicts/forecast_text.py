@@ -82,7 +82,8 @@ def forecast_chip_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) 
 
 def nearest_verdict(verdicts: Iterable[Verdict]) -> Verdict | None:
     """The verdict whose limit is met first; None if none has a forecast."""
-    known = [verdict for verdict in verdicts if verdict.forecast is not None]
+    # What only rises so far may be a pool that warms up.
+    known = [each for each in verdicts if each.forecast is not None and each.state != "rising"]
     return min(known, key=_seconds_to, default=None)
 
 

@@ -229,6 +229,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "native": tr("native code keeps what it takes with malloc; Python's lines do not"),
         "cache": tr("malloc keeps what it was given back: a cache, or fragmentation"),
         "unknown": tr("nothing that is counted grew with it"),
+        "pressure": tr("memory is short: pages are fetched from a disk, and tasks wait"),
         "data_cache": tr("it rose in the first epoch only, evenly as data were read"),
     }
     if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
@@ -532,6 +533,9 @@ def _counted_advice() -> dict[str, VerdictAdvice]:
         "fewer_checkpoints": VerdictAdvice(
             tr("keep fewer checkpoints: save_best_only=True, or one file name for all")
         ),
+        "free_memory": VerdictAdvice(
+            tr("free memory: a smaller batch or cache, fewer workers, no other programs beside it")
+        ),
         "remove_temporary": VerdictAdvice(tr("remove temporary files when they are read")),
     }
 
@@ -551,6 +555,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "kept_bytes": tr("what is kept"),
         "kept_objects": tr("the number of what is kept"),
         "named": tr("how many there are"),
+        "major_faults": tr("pages fetched from a disk"),
         "named_bytes": tr("what they take"),
     }
     is_size = one.kind.endswith("_bytes")

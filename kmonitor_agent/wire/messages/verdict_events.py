@@ -48,7 +48,7 @@ class CorrelatedGrowth(msgspec.Struct, frozen=True, gc=False, omit_defaults=True
     Attributes:
         kind: "traces", "retained", "blocks", "python_bytes", "allocator_bytes", "native_bytes",
             "free_bytes", "children_bytes", "code", "functions", "kept_bytes", "kept_objects",
-            "named", "named_bytes"; "first_unit": bytes, once, and not a unit.
+            "named", "named_bytes", "major_faults"; "first_unit": bytes, once, and not a unit.
         per_unit: Change a unit, in what it counts.
         low: Lower end of the 95 % interval.
         high: Upper end.
@@ -142,7 +142,8 @@ class Verdict(Event, frozen=True, tag="verdict"):
         unit_s: What a unit takes lately, seconds; None if not known.
         cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; of what is
-            counted "files", "threads", "processes", "zombies", "blocks", "disk"; "filling": a
+            counted "files", "threads", "processes", "zombies", "blocks", "disk";
+            of slower steps also "pressure"; "filling": a
             cache of the data set, which has an end; "data_cache": what the first epoch took, where
             nothing grows; of times "part": that of `where`; empty where nothing is known.
         sureness: "counted", "fitting" or "open".

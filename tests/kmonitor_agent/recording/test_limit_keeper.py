@@ -349,3 +349,52 @@ def test_auto_leaves_out_a_restart_that_was_in_vain():
     second.keeper.report_exhausted(watch)
     (told,) = [e for e in second.events if isinstance(e, Notice)]
     assert "restart not done: the last 2 restarts did not help" in told.text
+
+
+RAM_RELOAD = Limit("ram", "80%", action="reload").spec
+
+
+def read(kept: Kept, *held_and_left: tuple[float, float]) -> None:
+    """RAM as it is held and left, one reading a second."""
+    for held, left in held_and_left:
+        kept.now_s += 1.0
+        kept.keeper.observe("ram", BoundedReading(held, held + left))
+
+
+def test_no_reload_is_asked_for_where_others_took_what_was_left(kept: Kept):
+    kept.keeper.set_by_script((RAM_RELOAD,))
+
+    read(kept, (4.0, 8.0), (4.0, 4.0), (4.0, 2.0), (4.0, 0.9))
+
+    crossings = [each for each in kept.events if isinstance(each, LimitCrossed)]
+    assert [(each.value, each.answered) for each in crossings] == [(4.0, False)]
+    [notice] = [each for each in kept.events if isinstance(each, Notice)]
+    assert notice.code == "others_took_it"
+    assert "other processes took what was left" in notice.text
+    assert kept.requests == []
+
+
+def test_a_reload_is_asked_for_where_the_run_itself_grew(kept: Kept):
+    kept.keeper.set_by_script((RAM_RELOAD,))
+
+    read(kept, (4.0, 8.0), (6.0, 6.0), (8.0, 4.0), (10.0, 2.0))
+
+    assert [each.action for each in kept.requests] == ["reload"]
+
+
+def test_a_reload_is_asked_for_where_both_grew(kept: Kept):
+    kept.keeper.set_by_script((RAM_RELOAD,))
+
+    read(kept, (4.0, 8.0), (5.0, 5.0), (6.0, 2.5), (7.0, 1.0))
+
+    assert [each.action for each in kept.requests] == ["reload"]
+
+
+def test_limits_on_what_is_counted_are_judged_by_their_part(kept: Kept):
+    kept.keeper.set_by_script((Limit("open_files", "80%").spec, Limit("threads", 100).spec))
+
+    kept.keeper.observe("open_files", BoundedReading(570.0, 700.0))
+    kept.keeper.observe("threads", BoundedReading(90.0, 30_000.0))
+
+    crossings = [each for each in kept.events if isinstance(each, LimitCrossed)]
+    assert [(each.metric, each.threshold) for each in crossings] == [("open_files", 560.0)]

@@ -178,3 +178,27 @@ def test_folds_are_left_to_their_study(parts: HubParts, run: RunRecord):
     hang(parts, run, seconds=100)
 
     assert notices(parts, run) == []
+
+
+@pytest.mark.parametrize(
+    ("memory", "disk", "words"),
+    [
+        (0.45, 0.9, f"{WORDS}; memory is short: tasks wait for it 45 % of the time"),
+        (0.0, 0.9, f"{WORDS}; tasks wait for a disk 90 % of the time"),
+        (0.1, 0.2, WORDS),
+    ],
+)
+def test_pressure_that_explains_a_hang_is_told(
+    parts: HubParts, run: RunRecord, memory: float, disk: float, words: str
+):
+    for t_s in range(31, 52):
+        sample = Sample(
+            t_s=float(t_s),
+            fit=1,
+            step=30,
+            memory_pressure_fraction=memory,
+            io_pressure_fraction=disk,
+        )
+        parts.take(run, sample)
+
+    assert [each.text for each in notices(parts, run)] == [words]

@@ -1,0 +1,41 @@
+"""Slower steps and stalls that a want of memory explains."""
+
+import pytest
+
+from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.pressure import explain_pressure
+from kmonitor.hub.judge.units import Unit
+
+
+def units_of(faults: list[float], waiting: list[float]) -> list[Unit]:
+    found: list[Unit] = []
+    for number, (count, part) in enumerate(zip(faults, waiting, strict=True), 1):
+        unit = Unit(number, 10.0 * number)
+        unit.measured("major_faults", count, count)
+        unit.measured("memory_pressure", part, part)
+        found.append(unit)
+    return found
+
+
+NONE = [0.0] * 12
+
+
+@pytest.mark.parametrize(
+    ("faults", "waiting", "is_named"),
+    [
+        ([*[10.0] * 6, *(10 + 400.0 * n for n in range(1, 7))], NONE, True),
+        (NONE, [*[0.0] * 6, *[0.4] * 6], True),
+        (NONE, NONE, False),
+        ([5.0 * n for n in range(12)], NONE, False),
+        ([900.0 * n for n in range(12)], NONE, False),  # as many from the beginning on
+    ],
+    ids=["faults", "waiting", "none", "few", "always"],
+)
+def test_slower_steps_are_explained_by_pressure_that_rose(
+    faults: list[float], waiting: list[float], *, is_named: bool
+):
+    found = explain_pressure(Growth(None, 0, 11), units_of(faults, waiting))
+
+    assert (found is not None) is is_named
+    if found is not None:
+        assert (found.cause.name, found.advice[0].name) == ("PRESSURE", "FREE_MEMORY")
