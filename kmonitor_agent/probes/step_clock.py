@@ -57,7 +57,8 @@ class StepClock:
             steps_per_execution: Steps between two ticks.
             on_due: See above; None: nothing ever waits.
         """
-        self._last_tick = self._due_at = _NEVER
+        self._last_tick: float = _NEVER
+        self._due_at: float = _NEVER
         self.on_due = on_due
         self.on_fault: Callable[[Exception], None] | None = None
         self._per_tick = max(1, steps_per_execution)
@@ -70,13 +71,13 @@ class StepClock:
 
     @due.setter
     def due(self, value: bool) -> None:
-        # One number is compared at each step.
-        self._due_at = 0 if value else self._last_tick
+        # One number is compared at each step. An epoch may have more than were planned.
+        self._due_at = 0 if value else self._planned_tick()
 
     @property
     def is_last(self) -> bool:
         """Whether the step that begins next is the last that was planned."""
-        return self._ticks >= self._last_tick
+        return self._ticks == self._last_tick
 
     @property
     def steps_per_tick(self) -> int:
@@ -85,7 +86,10 @@ class StepClock:
 
     def due_after(self, ticks: int) -> None:
         """Have `on_due` called when so many more have begun."""
-        self._due_at = min(self._last_tick, self._ticks + max(1, ticks))
+        self._due_at = min(self._planned_tick(), self._ticks + max(1, ticks))
+
+    def _planned_tick(self) -> float:
+        return self._last_tick if self._ticks < self._last_tick else _NEVER
 
     def plan(self, steps: int | None) -> None:
         """Have `on_due` called at the last step of the epoch.

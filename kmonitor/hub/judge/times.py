@@ -40,6 +40,9 @@ _SHARE: Final = 0.5
 _LEAST_RISE: Final = 0.15
 """Of the time of a unit: a part that grows by less is not felt."""
 
+_LEAST_S: Final = 0.05
+"""Seconds a unit: what a busy machine adds to very short ones."""
+
 _P_OF_NO_RISE: Final = 0.002
 
 _BEYOND_COMPUTE: Final = 3.0
@@ -93,16 +96,19 @@ def judge_time(
         units: Of the same.
     """
     parts = sorted(_OF_STEPS if metric == "step_time" else _ADVICE)
+    a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
     first = None if judgement.state in ALARMED else find_jump(values)
     if first is not None and (part := grown_part(units, first)) and part.name in parts:
         before, after = values[1:first], values[first:]
         rise = float(np.median(after) - np.median(before))
-        growth = Growth(None, first, len(values) - 1, rise=rise)
-        return Judgement(GrowthState.GROWING, growth, alarmed_units=len(after)), part
-    level = float(np.median(values)) * (units[-1].steps or 1 if metric == "step_time" else 1)
+        if rise * a_unit >= _LEAST_S:
+            growth = Growth(None, first, len(values) - 1, rise=rise)
+            return Judgement(GrowthState.GROWING, growth, alarmed_units=len(after)), part
+    level = float(np.median(values)) * a_unit
+    least_s = max(_LEAST_RISE * level, _LEAST_S)
     for name in parts:
-        growth = judge_growth(_seconds(units, name), Floor(_LEAST_RISE * level, 0.0))
-        rises = growth.rise >= _LEAST_RISE * level and _is_sure(growth)
+        growth = judge_growth(_seconds(units, name), Floor(least_s, 0.0))
+        rises = growth.rise >= least_s and _is_sure(growth)
         if len(units) < MIN_UNITS or not (growth.is_growing or rises):
             continue
         grown = {

@@ -172,3 +172,36 @@ def test_even_steps_have_no_slow_ones(hand: HandMoved):
 
     assert times is not None
     assert (times.slow, times.slow_part, times.slow_p50_s) == (0, 0.0, None)
+
+
+def test_last_planned_step_is_due_once_however_many_follow():
+    clock, due = StepClock(), list[int]()
+
+    def serve() -> None:
+        due.append(clock.steps)
+        clock.due = False
+
+    clock.on_due = serve
+    clock.plan(3)
+    for step in range(10):
+        clock.tick(step)
+
+    assert due == [2]
+    assert not clock.is_last
+
+
+def test_step_after_some_more_is_due():
+    clock, due = StepClock(), list[int]()
+
+    def serve() -> None:
+        due.append(clock.steps)
+        clock.due = False
+        if len(due) == 1:
+            clock.due_after(4)
+
+    clock.on_due = serve
+    clock.due = True
+    for step in range(10):
+        clock.tick(step)
+
+    assert due == [0, 4]
