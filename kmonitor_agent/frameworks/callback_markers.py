@@ -122,6 +122,8 @@ class CallbackMarkers:
         own = instance_dict(token).get("callbacks") if token is not None else None
         if self.is_set or type(own) is not list:
             return self.is_set
+        if instance_dict(token).get("_check_timing") is True:
+            return False  # tf_keras times the hooks of the first steps, and may warn of them
         callbacks = cast("list[object]", own)
         if len(self._marks) != len(callbacks) + 1:
             make = with_keras_callback(_Mark)

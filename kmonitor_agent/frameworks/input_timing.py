@@ -2,7 +2,7 @@
 """How long steps wait for their input.
 
 On JAX and PyTorch Keras takes each batch from a Python iterator: in steps that are timed it is
-asked through an iterator that notes when. With TensorFlow a batch is taken within the step's
+asked through a `map` that notes when. With TensorFlow a batch is taken within the step's
 graph. There the runtime itself keeps how long it was between one element and the request for the
 next, for the last 100 elements (`tf.data.experimental.get_model_proto`, from 20 us on): what is
 not between is waiting.
@@ -30,39 +30,6 @@ _CURRENT: Final = "_current_iterator"
 NO_ITERATOR: Final = "Keras' iterator over the data was not found"
 
 
-class _TimedIterator:
-    """Hands on what another iterator gives, and adds up how long that took."""
-
-    def __init__(self, iterator: Iterator[Any], owner: "PythonInput") -> None:
-        self._iterator = iterator
-        self._owner = owner
-
-    def __iter__(self) -> "_TimedIterator":
-        return self
-
-    def __next__(self) -> Any:
-        began_s = perf_counter()
-        try:
-            return next(self._iterator)
-        finally:
-            self._owner.waited_s += perf_counter() - began_s
-
-
-class _TimedSteps:
-    """Keras' iterator over the steps of an epoch, whose data are timed."""
-
-    def __init__(self, steps: Iterator[Any], owner: "PythonInput") -> None:
-        self.steps = steps
-        self._owner = owner
-
-    def __iter__(self) -> "_TimedSteps":
-        return self
-
-    def __next__(self) -> Any:
-        begin, end, iterator = next(self.steps)
-        return begin, end, _TimedIterator(iterator, self._owner)
-
-
 class PythonInput:
     """Data that Keras takes from a Python iterator; for the training thread.
 
@@ -78,20 +45,37 @@ class PythonInput:
         self.absent = ""
         self.waited_s = 0.0
         self._ref = weakref.ref(epoch_iterator)
+        self._steps: Iterator[Any] | None = None
+        self._timed: Iterator[Any] | None = None
+        self._asked_s = 0.0
 
     def begin(self) -> None:
         """Time the data of the steps that follow."""
         own = self._own()
         steps = own.get(_INNER)
-        if steps is not None and type(steps) is not _TimedSteps:
-            own[_INNER] = _TimedSteps(steps, self)
+        if steps is not None and steps is not self._timed:
+            # By `map`, whose frame is none: the script's data are called by Keras' frames alone.
+            self._steps, self._timed = steps, map(self._step, steps)
+            own[_INNER] = self._timed
 
     def end(self) -> None:
         """Have Keras go on as before."""
         own = self._own()
-        steps = own.get(_INNER)
-        if type(steps) is _TimedSteps:
-            own[_INNER] = steps.steps
+        if self._timed is not None and own.get(_INNER) is self._timed:
+            own[_INNER] = self._steps
+        self._steps = self._timed = None
+
+    def _step(self, step: tuple[int, int, Iterator[Any]]) -> tuple[int, int, Iterator[Any]]:
+        """Keras has a step, and asks for its data next."""
+        begin, end, iterator = step
+        self._asked_s = perf_counter()
+        return begin, end, map(self._taken, iterator)
+
+    def _taken(self, data: Any) -> Any:
+        now_s = perf_counter()
+        self.waited_s += now_s - self._asked_s
+        self._asked_s = now_s
+        return data
 
     def _own(self) -> dict[str, Any]:
         return instance_dict(self._ref())
