@@ -133,7 +133,8 @@ class CallbackMarkers:
         marked = [self._marks[0]]
         for callback, mark in zip(callbacks, self._marks[1:], strict=True):
             marked += [callback, mark]
-        self.callbacks, self._original = callbacks[:], callbacks
+        self.callbacks = callbacks[:]
+        self._original = callbacks
         instance_dict(token)["callbacks"] = marked
         return True
 
@@ -151,6 +152,7 @@ class CallbackMarkers:
         instance_dict(token)["callbacks"] = original
 
     def close(self) -> None:
-        """The fit ended: let go of all that it had."""
+        """The fit ended: keep nothing that it had."""
         self.remove()
-        self.callbacks, self._marks = [], []
+        self.callbacks = []
+        self._marks = []

@@ -55,7 +55,8 @@ class PythonInput:
         steps = own.get(_INNER)
         if steps is not None and steps is not self._timed:
             # By `map`, whose frame is none: the script's data are called by Keras' frames alone.
-            self._steps, self._timed = steps, map(self._step, steps)
+            self._steps = steps
+            self._timed = map(self._step, steps)
             own[_INNER] = self._timed
 
     def end(self) -> None:
@@ -105,18 +106,19 @@ class TensorFlowInput:
             elements: Taken so far in the epoch.
             now_s: Now.
         """
-        self.waited_s, self.elements = 0.0, 0
+        self.waited_s = 0.0
+        self.elements = 0
         self._from = elements, now_s
 
     def read(self, elements: int, now_s: float) -> bool:
-        """Add what was waited since the last reading, or begin anew where that is too long ago.
+        """Add what was waited since the last reading, or begin again where that is too long ago.
 
         Args:
             elements: Taken so far in the epoch; the next step begins.
             now_s: Now.
 
         Returns:
-            False if it begins anew: it is to be read again within `MOST_GAPS` elements.
+            False if it begins again: it is to be read again within `MOST_GAPS` elements.
         """
         before, from_s = self._from
         taken = elements - before
@@ -173,7 +175,7 @@ def _why_no_resource(iterator: Any) -> str:
 
 
 def input_timing(epoch_iterator: Any) -> PythonInput | TensorFlowInput | None:
-    """What tells how long a fit waits for its data; None where this Keras has nothing known.
+    """What says how long a fit waits for its data; None where this Keras has nothing known.
 
     Args:
         epoch_iterator: That of the frame of Keras' `fit`.

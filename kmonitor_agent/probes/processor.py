@@ -13,6 +13,7 @@ from time import monotonic
 from typing import Final
 
 from kmonitor_agent.probes.held_memory import FAILURES
+from kmonitor_agent.probes.tasks import read_stat_numbers
 from kmonitor_agent.wire.local.control_groups import cpu_throttled_s
 from kmonitor_agent.wire.messages.readings import Reading
 
@@ -90,7 +91,7 @@ class ProcessorUse:
     def _children_s(self) -> float | None:
         if not (self._proc / "self" / "stat").exists():
             return None
-        found = (_stat_fields(self._proc / str(pid)) for pid in self._children())
+        found = (read_stat_numbers(self._proc / str(pid)) for pid in self._children())
         return sum(self._ticks_s * (fields[_USER] + fields[_SYSTEM]) for fields in found if fields)
 
     def _disk_wait(self, seconds: float) -> Reading:
@@ -99,18 +100,9 @@ class ProcessorUse:
             is_counted = switch.read_bytes().strip() == b"1"
         except FAILURES:
             is_counted = False
-        fields = _stat_fields(self._proc / "self")
-        if not is_counted or len(fields) <= _BLOCK_IO:
+        fields = read_stat_numbers(self._proc / "self") if is_counted else []
+        if len(fields) <= _BLOCK_IO:
             why = "the kernel does not account for it (kernel.task_delayacct is 0)"
             return Reading.missing(_UNIT, why)
         waited_s = self._ticks_s * fields[_BLOCK_IO]
         return self._rate("disk", waited_s, seconds, "process: delayacct_blkio_ticks")
-
-
-def _stat_fields(folder: Path) -> list[int]:
-    """Numbers behind the name of a process; empty where it is gone."""
-    try:
-        fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
-        return [int(each) if each.isdigit() else 0 for each in fields]
-    except FAILURES:
-        return []

@@ -141,7 +141,8 @@ class _Disk:
             missing = Reading.missing("bytes", "there is no such folder")
             return missing, missing
         if folder != self._folder or time.monotonic() >= self._reads_at_s:
-            self._folder, began_s = folder, time.monotonic()
+            self._folder = folder
+            began_s = time.monotonic()
             self._newest = _room(folder)
             took_s = time.monotonic() - began_s
             self._reads_at_s = time.monotonic() + min(_LONGEST_REST_S, _REST * took_s)

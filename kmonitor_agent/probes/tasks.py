@@ -34,7 +34,7 @@ _NEAR: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class ProcessStat:
-    """What one read of /proc/self/stat tells.
+    """What one read of /proc/self/stat says.
 
     Attributes:
         threads: That the process has now.
@@ -55,14 +55,32 @@ def read_process_stat(folder: Path = PROC / "self") -> ProcessStat | None:
 
     Source: proc_pid_stat(5): fields 12, 20 and 23.
     """
-    try:
-        # pid (name with any letter) state parent ...
-        fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()
-        threads, faults, space = int(fields[17]), int(fields[9]), int(fields[20])
-    except FAILURES:
+    fields = read_stat_numbers(folder)
+    if len(fields) <= _STAT_ADDRESS_SPACE:
         return None
+    places = (_STAT_THREADS, _STAT_MAJOR_FAULTS, _STAT_ADDRESS_SPACE)
+    threads, faults, space = (fields[place] for place in places)
     is_sound = all(0 <= value <= MAX_COUNT for value in (threads, faults, space))
     return ProcessStat(threads, faults, space) if is_sound else None
+
+
+_STAT_MAJOR_FAULTS: Final = 9
+_STAT_THREADS: Final = 17
+_STAT_ADDRESS_SPACE: Final = 20
+
+
+def read_stat_numbers(folder: Path) -> list[int]:
+    """Numbers behind the name in a process's stat; empty where it is gone, or there is no procfs.
+
+    Args:
+        folder: The process's in procfs.
+    """
+    try:
+        # pid (name with any letter) state parent ...
+        fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()[1:]
+        return [0, *map(int, fields)]
+    except FAILURES:
+        return []
 
 
 def threads_by_psutil() -> Reading:
@@ -127,7 +145,8 @@ class TasksLeft:
 
     def _count_of_user(self) -> int:
         """Threads of all processes of this user: 20 us a process."""
-        count, user = 0, os.getuid()
+        count = 0
+        user = os.getuid()
         for entry in os.scandir(self._proc):
             try:
                 if entry.name.isdigit() and entry.stat().st_uid == user:

@@ -106,6 +106,7 @@ class EpochTimer:
         self._is_watched = False
         self._waited_a_step: float | None = None
         self._begin_steps()
+        self._counts: dict[str, float] = {}
         self._counts = self._read_counts(with_code=True)
         self._take(perf_counter())
         self._kind = "rest"
@@ -181,7 +182,8 @@ class EpochTimer:
 
     def step_due(self) -> None:
         """A step is to be timed; ends a hook of ours at its begin."""
-        now_s, is_last = perf_counter(), self._clock.is_last
+        now_s = perf_counter()
+        is_last = self._clock.is_last
         if isinstance(self._input, TensorFlowInput) and (
             is_last or self._is_read_again or now_s - self._read_s >= _READ_EACH_S
         ):
@@ -244,7 +246,8 @@ class EpochTimer:
         """A mark in Keras' list: before the callback of this number, behind the one before it."""
         if not self._markers.is_set:
             return
-        now_s, self._is_passing = perf_counter(), True
+        now_s = perf_counter()
+        self._is_passing = True
         if index > 0:
             self._callbacks[index - 1] += now_s - self._at
             self._at = now_s
@@ -337,7 +340,7 @@ class EpochTimer:
         return any(value > before.get(name, value) for name, value in self._counts.items())
 
     def _read_counts(self, *, with_code: bool) -> dict[str, float]:
-        counts = dict(getattr(self, "_counts", {}))
+        counts = dict(self._counts)
         functions = self._count_functions().value
         if functions is not None:
             counts["functions"] = functions
@@ -366,9 +369,11 @@ class EpochTimer:
     def _parts(self) -> EpochParts:
         if self._markers.is_set:
             self._note_callbacks()
-        spent, untimed_s = self._spent, self._spent.pop(_UNTIMED, 0.0)
+        spent = self._spent
+        untimed_s = spent.pop(_UNTIMED, 0.0)
         wall_s = untimed_s + sum(spent.values())
-        inside_s, gap_s = spent.pop(_INSIDE, 0.0), spent.pop(_GAP, 0.0)
+        inside_s = spent.pop(_INSIDE, 0.0)
+        gap_s = spent.pop(_GAP, 0.0)
         steps_s = inside_s + gap_s + untimed_s
         self._share_out(untimed_s)
         compiling_s = self._compiling_s(inside_s)

@@ -23,6 +23,7 @@ from kmonitor_agent.recording.resource_reporter import ResourceReporter, checkpo
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import Event, FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.readings import MOST_STEP_LOGS, Reading, device_column
+from kmonitor_agent.wire.messages.verdict_events import COUNTED_METRICS
 
 _T = TypeVar("_T")
 
@@ -242,12 +243,7 @@ def _number_at_hand(value: object) -> float | None:
 _LIMITED: Final[dict[LimitMetric, tuple[str, str]]] = {
     "ram": ("ram_bytes", "ram_of_bytes"),
     "vram": ("vram_bytes", "vram_of_bytes"),
-    "open_files": ("open_files", "open_files_of"),
-    "threads": ("threads", "threads_of"),
-    "processes": ("processes", "processes_of"),
-    "shared_memory": ("shared_memory_bytes", "shared_memory_of_bytes"),
-    "disk": ("disk_used_bytes", "disk_of_bytes"),
-    "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
+    **COUNTED_METRICS,
 }
 """Metrics that are judged with each sample: fields of what is used, and of what there is."""
 

@@ -91,7 +91,8 @@ def forecast_count(
         units: Those that were measured.
         growth: The judgement.
     """
-    value, of = units[-1].high.get(metric), run.counts_of.get(metric)
+    value = units[-1].high.get(metric)
+    of = run.counts_of.get(metric)
     if growth.slope is None or value is None:
         return None
     ahead = _limit_ahead(metric, run, of, value)
@@ -128,7 +129,7 @@ def _excess(values: Floats, left: Floats, fraction: float) -> Floats:
 
 
 _LEAST_BY_OTHERS: Final = 0.25
-"""Of what the run itself takes; less is not told from what comes and goes."""
+"""Of what the run itself takes; less cannot be distinguished from what comes and goes."""
 
 
 def _taken_by_others(values: Floats, left: Floats) -> float:

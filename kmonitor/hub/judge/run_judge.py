@@ -215,6 +215,9 @@ class RunJudge:
         key: tuple[UnitKind, VerdictMetric] = (kind, metric)
         counters = [] if metric in COUNT_RULES else counters_of(metric, units)
         judgement = self._judgement_after(key, values, counters, n_fresh)
+        if kind in COUNTED_WITHIN and judgement.state is GrowthState.SUSPECTED:
+            # The units of that rule are no pieces of time.
+            judgement = replaced(judgement, state=GrowthState.GROWING)
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)
         fill = self._cache_fill(metric, judgement, units, kind)
@@ -251,7 +254,7 @@ class RunJudge:
             return forecast_count(metric, self._units, units, growth)
         if judgement.is_open_alarm:
             return forecast_nearest_limit(metric, self._units, units, kind)
-        is_quiet = judgement.state not in EXPLAINED and kind is not UnitKind.STEP
+        is_quiet = judgement.state not in EXPLAINED and kind not in COUNTED_WITHIN
         if metric == "ram" and is_quiet:
             return forecast_by_others(self._units, units)
         return None
@@ -266,7 +269,8 @@ class RunJudge:
         kind: UnitKind,
     ) -> Verdict:
         judgement, part = judge_time(metric, judgement, values, measured)
-        growth, counted = judgement.growth, None
+        growth = judgement.growth
+        counted = None
         if judgement.state in EXPLAINED and growth is not None and growth.slope is not None:
             is_used = np.array([unit in measured for unit in units])
             counters = cut(counters_of("step_time", units), is_used)
@@ -338,8 +342,6 @@ class RunJudge:
 
         It is called growing then only where it would fill the room before the epoch ends.
         """
-        if judgement.state is GrowthState.SUSPECTED:  # the units of that rule are not seconds
-            judgement = replaced(judgement, state=GrowthState.GROWING)
         plan, growth = self._units.plan, judgement.growth
         if judgement.state not in ALARMED or growth is None or growth.slope is None:
             return judgement
@@ -353,7 +355,7 @@ class RunJudge:
         return replaced(judgement, state=GrowthState.RISING, in_a_row=0)
 
     def _carry_over(self, before: UnitKind, after: UnitKind) -> None:
-        """What grew by other units is not forgotten: it is judged anew from where it stands."""
+        """What grew by other units is not forgotten: it is judged again from where it stands."""
         for metric in VERDICT_METRICS:
             judgement = self._judgements.get((before, metric))
             if judgement is not None and judgement.is_open_alarm:

@@ -144,7 +144,8 @@ def find_jump(values: Floats) -> int | None:
         values: Seconds, `[n]`.
     """
     for first in range(2, len(values) - TO_CONFIRM + 1):
-        before, lowest = values[1:first][-_MOST_BEFORE:], float(values[first:].min())
+        before = values[1:first][-_MOST_BEFORE:]
+        lowest = float(values[first:].min())
         times = _SLOWER if len(before) >= _FEW_BEFORE else _SLOWER_THAN_FEW
         if lowest >= times * float(np.median(before)) and lowest > float(before.max()):
             return first

@@ -34,7 +34,7 @@ from kmonitor_agent.wire.messages.events import (
     SessionEnded,
     SessionStarted,
 )
-from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
+from kmonitor_agent.wire.messages.verdict_events import COUNTED_METRICS, VerdictMetric
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.commands import LimitSpec
@@ -60,16 +60,6 @@ JUDGED_EVENT_KINDS: Final = (
 )
 """Types of events that are read, `verdict` among them."""
 
-COUNTS: Final[dict[VerdictMetric, tuple[str, str]]] = {
-    "open_files": ("open_files", "open_files_of"),
-    "threads": ("threads", "threads_of"),
-    "processes": ("processes", "processes_of"),
-    "shared_memory": ("shared_memory_bytes", "shared_memory_of_bytes"),
-    "disk": ("disk_used_bytes", "disk_of_bytes"),
-    "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
-}
-"""Metrics that are counted: fields of what there is, and of what there can be."""
-
 SAMPLED: Final = (
     "step",
     "calls",
@@ -86,7 +76,7 @@ SAMPLED: Final = (
     "address_space_left_bytes",
     "major_faults",
     "memory_pressure_fraction",
-    *(column for columns in COUNTS.values() for column in columns),
+    *(column for columns in COUNTED_METRICS.values() for column in columns),
 )
 """Fields of samples that are read."""
 
@@ -96,7 +86,7 @@ LEVELS: Final[dict[str, str]] = {
     "ram_left": "ram_left_bytes",
     "major_faults": "major_faults",
     "memory_pressure": "memory_pressure_fraction",
-    **{metric: column for metric, (column, _) in COUNTS.items()},
+    **{metric: column for metric, (column, _) in COUNTED_METRICS.items()},
 }
 """Levels that are judged, to the fields of samples that have them."""
 
@@ -385,7 +375,7 @@ class RunUnits:
         if newest["ram_of_bytes"]:
             (self.ram_of,) = newest["ram_of_bytes"]
             self.ram_bound = _nearest_bound(newest)
-        for metric, (_, whole) in COUNTS.items():
+        for metric, (_, whole) in COUNTED_METRICS.items():
             if newest[whole]:
                 (self.counts_of[metric],) = newest[whole]
 

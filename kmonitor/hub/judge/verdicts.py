@@ -49,7 +49,7 @@ _OLDER: Final = 2**31
 
 
 def remembered(event: Verdict) -> Judgement:
-    """The judgement of a hub before this one, as far as its verdict tells of it."""
+    """The judgement of a hub before this one, as far as its verdict says."""
     growth = None
     if event.slope is not None:
         ends = (event.slope_low, event.slope_high)

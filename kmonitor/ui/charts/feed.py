@@ -43,6 +43,7 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesReply,
     SeriesRequest,
 )
+from kmonitor_agent.wire.messages.verdict_events import COUNTED_METRICS
 
 METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     "vram": "vram_bytes",
@@ -51,12 +52,7 @@ METRIC_COLUMNS: Final[dict[LimitMetric, str]] = {
     **{metric: step_time_column(metric) for metric in STEP_TIME_METRICS},
     "epoch_time": EPOCH_SECONDS,
     "functions": "functions",
-    "open_files": "open_files",
-    "threads": "threads",
-    "processes": "processes",
-    "shared_memory": "shared_memory_bytes",
-    "disk": "disk_used_bytes",
-    "temp_disk": "temp_disk_used_bytes",
+    **{metric: used for metric, (used, _) in COUNTED_METRICS.items()},
 }
 
 _ALLOCATOR: Final = "allocator_in_use_bytes"

@@ -19,19 +19,10 @@ from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import EvidenceState
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import RunSummary, SeriesReply, SeriesRequest
+from kmonitor_agent.wire.messages.verdict_events import COUNTED_METRICS
 
 Floats = Sequence[float]
 LAST_S: Final = 60.0
-ENDING: Final[dict[LimitMetric, tuple[str, str]]] = {
-    "open_files": ("open_files", "open_files_of"),
-    "threads": ("threads", "threads_of"),
-    "processes": ("processes", "processes_of"),
-    "shared_memory": ("shared_memory_bytes", "shared_memory_of_bytes"),
-    "disk": ("disk_used_bytes", "disk_of_bytes"),
-    "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
-}
-"""What may run out beside memory: columns of what is used, and of what there is."""
-
 LAST_MINUTE_COLUMNS: Final = (
     "ram_bytes",
     "ram_of_bytes",
@@ -39,7 +30,7 @@ LAST_MINUTE_COLUMNS: Final = (
     "cgroup_limit_bytes",
     "cgroup_used_bytes",
     "cgroup_left_bytes",
-    *(column for columns in ENDING.values() for column in columns),
+    *(column for columns in COUNTED_METRICS.values() for column in columns),
 )
 """Columns to request from the hub."""
 
@@ -281,7 +272,7 @@ def read_last_minute(reply: SeriesReply) -> LastMinute | None:
 
 def _resources(columns: Mapping[str, tuple[Floats, Floats]]) -> tuple[ResourceEnd, ...]:
     found: list[ResourceEnd] = []
-    for metric, (used_column, whole_column) in ENDING.items():
+    for metric, (used_column, whole_column) in COUNTED_METRICS.items():
         used, whole = _newest(columns, used_column), _newest(columns, whole_column)
         if used is not None and whole:
             found.append(ResourceEnd(metric, used, whole))

@@ -28,7 +28,7 @@ from kmonitor.ui.studies.folds import attempts_by_fold
 from kmonitor.ui.studies.study_page import StudyState, study_state
 from kmonitor.ui.studies.study_store import folds_of, is_search, is_study
 from kmonitor.ui.verdicts.evidence import EvidenceState, evidence_state
-from kmonitor.ui.verdicts.verdict_text import COUNTED_METRICS, is_said
+from kmonitor.ui.verdicts.verdict_text import is_said
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.fold_identity import Noun
@@ -51,6 +51,7 @@ from kmonitor_agent.wire.messages.unions import (
     VerdictsReply,
     VerdictsRequest,
 )
+from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS
 
 CHART_WIDTH_PX: Final = 600
 """Curves are thinned to this width."""
@@ -268,7 +269,7 @@ def _verdicts(loader: ReportLoader, run: RunSummary) -> list[EvidenceState]:
     workspace = loader.workspace
     return [
         evidence_state(run, verdict, now_wall_s=workspace.now_wall_s(), can_request=True)
-        for metric in (*STANDARD_METRICS, *COUNTED_METRICS)
+        for metric in dict.fromkeys((*STANDARD_METRICS, *VERDICT_METRICS))
         if (verdict := workspace.verdicts.get(run.run, metric)) is not None and is_said(verdict)
     ]
 

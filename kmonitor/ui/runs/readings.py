@@ -7,6 +7,7 @@ from kmonitor.ui.text.formats import Unit, amount_text, count_text, percent_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sample
+from kmonitor_agent.wire.messages.verdict_events import COUNTED_METRICS
 
 _RARE: Final = ("ram_unique_bytes", "ram_children_bytes")
 """Fields that are read at most every 10 s and keep their last value in between."""
@@ -87,12 +88,7 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
 
 _WHOLES: Final = {
     "ram_left_bytes": "ram_of_bytes",
-    "shared_memory_bytes": "shared_memory_of_bytes",
-    "disk_used_bytes": "disk_of_bytes",
-    "temp_disk_used_bytes": "temp_disk_of_bytes",
-    "open_files": "open_files_of",
-    "threads": "threads_of",
-    "processes": "processes_of",
+    **dict(COUNTED_METRICS.values()),
 }
 """What a field is a part of."""
 

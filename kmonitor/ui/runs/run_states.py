@@ -118,7 +118,7 @@ def error_sentence(text: str) -> str:
     """The sentence of an error whose text may be huge; the whole of it where it is short.
 
     Args:
-        text: As the process told it, perhaps of many lines.
+        text: As the process reported it, perhaps of many lines.
     """
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     sentence = next(iter(lines), "")

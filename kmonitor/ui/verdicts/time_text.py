@@ -14,7 +14,13 @@ _SLOWER: Final = ALARMED_STATES | {"rising", "slowing"}
 
 def unit_name(verdict: Verdict) -> str:
     """One unit: "epoch", "fit" or "fold"."""
-    names = {"step": tr("step"), "epoch": tr("epoch"), "fit": tr("fit"), "fold": tr("fold")}
+    names = {
+        "step": tr("step"),
+        "call": tr("call"),
+        "epoch": tr("epoch"),
+        "fit": tr("fit"),
+        "fold": tr("fold"),
+    }
     return names[verdict.per]
 
 

@@ -24,7 +24,12 @@ from kmonitor.ui.verdicts.time_text import (
 )
 from kmonitor_agent.wire.messages.commands import CommandName
 from kmonitor_agent.wire.messages.events import CorrelatedGrowth, KeptObjects, Verdict
-from kmonitor_agent.wire.messages.verdict_events import TIME_METRICS, CacheFill, TriedAction
+from kmonitor_agent.wire.messages.verdict_events import (
+    COUNTED_METRICS,
+    TIME_METRICS,
+    CacheFill,
+    TriedAction,
+)
 
 if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
@@ -76,19 +81,8 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     return texts[verdict.state]
 
 
-COUNTED_METRICS: Final[tuple["VerdictMetric", ...]] = (
-    "open_files",
-    "threads",
-    "processes",
-    "shared_memory",
-    "disk",
-    "temp_disk",
-)
-"""What is counted beside the four metrics; as long as it does not grow nothing is said of it."""
-
-
 def is_said(verdict: Verdict) -> bool:
-    """Whether a verdict is worth a line: of what is counted only what grows, or did."""
+    """Whether a verdict is worth a line: of what is counted besides only what grows, or did."""
     return verdict.metric not in COUNTED_METRICS or verdict.state not in {"measuring", "steady"}
 
 
@@ -96,9 +90,8 @@ def more_known_text(verdict: Verdict) -> str:
     """When more will be known: "more is known in about 3 min"; empty where that is open."""
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
-    if verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS:
-        return ""  # it is judged on as samples come
-    if verdict.filling is not None:
+    is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
+    if is_by_samples or verdict.filling is not None:
         return ""  # it is judged on as samples come
     left = max(1, MIN_UNITS - verdict.units)
     if verdict.state == "rising":

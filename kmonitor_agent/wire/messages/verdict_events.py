@@ -24,8 +24,16 @@ VerdictMetric = Literal[
 """What is judged; the same metrics as charts and limits have."""
 
 TIME_METRICS: frozenset[VerdictMetric] = frozenset({"step_time", "epoch_time"})
-SUMMARY_METRICS: tuple[VerdictMetric, ...] = ("ram", "vram", "graph", "step_time")
-"""Those whose last value a summary has."""
+
+COUNTED_METRICS: Final[dict[VerdictMetric, tuple[str, str]]] = {
+    "open_files": ("open_files", "open_files_of"),
+    "threads": ("threads", "threads_of"),
+    "processes": ("processes", "processes_of"),
+    "shared_memory": ("shared_memory_bytes", "shared_memory_of_bytes"),
+    "disk": ("disk_used_bytes", "disk_of_bytes"),
+    "temp_disk": ("temp_disk_used_bytes", "temp_disk_of_bytes"),
+}
+"""What is counted and can run out, to the fields of `Sample` of what there is, and can be."""
 
 VERDICT_METRICS: tuple[VerdictMetric, ...] = get_args(VerdictMetric)
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from kmonitor.ui.events.run_end import (
-    ENDING,
     RunEndStore,
     last_minute_peak_text,
     last_minute_sparkline,
@@ -17,6 +16,7 @@ from kmonitor.ui.events.run_end import (
 from kmonitor.ui.runs.run_states import error_sentence
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.unions import SeriesReply, SeriesRequest, ThinnedColumn
+from kmonitor_agent.wire.messages.verdict_events import COUNTED_METRICS
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 
 T = np.arange(0.0, 91.0)
@@ -156,7 +156,7 @@ def resources(**used_and_whole: tuple[float, float]) -> list[ThinnedColumn]:
     """Columns of the last sample of each resource."""
     columns: list[ThinnedColumn] = []
     for metric, amounts in used_and_whole.items():
-        for name, amount in zip(ENDING[metric], amounts, strict=True):  # type: ignore[index]
+        for name, amount in zip(COUNTED_METRICS[metric], amounts, strict=True):  # type: ignore[index]
             columns.append(ThinnedColumn(name, T[-1:].tobytes(), np.array([amount]).tobytes(), 1))
     return columns
 

@@ -1,5 +1,7 @@
 """Verdicts in words."""
 
+from typing import get_args, get_type_hints
+
 import pytest
 from msgspec.structs import replace
 
@@ -64,6 +66,17 @@ LEAK = replace(
 )
 def test_each_state_has_its_words_and_tone(verdict: Verdict, words: str, tone: str):
     assert (verdict_state_text(verdict), verdict_tone(verdict)) == (words, tone)
+
+
+@pytest.mark.parametrize("per", get_args(get_type_hints(Verdict)["per"]))
+def test_each_kind_of_unit_has_its_words(per: str):
+    verdict = replace(LEAK, per=per)
+
+    lines = [with_plain_spaces(line) for line in evidence_lines(verdict)]
+
+    assert lines[0].startswith(f"+8.10 MiB / {per} (95 % interval")
+    assert lines[0].endswith(f"over 34 {per}s")
+    assert verdict_headline(verdict)
 
 
 def test_units_that_are_missing_are_those_of_the_judgement():
