@@ -6504,6 +6504,11 @@
         <translation>在循环之外只构建一次模型和优化器</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>call</source>
+        <translation>次调用</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>call kmonitor_agent.collect() after each model</source>
         <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
