@@ -3070,11 +3070,6 @@
         <translation>轮时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Epoch: {part}</source>
-        <translation>轮：{part}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -4040,6 +4035,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <source>No data here</source>
         <translation>此处无数据</translation>
     </message>
@@ -5196,6 +5192,11 @@
         <translation>fit 开始后显示。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
+        <source>Shown once an epoch has ended.</source>
+        <translation>一个轮次结束后显示。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>Shown once an epoch has told it.</source>
         <translation>有轮次给出数值后显示。</translation>
@@ -5740,6 +5741,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <source>This run did not measure it.</source>
         <translation>此运行没有测量它。</translation>
     </message>
@@ -6145,6 +6147,11 @@
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Where it runs or ran</source>
         <translation>在哪里运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Where the time goes</source>
+        <translation>时间花在哪里</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -6731,6 +6738,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <location filename="../../kmonitor/ui/plots/axes.py"/>
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
@@ -6747,6 +6755,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>epochs</source>
         <translation>轮</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
+        <source>epochs {first} to {last} · {time} each</source>
+        <translation>第 {first} 至 {last} 轮 · 每轮 {time}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7142,6 +7155,11 @@
         <translation>最后数据在 {time} 前</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
+        <source>last epoch</source>
+        <translation>最后一轮</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>last seen {time}</source>
         <translation>上次连上 {time}</translation>
@@ -7426,6 +7444,7 @@
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <location filename="../../kmonitor/ui/compare/comparison.py"/>
         <source>no data</source>
         <translation>无数据</translation>

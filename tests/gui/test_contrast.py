@@ -128,6 +128,13 @@ def _selector(rule: Rule) -> str:
     return rule.type + (f"#{rule.id}" if rule.id else "") + "".join(sorted(rule.marks))
 
 
+def layer_pairs(palette: Palette) -> Iterator[tuple[str, Colour, Colour, float]]:
+    """Greys of stacked bars."""
+    for at, grey in enumerate(palette.greys):
+        yield f"layer {at}", rgb(grey), rgb(palette.card), GRAPHIC
+        yield f"layer's square beside the crosshair {at}", rgb(grey), rgb(palette.raised), GRAPHIC
+
+
 def painted_pairs(palette: Palette) -> Iterator[tuple[str, Colour, Colour, float]]:
     """What delegates and charts paint, with the least contrast of each."""
 
@@ -152,6 +159,7 @@ def painted_pairs(palette: Palette) -> Iterator[tuple[str, Colour, Colour, float
         yield f"square beside the crosshair {at}", rgb(hue), token("raised"), GRAPHIC
         line = over(rgb(hue), token("card"), palette.others_alpha)
         yield f"line of a run {at}", line, token("card"), GRAPHIC
+    yield from layer_pairs(palette)
     yield "line of a lost run", token("mute"), token("card"), GRAPHIC
     yield "a switch that is off", token("mute"), token("raised"), GRAPHIC
     yield "a switch that is on", token("on_accent"), token("accent"), GRAPHIC

@@ -174,7 +174,7 @@ def open_everything(window: DeskWindow) -> None:
         QTest.keyClick(table, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     controller.history._on_selection_bar_action_requested("compare")
     window.answer()
-    controller.verdicts._on_card_evidence_requested("ram")
+    controller.verdicts._on_charts_evidence_requested("ram")
     controller.records.open_diagnosis()
     controller.records._on_table_record_opened(window.desk.reclaims.rows("run1")[0].row)
     controller.hosts.open_dialog()

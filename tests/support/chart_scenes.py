@@ -3,9 +3,20 @@
 import math
 from typing import Final
 
+import msgspec
 from PySide6.QtWidgets import QWidget
 
-from kmonitor_agent.wire.messages.events import EpochEnded, FieldSource, FieldSources, Sample
+from kmonitor.ui.charts.chart_kinds import PARTS_KEY
+from kmonitor_agent.wire.messages.events import (
+    EPOCH_PARTS,
+    CallbackTime,
+    EpochEnded,
+    EpochParts,
+    FieldSource,
+    FieldSources,
+    Sample,
+    Verdict,
+)
 from kmonitor_agent.wire.messages.unions import MetricReading
 from tests.support.made_up_runs import GIB, NOW_WALL_S, made_up_run
 from tests.support.stage import Stage
@@ -136,4 +147,81 @@ def resources(stage: Stage) -> QWidget:
     return window
 
 
-CHART_SCENES: Final = (resources, forecast, six_charts, nine_charts, smoothed, close_endings)
+def where_the_time_goes(stage: Stage) -> QWidget:
+    """Beside step time alone, under the pointer: input takes longer from the tenth epoch on."""
+    window = five_charts(stage)
+    for key in ("vram", "ram", "graph"):
+        stage.desk.controller.arrangement_controller.remove(key)
+    stage.desk.settle()
+    assert stage.desk.board is not None
+    stage.desk.board._on_card_crosshair_moved(PARTS_KEY, 14.5)
+    stage.desk.qt.processEvents()
+    return window
+
+
+def five_charts(stage: Stage) -> QWidget:
+    """The four, and where the time of each epoch goes."""
+    stage.live()
+    ended = [_timed_epoch(epoch) for epoch in range(_EPOCHS) if epoch not in {17, 18}]
+    stage.tell(*ended)
+    stage.desk.controller.arrangement_controller.add(PARTS_KEY)
+    stage.desk.settle()
+    stage.desk.answer()
+    stage.tell(*ended)
+    stage.tell(
+        Verdict(
+            t_s=3500.0,
+            metric="epoch_time",
+            state="growing",
+            per="epoch",
+            units=27,
+            unit=_EPOCHS,
+            since=10,
+            rise=31.0,
+            cause="part",
+            sureness="counted",
+            where="input",
+            where_part=0.94,
+            advice=["prefetch"],
+        )
+    )
+    stage.desk.window.charts.scroll_to(PARTS_KEY)
+    stage.desk.settle()
+    return stage.window
+
+
+def _timed_epoch(epoch: int) -> EpochEnded:
+    parts = EpochParts(
+        wall_s=0.0,
+        input_s=4.0 + 0.3 * math.sin(epoch * 1.7) + (31.0 if epoch >= 9 else 0.0),
+        compute_s=44.0 + 0.8 * math.sin(epoch),
+        callbacks_s=3.2 + 0.12 * epoch,
+        checkpoints_s=7.5 if epoch % 5 == 4 else 0.0,
+        validation_s=11.0 if epoch % 3 == 2 else 0.0,
+        compiling_s=12.5 if epoch == 0 else 0.0,
+        between_epochs_s=1.8,
+        ours_s=0.01,
+        rest_s=0.9,
+        timed=1.0,
+        callbacks=[CallbackTime("Recorder", 3.0)],
+    )
+    wall_s = sum(getattr(parts, f"{name}_s") or 0.0 for name in EPOCH_PARTS)
+    return EpochEnded(
+        t_s=(epoch + 1) * _PER_EPOCH_S,
+        fit=1,
+        epoch=epoch,
+        seconds=98.0,
+        parts=msgspec.structs.replace(parts, wall_s=wall_s),
+    )
+
+
+CHART_SCENES: Final = (
+    where_the_time_goes,
+    five_charts,
+    resources,
+    forecast,
+    six_charts,
+    nine_charts,
+    smoothed,
+    close_endings,
+)

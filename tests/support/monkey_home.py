@@ -107,7 +107,7 @@ def _open_all(app: KmonitorApp, loop: WatchedLoop, run: str) -> None:
         "record": lambda: parts.records._on_table_record_opened(record),
         "diagnosis": parts.records.open_diagnosis,
         "end": lambda: parts.records.open_end(run),
-        "evidence": lambda: parts.verdicts._on_card_evidence_requested("ram"),
+        "evidence": lambda: parts.verdicts._on_charts_evidence_requested("ram"),
         "guide": parts.help.open_guide,
         "keyboard": parts.help.open_keyboard,
         "settings": parts.preferences.open,

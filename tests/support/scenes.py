@@ -209,7 +209,7 @@ def crosshair(stage: Stage) -> QWidget:
 
 def verdict_sheet(stage: Stage) -> QWidget:
     stage.judged()
-    stage.desk.controller.verdicts._on_card_evidence_requested("ram")
+    stage.desk.controller.verdicts._on_charts_evidence_requested("ram")
     return stage.only(VerdictWindow)
 
 

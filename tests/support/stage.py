@@ -127,7 +127,7 @@ def open_everything(stage: Stage) -> None:
     parts.preferences.open()
     parts.help.open_keyboard()
     desk.window.header.help_requested.emit()
-    parts.verdicts._on_card_evidence_requested("ram")
+    parts.verdicts._on_charts_evidence_requested("ram")
     parts.hosts.open_dialog()
     desk.settle()
     for top in QApplication.topLevelWidgets():

@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import msgspec
 
 from kmonitor.ui.charts.chart_kinds import (
+    PARTS_KEY,
     STANDARD_METRICS,
     ChartGroup,
     ChartKind,
@@ -77,10 +78,16 @@ class Arrangement:
         return next((each for each in self._charts if each.key == key), ChartSetup(key))
 
     def add(self, key: str) -> bool:
-        """Add a chart at the end; False if it is shown already or there is no more room."""
+        """Add a chart; False if it is shown already or there is no more room.
+
+        It comes to the end; where the time goes beside step time, which it explains.
+        """
         before = len(self._charts)
         self._append(ChartSetup(key))
-        return len(self._charts) > before
+        is_added = len(self._charts) > before
+        if is_added and key == PARTS_KEY and "step_time" in self.keys:
+            self.move(key, self.keys.index("step_time") + 1)
+        return is_added
 
     def remove(self, key: str) -> bool:
         """Take a chart away; False for the last one."""

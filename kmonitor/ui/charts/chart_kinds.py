@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name
-from kmonitor.ui.runs.epoch_parts import part_name
 from kmonitor.ui.text.formats import Unit
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
@@ -27,6 +26,9 @@ STANDARD_METRICS: Final[tuple[LimitMetric, ...]] = ("vram", "ram", "graph", "ste
 """The charts that every run has, and that limits and verdicts belong to."""
 
 LOG_PREFIX: Final = "log:"
+PARTS_KEY: Final = part_column("compute")
+"""The chart of all parts of an epoch's time, by the column that is there wherever they are."""
+
 _STANDARD_GROUPS: Final[dict[LimitMetric, ChartGroup]] = {
     "vram": "memory",
     "ram": "memory",
@@ -69,7 +71,7 @@ _MEASURED: Final[tuple[tuple[str, ChartGroup, Unit], ...]] = (
     ("code_regions", "graph", "number"),
     (EPOCH_SECONDS, "time", "seconds"),
     *((step_time_column(metric), "time", "seconds") for metric in _TAILS),
-    *((part_column(name), "time", "seconds") for name in EPOCH_PARTS),
+    (PARTS_KEY, "time", "seconds"),
     (LEARNING_RATE, "training", "number"),
     ("device_utilisation_fraction", "gpu", "fraction"),
     ("device_temperature_c", "gpu", "celsius"),
@@ -100,7 +102,8 @@ class ChartKind:
         key: Names it, also in what is remembered: a metric, or its first column.
         group: Where the menu has it.
         unit: Of its values.
-        columns: The first is drawn solid, a second (validation) dashed.
+        columns: The first is drawn solid, a second (validation) dashed; of `PARTS_KEY` all are
+            stacked, the first lowest.
         within: The same within epochs, where Keras reports it; empty: there is none.
         log: Name of Keras' log; empty for what is none.
     """
@@ -138,8 +141,15 @@ def chart_kind(key: str) -> ChartKind | None:
     device = parse_device_column(key)
     if device is not None:
         return ChartKind(key, "gpu", _OF_DEVICE[device[1]], (key,))
+    if key == PARTS_KEY:
+        return ChartKind(key, "time", "seconds", tuple(map(part_column, EPOCH_PARTS)))
     found = next((each for each in _MEASURED if each[0] == key), None)
     return None if found is None else ChartKind(key, found[1], found[2], (key,))
+
+
+def judged_metric(key: str) -> LimitMetric | None:
+    """The metric whose verdict a chart shows; None for one that has none."""
+    return "epoch_time" if key == PARTS_KEY else standard_metric(key)
 
 
 def chart_title(key: str) -> str:
@@ -248,10 +258,7 @@ def _titles() -> dict[str, str]:
         "code_regions": tr("Regions of compiled code"),
         EPOCH_SECONDS: tr("Epoch duration"),
         **{step_time_column(metric): metric_name(metric) for metric in _TAILS},
-        **{
-            part_column(name): tr("Epoch: {part}").format(part=part_name(name))
-            for name in EPOCH_PARTS
-        },
+        PARTS_KEY: tr("Where the time goes"),
         LEARNING_RATE: tr("Learning rate"),
         "device_utilisation_fraction": tr("GPU utilisation"),
         "device_temperature_c": tr("GPU temperature"),

@@ -38,6 +38,11 @@ class EpochAxis:
         return self._start_t_s
 
     @property
+    def end_t_s(self) -> FloatArray:
+        """Run times of their ends, NaN while one runs, `[n_epochs]`."""
+        return np.array(self._ends)
+
+    @property
     def end_x(self) -> float:
         """Where the newest moment lies, epochs."""
         return float(self.x_of(np.array([self._now_s]))[0])

@@ -9,6 +9,7 @@ import numpy as np
 from kmonitor.ui.charts.arrangement import ChartSetup
 from kmonitor.ui.charts.cards import NO_RATE, ChartCardState, RateLabel
 from kmonitor.ui.charts.chart_kinds import (
+    PARTS_KEY,
     ChartKind,
     better_direction,
     chart_title,
@@ -16,6 +17,7 @@ from kmonitor.ui.charts.chart_kinds import (
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.series_store import SeriesStore, VisibleRange
 from kmonitor.ui.charts.standard_charts import StandardCharts, x_position_text
+from kmonitor.ui.charts.time_chart import TimeChart
 from kmonitor.ui.plots.chart_state import (
     ChartState,
     CrosshairCard,
@@ -54,6 +56,7 @@ class ExtraCharts:
         self._workspace = workspace
         self._feed = feed
         self._charts = charts
+        self._time_chart = TimeChart(workspace, feed, charts)
         self._drawn_by_key: dict[tuple[str, str, bool], _CachedCurve] = {}
 
     def state(self, kind: ChartKind, setup: ChartSetup, width_px: int) -> ChartState:
@@ -67,6 +70,8 @@ class ExtraCharts:
         run, x_kind = self._workspace.run_store.current(), self._charts.x_kind
         if run is None:
             return ChartState(unit=kind.unit, x_kind=x_kind, x_range=(0.0, 1.0))
+        if kind.key == PARTS_KEY:
+            return self._time_chart.state(run, width_px)
         visible_range = VisibleRange(x_kind, *self._charts.x_range(), width_px)
         curves = [
             curve
@@ -96,6 +101,8 @@ class ExtraCharts:
         run = self._workspace.run_store.current()
         if run is None:
             return None
+        if kind.key == PARTS_KEY:
+            return self._time_chart.card(run)
         store, title = self._feed.store, chart_title(kind.key)
         column = self._column(run.run, kind, setup)
         value_now = store.last_value(run.run, column)
@@ -127,6 +134,9 @@ class ExtraCharts:
         self, kind: ChartKind, setup: ChartSetup, x: float, *, is_shown: bool, width_px: int
     ) -> CrosshairCard:
         """Text beside the crosshair, read off the curves as they are drawn."""
+        run = self._workspace.run_store.current()
+        if kind.key == PARTS_KEY and run is not None:
+            return self._time_chart.crosshair(run, x, is_shown=is_shown, width_px=width_px)
         lines = [
             self._crosshair_row(curve, kind, setup, x)
             for curve in self.state(kind, setup, width_px).curves

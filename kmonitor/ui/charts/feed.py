@@ -6,13 +6,19 @@ reply, without those that it covers already.
 
 import math
 from collections import deque
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.ui.charts.chart_kinds import LOG_PREFIX
 from kmonitor.ui.charts.series import Span
-from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, Points, SeriesStore, VisibleRange
+from kmonitor.ui.charts.series_store import (
+    STEP_TIME_COLUMN,
+    EpochBars,
+    Points,
+    SeriesStore,
+    VisibleRange,
+)
 from kmonitor.ui.events.action_records import record_tooltip
 from kmonitor.ui.events.reclaims import RECLAIMS
 from kmonitor.ui.plots.chart_state import FlagState, XKind
@@ -144,6 +150,13 @@ class ChartFeed:
         if span_s is not None and span_s != self._refused.get(run):
             self._request_detail(run, column, span_s)
         return self.store.points(run, column, visible_range)
+
+    def epoch_bars(
+        self, run: str, columns: Sequence[str], visible_range: VisibleRange
+    ) -> EpochBars:
+        """Columns of epochs as bars; requested in detail as `points` does."""
+        self.points(run, columns[0], visible_range)
+        return self.store.epoch_bars(run, columns, visible_range)
 
     def have(self, runs: Iterable[str]) -> set[str]:
         """Columns in which anything was read, in any of these runs, as far as is known."""

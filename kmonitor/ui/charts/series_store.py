@@ -1,7 +1,7 @@
 """The columns that charts draw, per run: from the hub's answers and the live rows behind them."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -21,6 +21,7 @@ from kmonitor.ui.charts.series import (
     unpack_doubles,
 )
 from kmonitor.ui.plots.chart_state import NO_POINTS, FloatArray, XKind
+from kmonitor.ui.plots.layout import mark_stride
 from kmonitor.ui.plots.thinning import bucket_edges, thin_to_buckets
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
@@ -63,6 +64,30 @@ class VisibleRange:
     x_from: float
     x_to: float
     width_px: int
+
+
+@dataclass(frozen=True, slots=True)
+class EpochBars:
+    """Values of epochs as bars, each the mean of those of its epochs.
+
+    Attributes:
+        x_from: Left edges, rising, `[n_bars]`.
+        x_to: Right edges, `[n_bars]`.
+        values: NaN where not known, `[n_columns, n_bars]`.
+        first: Index of the first epoch of each, `[n_bars]`.
+        last: Of the last, `[n_bars]`.
+    """
+
+    x_from: FloatArray
+    x_to: FloatArray
+    values: FloatArray
+    first: NDArray[np.intp]
+    last: NDArray[np.intp]
+
+
+_LEAST_BAR_PX: Final = 5.0
+_NO_INDEX: Final = np.empty(0, np.intp)
+NO_BARS: Final = EpochBars(NO_POINTS, NO_POINTS, np.empty((0, 0)), _NO_INDEX, _NO_INDEX)
 
 
 @dataclass(slots=True)
@@ -239,6 +264,40 @@ class SeriesStore:
         held.drawn[column] = (key, points)
         return points
 
+    def epoch_bars(
+        self, run: str, columns: Sequence[str], visible_range: VisibleRange
+    ) -> EpochBars:
+        """Columns with one value an epoch, as bars; of more epochs than fit several share one.
+
+        Args:
+            run: Run id.
+            columns: Of epochs.
+            visible_range: What is shown.
+        """
+        held = self._runs.get(run)
+        if held is None or not len(held.epochs):
+            return NO_BARS
+        starts = held.epochs.start_t_s
+        span_s = held.span_s(visible_range)
+        table = np.full((len(columns), len(starts)), np.nan)
+        for row, column in enumerate(columns):
+            series = held.series(column, span_s)
+            if series is not None:
+                is_known = ~np.isnan(series.values)
+                t_s = series.t_s[is_known]
+                index = np.maximum(np.searchsorted(starts, t_s) - 1, 0)
+                table[row, index] = series.values[is_known]
+        axis = held.axis(visible_range.kind)
+        edges = (starts, held.epochs.end_t_s)
+        x_from, x_to = (each if axis is None else axis.x_of(each) for each in edges)
+        is_seen = (x_to > visible_range.x_from) & (x_from < visible_range.x_to)
+        epochs = np.flatnonzero(is_seen & ~np.isnan(table).all(axis=0))
+        if not len(epochs):
+            return NO_BARS
+        px_an_epoch = visible_range.width_px / (epochs[-1] - epochs[0] + 1)
+        in_one = mark_stride(px_an_epoch, least_px=_LEAST_BAR_PX)
+        return _grouped_bars(table[:, epochs], epochs, (x_from[epochs], x_to[epochs]), in_one)
+
     def recent_points(self, run: str, column: str, *, span_x: float, kind: XKind) -> Points:
         """The newest part of a column as it is, for a trend: the last epochs or seconds.
 
@@ -356,6 +415,20 @@ class SeriesStore:
     def _t_s_at(self, held: _RunSeries, x: float, kind: XKind) -> float:
         axis = held.axis(kind)
         return x if axis is None else float(axis.t_s_of(np.array([x]))[0])
+
+
+def _grouped_bars(
+    table: FloatArray, epochs: NDArray[np.intp], edges: Points, in_one: int
+) -> EpochBars:
+    """One bar for so many epochs, the mean of them."""
+    begins = np.flatnonzero(np.diff(epochs // in_one, prepend=-1))
+    ends = np.append(begins[1:], len(epochs)) - 1
+    known = ~np.isnan(table)
+    counts = np.add.reduceat(known, begins, axis=1, dtype=np.float64)
+    sums = np.add.reduceat(np.where(known, table, 0.0), begins, axis=1)
+    values = np.divide(sums, counts, out=np.full(sums.shape, np.nan), where=counts > 0.0)
+    x_from, x_to = edges
+    return EpochBars(x_from[begins], x_to[ends], values, epochs[begins], epochs[ends])
 
 
 def _extend_to(held: _RunSeries, t_s: float) -> None:

@@ -153,8 +153,12 @@ class StandardCharts:
             forecast=forecasts.state(
                 verdict, self._feed.column(run.run, metric), self._known_range()[1]
             ),
-            evidence=forecasts.evidence(verdict) if is_opened and verdict is not None else None,
+            evidence=self.evidence_span(run, verdict) if is_opened and verdict else None,
         )
+
+    def evidence_span(self, run: RunSummary, verdict: Verdict) -> tuple[float, float]:
+        """From where to where the window of a verdict's evidence reaches."""
+        return self._forecasts(run).evidence(verdict)
 
     def card(self, metric: LimitMetric, *, now_s: float) -> ChartCardState | None:
         """The words above one chart; None while there is no run.

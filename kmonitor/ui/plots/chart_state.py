@@ -56,6 +56,66 @@ class CurveState:
     faint: bool = False
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LayerState:
+    """One layer of stacked bars.
+
+    Attributes:
+        label: As the legend has it: "waiting for input".
+        hue: As of `Palette.hue`.
+        share: Of all that is drawn, 0..1.
+        y: Its height in each bar, in the chart's unit, `[n_bars]`.
+    """
+
+    label: str
+    hue: int
+    share: float
+    y: FloatArray
+
+    def is_painted_like(self, other: "LayerState") -> bool:
+        """Whether the other one would be painted the same."""
+        is_same = (self.label, self.hue, self.share) == (other.label, other.hue, other.share)
+        return is_same and np.array_equal(self.y, other.y)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StackState:
+    """Bars of layers upon each other, in place of curves; where there is no bar is a gap.
+
+    Attributes:
+        x_from: Left edges, rising, `[n_bars]`.
+        x_to: Right edges, `[n_bars]`.
+        layers: From the bottom up.
+    """
+
+    x_from: FloatArray
+    x_to: FloatArray
+    layers: tuple[LayerState, ...] = ()
+
+    @property
+    def highest(self) -> float:
+        """Height of the highest bar; 0 without any."""
+        heights = np.sum([layer.y for layer in self.layers], axis=0)
+        return float(heights.max()) if self.layers else 0.0
+
+    def bar_at(self, x: float) -> int | None:
+        """Index of the bar there; None beside all."""
+        at = int(np.searchsorted(self.x_from, x, side="right")) - 1
+        return at if at >= 0 and x <= self.x_to[at] else None
+
+    def is_painted_like(self, other: "StackState") -> bool:
+        """Whether the other one would be painted the same."""
+        return (
+            np.array_equal(self.x_from, other.x_from)
+            and np.array_equal(self.x_to, other.x_to)
+            and len(self.layers) == len(other.layers)
+            and all(map(LayerState.is_painted_like, self.layers, other.layers))
+        )
+
+
+NO_STACK: Final = StackState(NO_POINTS, NO_POINTS)
+
+
 @dataclass(frozen=True, slots=True)
 class LimitLineState:
     """The limit line.
@@ -162,6 +222,7 @@ class ChartState:
         forecast: Where the selected run's growth leads, or None.
         evidence: From and to of the window that an opened verdict rests on, or None.
         is_log: All values are decadic logarithms of what is meant.
+        stack: Bars, in a chart that has those and no curves.
     """
 
     unit: Unit
@@ -178,11 +239,12 @@ class ChartState:
     forecast: ForecastState | None = None
     evidence: tuple[float, float] | None = None
     is_log: bool = False
+    stack: StackState = NO_STACK
 
     @property
     def has_points(self) -> bool:
-        """Whether any curve has something to draw."""
-        return any(len(curve.x) for curve in self.curves)
+        """Whether there is something to draw."""
+        return bool(self.stack.layers) or any(len(curve.x) for curve in self.curves)
 
     def without_offer(self) -> "ChartState":
         """The same without a limit that is only offered, which means nothing on paper."""
@@ -202,6 +264,7 @@ class ChartState:
             and all(map(_same_curve, self.curves, other.curves))
             and _paint_key(self) == _paint_key(other)
             and np.array_equal(self.epoch_marks, other.epoch_marks)
+            and self.stack.is_painted_like(other.stack)
         )
 
 

@@ -76,6 +76,7 @@ def lay_out_chart(
     *,
     left: Callable[[Axis], float],
     room: Callable[[float], float],
+    top: float = TOP_PX,
 ) -> tuple[PlotFrame, Axis, Axis]:
     """Frame, horizontal and vertical axis.
 
@@ -84,8 +85,9 @@ def lay_out_chart(
         size: Width and height of the whole, pixels.
         left: Margin that the labels of a vertical axis need, pixels.
         room: Of a width, how much the right end needs for names and dots, pixels.
+        top: What is above the plot, pixels.
     """
-    height = max(size[1] - TOP_PX - BOTTOM_PX, LEAST_PLOT_PX)
+    height = max(size[1] - top - BOTTOM_PX, LEAST_PLOT_PX)
     y_axis = y_axis_of(state, height)
     margin = left(y_axis)
     width = max(size[0] - margin - RIGHT_PX, LEAST_PLOT_PX)
@@ -94,7 +96,7 @@ def lay_out_chart(
     x_hi = hi + (hi - lo) * at_end / (width - at_end)
     frame = PlotFrame(
         left=margin,
-        top=TOP_PX,
+        top=top,
         width=width,
         height=height,
         x_lo=lo,
@@ -117,6 +119,8 @@ def y_axis_of(state: ChartState, height_px: float) -> Axis:
         lo, hi = spread_range(state.y_range)
         return axis_between(lo, hi, unit=state.unit, height_px=height_px)
     extremes = [e for curve in state.curves for e in _finite_extremes(curve.y)] or [0.0]
+    if state.stack.layers:
+        extremes.append(state.stack.highest)
     if state.is_log:
         return log_axis(min(extremes), max(extremes), height_px=height_px)
     limit = state.limit.value if state.limit is not None else None
@@ -162,10 +166,7 @@ def last_finite_index(curve: CurveState, x_to: float) -> int:
     return index
 
 
-_LEAST_MARK_GAP_PX: Final = 3.0
-
-
-def mark_stride(px_a_mark: float) -> int:
+def mark_stride(px_a_mark: float, *, least_px: float = 3.0) -> int:
     """Of marks so far apart only each 2nd, 5th, 10th ... is drawn, or they merge into a bar."""
     strides = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
-    return next((n for n in strides if n * px_a_mark >= _LEAST_MARK_GAP_PX), 2000)
+    return next((n for n in strides if n * px_a_mark >= least_px), 2000)

@@ -16,7 +16,22 @@ from kmonitor.ui.plots.chart_state import (
     LimitLineState,
 )
 from kmonitor.ui.plots.labels import FlagPosition, Span, free_left, place_flags, spans_in_band
-from kmonitor.ui.plots.layout import PlotFrame, last_finite_index, lay_out_chart, mark_stride
+from kmonitor.ui.plots.layout import (
+    TOP_PX,
+    PlotFrame,
+    last_finite_index,
+    lay_out_chart,
+    mark_stride,
+)
+from kmonitor.ui.plots.stack import (
+    ROW_PX,
+    SWATCH_GAP_PX,
+    SWATCH_PX,
+    LegendEntry,
+    layer_boxes,
+    legend_height,
+    place_legend,
+)
 from kmonitor.ui.report.markup import Markup, joined, tag
 from kmonitor.ui.report.style import DrawingColours
 
@@ -55,6 +70,7 @@ def chart_markup(state: ChartState, colours: DrawingColours, size: DrawingSize) 
         (
             shading_markup(canvas),
             backdrop_markup(canvas),
+            stack_markup(canvas),
             curves_markup(canvas),
             forecast_markup(canvas),
             flags_markup(canvas),
@@ -185,12 +201,14 @@ class ChartCanvas(SvgPen):
         frame: Where.
         x_axis: Horizontal axis.
         y_axis: Vertical axis.
+        legend: Of stacked bars.
     """
 
     chart_state: ChartState
     frame: PlotFrame
     x_axis: Axis
     y_axis: Axis
+    legend: list[LegendEntry]
 
 
 _DOT_ROOM_PX: Final = 8.0
@@ -198,8 +216,15 @@ _DOT_ROOM_PX: Final = 8.0
 
 def _chart_canvas(state: ChartState, colours: DrawingColours, size: DrawingSize) -> ChartCanvas:
     room = (size.width, size.height)
-    laid_out = lay_out_chart(state, room, left=svg_left_margin, room=lambda _: _DOT_ROOM_PX)
-    return ChartCanvas(colours, state, *laid_out)
+    legend = place_legend(state.stack, room, text_width)
+    frame, across, upwards = lay_out_chart(
+        state,
+        room,
+        left=svg_left_margin,
+        room=lambda _: _DOT_ROOM_PX,
+        top=legend_height(legend),
+    )
+    return ChartCanvas(colours, state, frame, across, upwards, legend)
 
 
 _WIDE_LETTER_PART: Final = 1.02
@@ -289,6 +314,27 @@ def _x_texts(canvas: ChartCanvas) -> Markup:
         if left >= occupied_to:
             parts.append(canvas.text((left, frame.bottom + 13.0), text))
             occupied_to = left + width + 8.0
+    return joined(parts)
+
+
+def stack_markup(canvas: ChartCanvas) -> Markup:
+    """Stacked bars and their legend."""
+    parts: list[Markup] = []
+    for layer, boxes in layer_boxes(canvas.chart_state.stack, canvas.frame):
+        path = "".join(f"M{x:g} {y:g}h{w:g}v{h:g}h{-w:g}z" for x, y, w, h in boxes)
+        style = f"fill:{canvas.drawing_colours.series(layer.hue)}"
+        parts.append(tag("path", tag("title", layer.label), d=path, style=style))
+    for entry in canvas.legend:
+        middle = TOP_PX + (entry.row + 0.5) * ROW_PX - 4.0
+        left = entry.left + SWATCH_PX + SWATCH_GAP_PX
+        style = f"fill:{canvas.drawing_colours.series(entry.layer.hue)}"
+        top = middle - SWATCH_PX / 2.0
+        parts.append(
+            tag(
+                "rect", x=entry.left, y=top, width=SWATCH_PX, height=SWATCH_PX, rx=2.0, style=style
+            )
+        )
+        parts.append(canvas.text((left, middle), entry.text, colour="sub"))
     return joined(parts)
 
 

@@ -11,7 +11,7 @@ from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import decode_row
 from kmonitor.ui.charts.arrangement import ChartSetup
 from kmonitor.ui.charts.cards import ChartCardState
-from kmonitor.ui.charts.chart_kinds import STANDARD_METRICS, available_chart_kinds
+from kmonitor.ui.charts.chart_kinds import PARTS_KEY, STANDARD_METRICS, available_chart_kinds
 from kmonitor.ui.charts.extra_charts import ExtraCharts
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.standard_charts import StandardCharts
@@ -151,7 +151,7 @@ class ReportLoader:
         self.kinds = [
             kind
             for kind in available_chart_kinds(self._feed.have([run.run]))
-            if kind.group in ("training", "gpu")
+            if kind.group in ("training", "gpu") or kind.key == PARTS_KEY
         ][:_MAX_EXTRA_CHARTS]
         self._feed.want(column for kind in self.kinds for column in kind.requested_columns)
         self._apply_replies()

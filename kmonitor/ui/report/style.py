@@ -6,9 +6,6 @@ from typing import Final
 from kmonitor.ui.report.markup import Markup, tag
 from kmonitor.ui.theme.palettes import DARK, LIGHT, Palette
 
-SERIES: Final = 6
-"""Hues of runs in a palette."""
-
 
 @dataclass(frozen=True, slots=True)
 class DrawingColours:
@@ -26,9 +23,10 @@ class DrawingColours:
         return f"var(--{name})" if self.palette is None else str(getattr(self.palette, name))
 
     def series(self, hue: int) -> str:
-        """The colour of a run; an index beyond the last starts over."""
-        at = hue % SERIES
-        return f"var(--series-{at})" if self.palette is None else self.palette.series[at]
+        """The colour of a run or layer, as of `Palette.hue`."""
+        if self.palette is not None:
+            return self.palette.hue(hue)
+        return f"var(--grey-{-1 - hue})" if hue < 0 else f"var(--series-{hue % len(LIGHT.series)})"
 
 
 def style_element() -> Markup:
@@ -36,7 +34,7 @@ def style_element() -> Markup:
     return tag("style", Markup(_STYLE_SHEET))
 
 
-_NO_COLOUR_FIELDS: Final = ("name", "series", "tint_alpha", "others_alpha")
+_NO_COLOUR_FIELDS: Final = ("name", "series", "greys", "tint_alpha", "others_alpha")
 
 
 def page_variables(palette: Palette) -> str:
@@ -45,6 +43,7 @@ def page_variables(palette: Palette) -> str:
     plain = [name for name in plain if name not in _NO_COLOUR_FIELDS]
     declared = [f"--{name}:{getattr(palette, name)}" for name in plain]
     declared += [f"--series-{at}:{colour}" for at, colour in enumerate(palette.series)]
+    declared += [f"--grey-{at}:{colour}" for at, colour in enumerate(palette.greys)]
     return ";".join(declared)
 
 

@@ -48,6 +48,12 @@ def part_name(name: str) -> str:
     return tr(_NAMES[name])
 
 
+def part_title(name: str, *, is_input_known: bool) -> str:
+    """A part of an epoch: where the wait for input is not known, it is in what is computed."""
+    is_both = name == "compute" and not is_input_known
+    return tr("compute and waiting for input") if is_both else part_name(name)
+
+
 def part_rows(parts: EpochParts) -> list[PartRow]:
     """The parts of an epoch, in their order; those that took next to nothing are left out."""
     rows: list[PartRow] = []
@@ -55,9 +61,7 @@ def part_rows(parts: EpochParts) -> list[PartRow]:
         seconds = getattr(parts, f"{name}_s")
         if seconds is None or parts.wall_s <= 0.0 or seconds < LEAST_PART * parts.wall_s:
             continue
-        title = part_name(name)
-        if name == "compute" and parts.input_s is None:
-            title = tr("compute and waiting for input")
+        title = part_title(name, is_input_known=parts.input_s is not None)
         details = _callbacks_text(parts) if name in {"callbacks", "checkpoints"} else ""
         rows.append(PartRow(name, title, seconds, seconds / parts.wall_s, details))
     return rows

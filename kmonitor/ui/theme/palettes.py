@@ -27,6 +27,7 @@ class Palette:
         accent: Primary action, focus, selection. on_accent: Text on it.
         ok, warn, crit: States, always beside an icon and a word.
         series: Hues of runs, in order.
+        greys: Of layers beyond those, from the one next to the card on.
         tint_alpha: Opacity, 0..1, of a state's colour as a background.
         others_alpha: Opacity, 0..1, of the lines of runs that are not selected.
     """
@@ -47,8 +48,13 @@ class Palette:
     warn: str
     crit: str
     series: tuple[str, str, str, str, str, str]
+    greys: tuple[str, str, str, str]
     tint_alpha: float
     others_alpha: float
+
+    def hue(self, index: int) -> str:
+        """The colour of a run or layer; beyond the last hue they start over, below 0 are greys."""
+        return self.greys[-1 - index] if index < 0 else self.series[index % len(self.series)]
 
     def tone(self, tone: Tone) -> str:
         """The colour that says this."""
@@ -79,6 +85,7 @@ DARK: Final = Palette(
     warn="#f2b33d",
     crit="#ff7b54",
     series=("#56b4e9", "#f0a83c", "#35c79a", "#d98cba", "#e9dd55", "#9aa7ff"),
+    greys=("#6b7685", "#8b97a6", "#b0bac6", "#d8dfe7"),
     tint_alpha=0.15,
     others_alpha=0.6,
 )
@@ -100,6 +107,7 @@ LIGHT: Final = Palette(
     warn="#8c5900",
     crit="#b23b0b",
     series=("#0072b2", "#a86500", "#00805f", "#a8477f", "#7d6f00", "#4b55c4"),
+    greys=("#7d8996", "#5d6b7a", "#465362", "#27313d"),
     tint_alpha=0.10,
     others_alpha=0.78,
 )

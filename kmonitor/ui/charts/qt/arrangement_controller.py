@@ -14,7 +14,13 @@ from kmonitor.ui.charts.arrangement import (
     chart_choices,
     smoothing_choices,
 )
-from kmonitor.ui.charts.chart_kinds import chart_kind, group_title, standard_metric
+from kmonitor.ui.charts.chart_kinds import (
+    PARTS_KEY,
+    chart_kind,
+    chart_title,
+    group_title,
+    standard_metric,
+)
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.theme.qt.theme import Theme
 
@@ -126,8 +132,10 @@ class ArrangementController(QObject):
         if kind is None or key not in keys:
             return
         menu.addSeparator()
-        if standard_metric(key) is None:
+        if standard_metric(key) is None and key != PARTS_KEY:
             self._add_style_menus(key, menu)
+        if key == "step_time":
+            self._add_parts_entry(menu)
         left = menu.addAction(self.tr("Move left"))
         left.setEnabled(keys[0] != key)
         left.triggered.connect(partial(_without_check, partial(self.step, key, -1)))
@@ -139,6 +147,12 @@ class ArrangementController(QObject):
         remove.triggered.connect(partial(_without_check, partial(self.remove, key)))
         menu.addSeparator()
         self.fill_add_menu(menu.addMenu(self._theme.icon("plus"), self.tr("Add a chart")))
+
+    def _add_parts_entry(self, menu: QMenu) -> None:
+        """What explains step time, beside it."""
+        if PARTS_KEY not in self.arrangement.keys:
+            entry = menu.addAction(self._theme.icon("plus"), chart_title(PARTS_KEY))
+            entry.triggered.connect(partial(_without_check, partial(self.add, PARTS_KEY)))
 
     def _add_style_menus(self, key: str, menu: QMenu) -> None:
         setup, kind = self.arrangement.setup(key), chart_kind(key)

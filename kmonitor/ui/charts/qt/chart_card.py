@@ -441,6 +441,8 @@ class VerdictRow(QWidget):
         self._row.setSpacing(8)
         self._row.addWidget(self._button)
         self._row.addWidget(self._forecast, 1)
+        # Without a forecast the verdict stays at the left.
+        self._row.addStretch()
         self._button.clicked.connect(self.clicked)
         self.hide()
 

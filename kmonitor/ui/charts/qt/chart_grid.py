@@ -29,12 +29,14 @@ class ChartGrid(QScrollArea):
         moved: Other cards may be in sight than before.
         picture_requested: Of any card: its key, "png" or "svg".
         menu_opening: Of any card: its key and the menu.
+        evidence_requested: Of any card: its key.
     """
 
     card_dropped = Signal(str, int)
     moved = Signal()
     picture_requested = Signal(str, str)
     menu_opening = Signal(str, QMenu)
+    evidence_requested = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -63,6 +65,7 @@ class ChartGrid(QScrollArea):
             card.hide()
             card.picture_requested.connect(self.picture_requested)
             card.menu_opening.connect(self.menu_opening)
+            card.evidence_requested.connect(self.evidence_requested)
             card.dragged.connect(self._on_card_dragged)
             card.dropped.connect(self._on_card_dropped)
             self._cards[key] = card

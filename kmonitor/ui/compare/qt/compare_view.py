@@ -323,7 +323,7 @@ def swatch_pixmap(theme: Theme, hue: int, scale: float) -> QPixmap:
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(theme.palette.series[hue % len(theme.palette.series)]))
+    painter.setBrush(QColor(theme.palette.hue(hue)))
     painter.drawRoundedRect(0, 0, _SWATCH_PX, _SWATCH_PX, 3, 3)
     painter.end()
     return pixmap

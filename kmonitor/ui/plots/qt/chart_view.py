@@ -35,6 +35,7 @@ from kmonitor.ui.plots.layout import PlotFrame
 from kmonitor.ui.plots.qt.backdrop import paint_backdrop
 from kmonitor.ui.plots.qt.overlay import paint_overlay
 from kmonitor.ui.plots.qt.scene import ChartColours, Scene, frame_rect
+from kmonitor.ui.plots.qt.stacked_bars import paint_stack
 
 
 class ChartView(pg.GraphicsView):
@@ -98,6 +99,7 @@ class ChartView(pg.GraphicsView):
         painter.fillRect(rect, chart.colours.colour("card"))
         painter.save()
         paint_backdrop(painter, chart)
+        paint_stack(painter, chart)
         painter.restore()
 
     @override

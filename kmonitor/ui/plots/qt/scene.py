@@ -9,6 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF
 from kmonitor.ui.plots.axes import Axis
 from kmonitor.ui.plots.chart_state import ChartState, CurveState
 from kmonitor.ui.plots.layout import PlotFrame, lay_out_chart, spread_range
+from kmonitor.ui.plots.stack import LegendEntry, legend_height, place_legend
 from kmonitor.ui.theme.palettes import DARK, SIZES, Palette
 
 GRIP_WIDTH_PX = 24.0
@@ -42,8 +43,8 @@ class ChartColours:
         return QColor(getattr(self.palette, name))
 
     def series(self, hue: int) -> QColor:
-        """The colour of a run; an index beyond the last starts over."""
-        return QColor(self.palette.series[hue % len(self.palette.series)])
+        """The colour of a run or layer, as of `Palette.hue`."""
+        return QColor(self.palette.hue(hue))
 
     def on_card(self, colour: QColor, opacity: float) -> QColor:
         """A colour as it looks on the card at an opacity, itself opaque.
@@ -97,6 +98,7 @@ class Scene:
         x_axis: Horizontal axis.
         y_axis: Vertical axis.
         colours: In which colours.
+        legend: Of stacked bars.
     """
 
     chart_state: ChartState
@@ -104,6 +106,7 @@ class Scene:
     x_axis: Axis
     y_axis: Axis
     colours: ChartColours
+    legend: list[LegendEntry] = field(default_factory=list[LegendEntry])
 
 
 _DOT_ROOM_PX = 6.0
@@ -112,13 +115,18 @@ _MOST_NAMES_PART = 0.3
 
 def scene_for(state: ChartState, size: QSizeF, colours: ChartColours) -> Scene:
     """Everything in its place for a widget of this size."""
+    room = (size.width(), size.height())
+    legend = place_legend(
+        state.stack, room, lambda text: colours.text_width(text, colours.meta_px)
+    )
     frame, across, upwards = lay_out_chart(
         state,
-        (size.width(), size.height()),
+        room,
         left=lambda axis: left_margin(axis, colours),
         room=lambda width: min(_room_for_ends(state, width, colours), _MOST_NAMES_PART * width),
+        top=legend_height(legend),
     )
-    return Scene(chart_state=state, frame=frame, x_axis=across, y_axis=upwards, colours=colours)
+    return Scene(state, frame, across, upwards, colours, legend)
 
 
 def left_margin(axis: Axis, colours: ChartColours) -> float:

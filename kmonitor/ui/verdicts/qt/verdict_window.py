@@ -7,12 +7,13 @@ from PySide6.QtGui import QHideEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 from typing_extensions import override
 
+from kmonitor.ui.charts.chart_kinds import judged_metric
 from kmonitor.ui.events.qt.detail_windows import EvidenceWindow
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.verdicts.evidence import EvidenceState, evidence_state
 from kmonitor.ui.workspace.workspace import Workspace
-from kmonitor_agent.wire.messages.commands import LIMIT_METRICS, LimitMetric
+from kmonitor_agent.wire.messages.commands import LimitMetric
 
 if TYPE_CHECKING:
     from kmonitor.ui.charts.qt.charts_controller import ChartsController
@@ -118,8 +119,7 @@ class VerdictController(QObject):
         self._charts_controller: ChartsController | None = None
         self._verdict_window: VerdictWindow | None = None
         self._metric: LimitMetric | None = None
-        for card in window.cards.values():
-            card.evidence_requested.connect(self._on_card_evidence_requested)
+        window.charts.evidence_requested.connect(self._on_charts_evidence_requested)
 
     def attach_controller(self, controller: "ChartsController") -> None:
         """The charts are loaded."""
@@ -153,13 +153,13 @@ class VerdictController(QObject):
             self._charts_controller.refresh()
 
     @Slot(str)
-    def _on_card_evidence_requested(self, metric: str) -> None:
+    def _on_charts_evidence_requested(self, key: str) -> None:
         if self._verdict_window is None:
             self._verdict_window = VerdictWindow(self._theme, self._window)
             self._verdict_window.closed.connect(self._on_window_closed)
             self._verdict_window.command_requested.connect(self.command_requested)
             self._verdict_window.guide_requested.connect(self._on_window_guide_requested)
-        self._shade(next((each for each in LIMIT_METRICS if each == metric), None))
+        self._shade(judged_metric(key))
         self._verdict_window.bring_to_front()
         self.refresh()
 

@@ -1,0 +1,124 @@
+"""Geometry of stacked bars and of their legend: plain pixels, for window and drawings."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from kmonitor.ui.plots.chart_state import FloatArray, LayerState, StackState
+from kmonitor.ui.plots.layout import TOP_PX, PlotFrame
+from kmonitor.ui.text.formats import NARROW_SPACE, percent_text
+
+ROW_PX: Final = 16.0
+SWATCH_PX: Final = 8.0
+SWATCH_GAP_PX: Final = 5.0
+_APART_PX: Final = 14.0
+_LEAST_SHOWN: Final = 0.005
+"""A smaller share would read as none."""
+
+_LEAST_REST_PX: Final = 130.0
+"""Of a chart's height: from there on each row of the legend takes of what is more."""
+
+_SEAM_FROM_PX: Final = 4.0
+"""Boxes as large leave a pixel free to the next, so that layers differ without colours too."""
+
+Box = tuple[float, float, float, float]
+"""Left, top, width and height, pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class LegendEntry:
+    """Where a layer's name is.
+
+    Attributes:
+        layer: Whose.
+        text: "waiting for input 61 %".
+        left: Of its swatch, pixels.
+        row: From above, from 0.
+    """
+
+    layer: LayerState
+    text: str
+    left: float
+    row: int
+
+
+def place_legend(
+    stack: StackState, size: tuple[float, float], text_width: Callable[[str], float]
+) -> list[LegendEntry]:
+    """The layers' names in as many rows as there is room for; the smallest layers give way.
+
+    Args:
+        stack: Its layers, in their order.
+        size: Width and height of the chart, pixels.
+        text_width: How wide a text is, pixels.
+    """
+    most_rows = max(1, int((size[1] - _LEAST_REST_PX) / ROW_PX))
+    layers = list(stack.layers)
+    while layers:
+        placed = _placed(layers, size[0], text_width)
+        if placed[-1].row < most_rows:
+            return placed
+        layers.remove(min(layers, key=_share))
+    return []
+
+
+def legend_height(legend: Sequence[LegendEntry]) -> float:
+    """What is above the plot with this legend, pixels."""
+    return TOP_PX + (legend[-1].row + 1) * ROW_PX + 2.0 if legend else TOP_PX
+
+
+def layer_boxes(stack: StackState, frame: PlotFrame) -> Iterator[tuple[LayerState, list[Box]]]:
+    """Each layer with its boxes in sight, on whole pixels.
+
+    Args:
+        stack: The bars.
+        frame: Where, and in which scale.
+    """
+    left = np.round(_px(frame.left, frame.x_px(0.0), frame.x_px(1.0), stack.x_from, frame.right))
+    right = np.round(_px(frame.left, frame.x_px(0.0), frame.x_px(1.0), stack.x_to, frame.right))
+    is_seen = (stack.x_to > frame.x_lo) & (stack.x_from < frame.x_hi)
+    width = np.maximum(right - left, 1.0)
+    width -= width >= _SEAM_FROM_PX
+    floor = np.zeros(len(left))
+    bottom = np.full(len(left), round(frame.y_px(0.0)), dtype=np.float64)
+    per_unit = frame.height / (frame.y_hi - frame.y_lo)
+    for layer in stack.layers:
+        floor = floor + layer.y
+        top = np.round(frame.bottom - (floor - frame.y_lo) * per_unit)
+        height = bottom - top
+        seam = (height >= _SEAM_FROM_PX).astype(np.float64)
+        is_drawn = is_seen & (height > 0.0)
+        boxes = np.column_stack((left, top + seam, width, height - seam))[is_drawn]
+        bottom = top
+        yield layer, [(box[0], box[1], box[2], box[3]) for box in boxes.tolist()]
+
+
+def _px(least: float, zero: float, one: float, x: FloatArray, most: float) -> FloatArray:
+    return np.clip(zero + x * (one - zero), least, most)
+
+
+def _placed(
+    layers: Sequence[LayerState], width_px: float, text_width: Callable[[str], float]
+) -> list[LegendEntry]:
+    placed: list[LegendEntry] = []
+    left = 0.0
+    row = 0
+    for layer in layers:
+        text = f"{layer.label} {_share_text(layer.share)}"
+        width = SWATCH_PX + SWATCH_GAP_PX + text_width(text)
+        if left > 0.0 and left + width > width_px:
+            left = 0.0
+            row += 1
+        placed.append(LegendEntry(layer, text, left, row))
+        left += width + _APART_PX
+    return placed
+
+
+def _share_text(share: float) -> str:
+    return percent_text(share) if share >= _LEAST_SHOWN else f"<{NARROW_SPACE}{percent_text(0.01)}"
+
+
+def _share(layer: LayerState) -> float:
+    return layer.share
