@@ -92,7 +92,11 @@ class ProcessorUse:
         if not (self._proc / "self" / "stat").exists():
             return None
         found = (read_stat_numbers(self._proc / str(pid)) for pid in self._children())
-        return sum(self._ticks_s * (fields[_USER] + fields[_SYSTEM]) for fields in found if fields)
+        return sum(
+            self._ticks_s * (fields[_USER] + fields[_SYSTEM])
+            for fields in found
+            if len(fields) > _SYSTEM
+        )
 
     def _disk_wait(self, seconds: float) -> Reading:
         switch = self._proc / "sys" / "kernel" / "task_delayacct"

@@ -10,11 +10,17 @@ steps took in between is shared out as those were that were timed.
 import threading
 from collections import defaultdict
 from collections.abc import Callable
+from operator import add
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, Final
 
-from kmonitor_agent.frameworks.callback_markers import CallbackMarkers, Hook, callback_kind
+from kmonitor_agent.frameworks.callback_markers import (
+    CallbackKind,
+    CallbackMarkers,
+    Hook,
+    callback_kind,
+)
 from kmonitor_agent.frameworks.input_timing import (
     MOST_GAPS,
     NO_ITERATOR,
@@ -61,6 +67,15 @@ _GAP: Final = "gap"
 _UNTIMED: Final = "untimed"
 _CALLBACK: Final = "callback"
 
+_Named = tuple[str, str]
+"""Part of the account and class of a callback."""
+
+_PART_OF: Final[dict[CallbackKind, str]] = {
+    "ours": "ours",
+    "checkpoint": "checkpoints",
+    "other": "callbacks",
+}
+
 
 class EpochTimer:
     """Accounts for the time of one fit; owned by its training thread.
@@ -100,8 +115,9 @@ class EpochTimer:
         self._kind = "rest" if since_s is None else "between_fits"
         self._spent = defaultdict[str, float](float)
         self._callbacks: list[float] = []
-        self._by_name = defaultdict[str, float](float)
+        self._by_name = defaultdict[_Named, float](float)
         self._shares: dict[str, float] = {}
+        self._name_shares: dict[_Named, float] = {}
         self._plain_s = 0.0
         self._is_watched = False
         self._waited_a_step: float | None = None
@@ -117,6 +133,8 @@ class EpochTimer:
         self._steps_to_go = 0
         self._timed_s = self._timed_wall_s = 0.0
         self._timed = defaultdict[str, float](float)
+        self._timed_callbacks: list[float] = []
+        self._timed_names = defaultdict[_Named, float](float)
         self._compiled: list[float] = []
         self._step_at = 0.0
         self._step_inside = self._step_gap = 0.0
@@ -290,7 +308,7 @@ class EpochTimer:
         self._step_at = now_s
         self._step_inside = self._step_gap = 0.0
         self._step_waited = self._waited()
-        self._step_callbacks_s = sum(self._callbacks)
+        self._step_callbacks = self._callbacks[:]
 
     def _close_step_at(self, now_s: float) -> None:
         """The next step begins."""
@@ -319,7 +337,11 @@ class EpochTimer:
             plain = max(0.0, inside_s - waited_s)
             self._plain_s = min(self._plain_s or plain, plain)
         if not is_compiled and not self._is_first:
-            callbacks_s = sum(self._callbacks) - self._step_callbacks_s
+            pairs = zip(self._callbacks, self._step_callbacks, strict=True)
+            taken = [seconds - before for seconds, before in pairs]
+            callbacks_s = sum(taken)
+            before = self._timed_callbacks or [0.0] * len(taken)
+            self._timed_callbacks = list(map(add, before, taken))
             self._timed["wall"] += now_s - self._step_at if is_whole else inside_s + callbacks_s
             self._timed["callbacks"] += callbacks_s
             self._timed["input"] += waited_s
@@ -352,19 +374,24 @@ class EpochTimer:
 
     def _note_callbacks(self) -> None:
         """Add what the callbacks took to the account, by their classes."""
-        for callback, seconds in zip(self._markers.callbacks, self._callbacks, strict=True):
-            kind = callback_kind(callback)
-            if kind == "ours":
-                self._spent["ours"] += seconds
-                continue
-            self._spent["checkpoints" if kind == "checkpoint" else "callbacks"] += seconds
+        timed = self._timed_callbacks or [0.0] * len(self._callbacks)
+        for callback, seconds, timed_s in zip(
+            self._markers.callbacks, self._callbacks, timed, strict=True
+        ):
             if seconds > 0.0:
-                class_ = type(callback)
-                name = class_name(class_)
-                if class_package(class_) not in {"keras", "tf_keras"}:
-                    name = self._privacy.name(name)
-                self._by_name[name[:_LONGEST_NAME]] += seconds
+                named = self._named(callback)
+                self._spent[named[0]] += seconds
+                self._by_name[named] += seconds
+                self._timed_names[named] += timed_s
         self._callbacks = [0.0] * len(self._callbacks)
+        self._timed_callbacks = []
+
+    def _named(self, callback: object) -> "_Named":
+        kind, class_ = callback_kind(callback), type(callback)
+        name = class_name(class_)
+        if class_package(class_) not in {"keras", "tf_keras"}:
+            name = self._privacy.name(name)
+        return _PART_OF[kind], name[:_LONGEST_NAME]
 
     def _parts(self) -> EpochParts:
         if self._markers.is_set:
@@ -399,11 +426,12 @@ class EpochTimer:
             rest_s=max(0.0, spent["rest"] + spent[_CALLBACK] + gap_s),
             timed=1.0 if steps_s <= 0.0 else min(1.0, max(0.0, 1.0 - untimed_s / steps_s)),
             callbacks=[
-                CallbackTime(name, seconds)
-                for name, seconds in sorted(
+                CallbackTime(name, seconds, saves=part == "checkpoints")
+                for (part, name), seconds in sorted(
                     self._by_name.items(), key=lambda item: item[1], reverse=True
-                )[:_MOST_NAMES]
-            ],
+                )
+                if part != "ours"
+            ][:_MOST_NAMES],
         )
 
     def _share_out(self, untimed_s: float) -> None:
@@ -412,12 +440,14 @@ class EpochTimer:
             self._shares = {
                 name: self._timed[name] / self._timed["wall"] for name in ("callbacks", "input")
             }
+            whole_s = sum(self._timed_names.values())
+            self._name_shares = {
+                named: seconds / whole_s for named, seconds in self._timed_names.items() if whole_s
+            }
         callbacks_s = self._share(untimed_s, "callbacks")
-        named_s = sum(self._by_name.values())
-        self._spent["callbacks"] += callbacks_s
-        if named_s > 0.0:
-            for name in self._by_name:
-                self._by_name[name] *= 1.0 + callbacks_s / named_s
+        for named, part in self._name_shares.items():
+            self._spent[named[0]] += part * callbacks_s
+            self._by_name[named] += part * callbacks_s
 
     def _share(self, seconds: float, of: str) -> float:
         return seconds * self._shares.get(of, 0.0)

@@ -7276,6 +7276,11 @@
         <translation>本轮至今的平均值</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <source>mean {mean} · p99 {most} · max {longest}</source>
+        <translation>平均 {mean} · p99 {most} · 最长 {longest}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>mean ± standard deviation of {metric}, the {n} folds that finished</source>
         <translation>{metric} 的均值 ± 标准差，已完成的 {n} 折</translation>
@@ -9460,6 +9465,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{text}, about {size} when it is full</source>
         <translation>{text}，填满时约 {size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>{text}; that time was {part}</source>
+        <translation>{text}；那些时间用于{part}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>

@@ -50,7 +50,7 @@ def epoch_end_text(event: EpochEnded) -> str:
     ]
     if event.step_times is not None:
         parts.append(f"step {seconds_text(event.step_times.p50_s)}")
-        parts += filter(None, [slow_steps_text(event.step_times)])
+        parts += filter(None, [slow_steps_text(event.step_times, event.parts)])
     if event.parts is not None:
         parts.append(parts_text(event.parts))
     parts += [f"{key} {number_text(value)}" for key, value in event.logs.items()]

@@ -93,6 +93,23 @@ def terminal_safe(text: str) -> str:
     return printable(text)
 
 
+def terminal_lines(text: str, *, indent: int) -> str:
+    """A text in lines as wide as the terminal, of which those behind the first are indented.
+
+    In a file or pipe it is one line.
+
+    Args:
+        text: From a training, perhaps.
+        indent: Cells that are taken of each line.
+    """
+    safe = terminal_safe(text)
+    if not sys.stdout.isatty():
+        return safe
+    width = max(_LEAST_CELLS, shutil.get_terminal_size().columns - indent)
+    lines = Text(safe).wrap(Console(width=width), width)
+    return f"\n{' ' * indent}".join(line.plain.rstrip() for line in lines)
+
+
 def pluralized(n: int, one: str, many: str = "") -> str:
     """A number with its noun: "1 run", "2 runs"; `many` where that is not `one` with an s."""
     return f"{with_plain_spaces(count_text(n))} {one if n == 1 else many or f'{one}s'}"

@@ -5,7 +5,13 @@ import time
 from collections.abc import Collection, Iterable
 
 from kmonitor.cli.common.summary_text import metric_title
-from kmonitor.cli.common.terminal import pluralized, print_table, print_text, terminal_safe
+from kmonitor.cli.common.terminal import (
+    pluralized,
+    print_table,
+    print_text,
+    terminal_lines,
+    terminal_safe,
+)
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import decode_row
 from kmonitor.ui.charts.chart_kinds import better_direction
@@ -85,8 +91,12 @@ def _detail_lines(run: RunSummary, verdict: Verdict) -> list[str]:
     return [line for line in lines if line]
 
 
+_TITLE_CELLS = 12
+
+
 def _print_verdict_line(title: str, text: str) -> None:
-    print_text(f"{title:<12}{terminal_safe(with_plain_spaces(text))}")
+    lines = terminal_lines(with_plain_spaces(text), indent=_TITLE_CELLS)
+    print_text(f"{title:<{_TITLE_CELLS}}{lines}")
 
 
 def print_resources(client: HubClient, run: RunSummary, sources: Iterable[FieldSources]) -> None:
@@ -165,11 +175,11 @@ def print_step_times(rows: Iterable[EventRow]) -> None:
     times = ended[-1].step_times
     print_text()
     _print_verdict_line("Steps", step_times_text(times))
-    if text := slow_steps_text(times):
+    if text := slow_steps_text(times, ended[-1].parts):
         _print_verdict_line("", text)
 
 
-_PART_HEADERS = ("WHERE THE TIME GOES", "EPOCH {n}", "PART", "WHICH, OR WHY NOT")
+_PART_HEADERS = ("WHERE THE TIME GOES", "EPOCH {n}", "PART")
 
 
 def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
@@ -184,18 +194,26 @@ def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
         return
     last, parts = ended[-1], ended[-1].parts
     headers = tuple(header.format(n=last.epoch + 1) for header in _PART_HEADERS)
-    found = [
-        (
-            row.title,
-            seconds_text(row.seconds),
-            percent_text(row.part),
-            why_no_input if row.name == "compute" and parts.input_s is None else row.details,
-        )
-        for row in part_rows(parts)
-    ]
-    cells = [[terminal_safe(with_plain_spaces(cell)) for cell in row] for row in found]
+    cells: list[tuple[str, str, str]] = []
+    for row in part_rows(parts):
+        cells.append((row.title, seconds_text(row.seconds), percent_text(row.part)))
+        cells += [
+            (
+                f"  {each.name}",
+                seconds_text(each.seconds),
+                percent_text(each.seconds / parts.wall_s),
+            )
+            for each in row.callbacks
+        ]
     print_text()
-    print_table(headers, cells, right=headers[1:3], folds=headers[3:])
+    print_table(
+        headers,
+        [[terminal_safe(with_plain_spaces(cell)) for cell in row] for row in cells],
+        right=headers[1:],
+        folds=headers[:1],
+    )
+    if parts.input_s is None and why_no_input:
+        print_text(f"The wait for input is not known: {terminal_safe(why_no_input)}")
 
 
 EPOCHS_SHOWN = 30

@@ -55,7 +55,6 @@ _MOST_OF_TIME: Final = 0.3
 _LATELY: Final = 5
 _OPEN: Final = frozenset({"compute", "rest", "ours"})
 _OF_STEPS: Final = frozenset({"input", "callbacks", "compiling"})
-_BY_CLASS: Final = frozenset({"callbacks", "checkpoints"})
 
 _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
     "input": (Remedy.PREFETCH,),
@@ -169,12 +168,15 @@ def grown_part(units: Sequence[Unit], first: int | None = None) -> PartOfTime | 
 
 def _class_of(units: Sequence[Unit], name: str, first: int | None) -> str:
     """The class of callbacks that grew most; empty where the part is none of callbacks."""
-    classes = {each for unit in units for each in unit.callback_times}
-    by_class = {
-        each: _growth(np.array([unit.callback_times.get(each, 0.0) for unit in units]), first)
-        for each in sorted(classes)
-    }
-    return _largest(by_class) if name in _BY_CLASS else ""
+    named = {each for unit in units for each in unit.callback_times if each[0] == name}
+    return _largest(
+        {
+            each[1]: _growth(
+                np.array([unit.callback_times.get(each, 0.0) for unit in units]), first
+            )
+            for each in sorted(named)
+        }
+    )
 
 
 def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
@@ -193,10 +195,10 @@ def largest_part(units: Sequence[Unit]) -> PartOfTime | None:
         return None
     by_class: dict[str, float] = {}
     for unit in lately:
-        for each, seconds in unit.callback_times.items():
-            by_class[each] = by_class.get(each, 0.0) + seconds
-    callback = _largest(by_class) if name in _BY_CLASS else ""
-    return PartOfTime(name, sums[name] / whole, callback)
+        for (part, class_), seconds in unit.callback_times.items():
+            if part == name:
+                by_class[class_] = by_class.get(class_, 0.0) + seconds
+    return PartOfTime(name, sums[name] / whole, _largest(by_class))
 
 
 def explain_time(

@@ -155,7 +155,7 @@ class Unit:
         wall_s: Of its epochs together, from the ends before to their ends, without validations and
             checkpoints, which come now and then, seconds.
         times: Of them, by part as of `EpochParts`.
-        callback_times: In callbacks, by class.
+        callback_times: In callbacks, by part ("callbacks" or "checkpoints") and class.
         steps: Made in it.
         kind: What makes step times of fits comparable: the model's parameters and batch size.
     """
@@ -183,7 +183,9 @@ class Unit:
     step_s: float = math.nan
     wall_s: float = math.nan
     times: dict[str, float] = field(default_factory=dict[str, float])
-    callback_times: dict[str, float] = field(default_factory=dict[str, float])
+    callback_times: dict[tuple[str, str], float] = field(
+        default_factory=dict[tuple[str, str], float]
+    )
     steps: int = 0
     kind: tuple[int, int | None] = (0, None)
 
@@ -223,8 +225,8 @@ class Unit:
             if seconds is not None:
                 self.times[name] = self.times.get(name, 0.0) + seconds
         for each in event.parts.callbacks:
-            name = sys.intern(each.name)
-            self.callback_times[name] = self.callback_times.get(name, 0.0) + each.seconds
+            named = "checkpoints" if each.saves else "callbacks", sys.intern(each.name)
+            self.callback_times[named] = self.callback_times.get(named, 0.0) + each.seconds
 
     def grew(self, part: str, n_bytes: float) -> None:
         """Memory of the process grew in a part of it, or fell."""

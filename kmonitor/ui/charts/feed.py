@@ -65,6 +65,9 @@ _ALLOCATOR: Final = "allocator_in_use_bytes"
 _RUNNING_MEDIAN: Final = "step_time_s"
 _FALLBACKS: Final[dict[LimitMetric, str]] = {"vram": _ALLOCATOR, "step_time": _RUNNING_MEDIAN}
 
+STEP_TAILS: Final = ("step_time_mean", "step_time_p99", "step_time_max")
+"""What a few slow steps move, beside the median, which they do not."""
+
 _STANDARD_COLUMNS: Final = (
     "vram_bytes",
     _ALLOCATOR,
@@ -72,6 +75,7 @@ _STANDARD_COLUMNS: Final = (
     "graph_operations",
     STEP_TIME_COLUMN,
     _RUNNING_MEDIAN,
+    *map(step_time_column, STEP_TAILS),
 )
 
 _MAX_BUCKETS: Final = 2000

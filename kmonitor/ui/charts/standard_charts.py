@@ -14,7 +14,7 @@ from kmonitor.ui.charts.cards import (
     card_title,
     chart_card_state,
 )
-from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.feed import STEP_TAILS, ChartFeed
 from kmonitor.ui.charts.rates import (
     SPAN_EPOCHS,
     SPAN_SECONDS,
@@ -22,7 +22,7 @@ from kmonitor.ui.charts.rates import (
     pending_rate,
     time_rate,
 )
-from kmonitor.ui.charts.series_store import SeriesStore, VisibleRange
+from kmonitor.ui.charts.series_store import STEP_TIME_COLUMN, SeriesStore, VisibleRange
 from kmonitor.ui.limits.dry_run import dry_run, dry_run_text
 from kmonitor.ui.limits.limit_store import (
     LimitLine,
@@ -44,7 +44,8 @@ from kmonitor.ui.plots.chart_state import (
     XKind,
 )
 from kmonitor.ui.runs.run_states import has_ended
-from kmonitor.ui.text.formats import amount_text, duration_text
+from kmonitor.ui.runs.step_times import LEAST_SLOW_PART
+from kmonitor.ui.text.formats import amount_text, duration_text, seconds_text
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import judged_rate
@@ -53,6 +54,7 @@ from kmonitor.ui.verdicts.verdict_label import verdict_label
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
+from kmonitor_agent.wire.messages.readings import step_time_column
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 _OFFER: Final = 1.12
@@ -185,6 +187,8 @@ class StandardCharts:
         texts = [card.description, judged.text, judged.forecast]
         card = replace(card, verdict=judged, description=", ".join(text for text in texts if text))
         age = "" if has_ended(run) else self._workspace.age_text(run.run)
+        if metric == "step_time":
+            card = replace(card, hint=self._slow_steps_hint(run.run))
         note = age or self._feed.outline_text(run.run, self._feed.column(run.run, metric))
         return replace(card, note=note) if note else card
 
@@ -219,6 +223,19 @@ class StandardCharts:
             head = tr("What the limits of {run} would have done:")
             found.insert(0, head.format(run=run.name))
         return tuple(found)
+
+    def _slow_steps_hint(self, run: str) -> str:
+        """What the median does not say where a few slow steps take much of the time."""
+        store = self._feed.store
+        columns = [STEP_TIME_COLUMN, *map(step_time_column, STEP_TAILS)]
+        median, mean, most, longest = (store.last_value(run, column) for column in columns)
+        if median is None or mean is None or most is None or longest is None:
+            return ""
+        if mean - median < LEAST_SLOW_PART * mean:
+            return ""
+        return tr("mean {mean} \u00b7 p99 {most} \u00b7 max {longest}").format(
+            mean=seconds_text(mean), most=seconds_text(most), longest=seconds_text(longest)
+        )
 
     def _can_set_limits(self, run: RunSummary) -> bool:
         return self._workspace.is_reached(run.run) and not self._workspace.why_no_command(run.run)

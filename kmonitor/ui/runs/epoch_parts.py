@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Final
 
-from kmonitor.ui.text.formats import percent_text, seconds_text
+from kmonitor.ui.text.formats import percent_text
 from kmonitor.ui.text.language import later, tr
-from kmonitor_agent.wire.messages.events import EPOCH_PARTS, EpochParts
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS, CallbackTime, EpochParts
 
 _NAMES: Final[dict[str, str]] = {
     "input": later("waiting for input"),
@@ -33,14 +33,14 @@ class PartRow:
         title: As the user reads it.
         seconds: What it took.
         part: Of the epoch, 0..1.
-        details: Callbacks by class; what it holds; may be empty.
+        callbacks: By class, those that took most.
     """
 
     name: str
     title: str
     seconds: float
     part: float
-    details: str = ""
+    callbacks: tuple[CallbackTime, ...] = ()
 
 
 def part_name(name: str) -> str:
@@ -62,8 +62,8 @@ def part_rows(parts: EpochParts) -> list[PartRow]:
         if seconds is None or parts.wall_s <= 0.0 or seconds < LEAST_PART * parts.wall_s:
             continue
         title = part_title(name, is_input_known=parts.input_s is not None)
-        details = _callbacks_text(parts) if name in {"callbacks", "checkpoints"} else ""
-        rows.append(PartRow(name, title, seconds, seconds / parts.wall_s, details))
+        listed = _callbacks(parts, name) if name in {"callbacks", "checkpoints"} else ()
+        rows.append(PartRow(name, title, seconds, seconds / parts.wall_s, listed))
     return rows
 
 
@@ -73,7 +73,9 @@ def parts_text(parts: EpochParts) -> str:
     return ", ".join(f"{row.title} {percent_text(row.part)}" for row in rows)
 
 
-def _callbacks_text(parts: EpochParts) -> str:
+def _callbacks(parts: EpochParts, name: str) -> tuple[CallbackTime, ...]:
     least_s = LEAST_PART * parts.wall_s
-    listed = [each for each in parts.callbacks if each.seconds >= least_s]
-    return ", ".join(f"{each.name} {seconds_text(each.seconds)}" for each in listed)
+    is_saving = name == "checkpoints"
+    return tuple(
+        each for each in parts.callbacks if each.saves == is_saving and each.seconds >= least_s
+    )

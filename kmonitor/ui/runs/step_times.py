@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from kmonitor.ui.runs.epoch_parts import part_name
 from kmonitor.ui.text.formats import count_text, percent_text, seconds_text
 from kmonitor.ui.text.language import later, tr
-from kmonitor_agent.wire.messages.events import StepTimes
+from kmonitor_agent.wire.messages.events import EpochParts, StepTimes
 
 LEAST_SLOW_PART: Final = 0.1
 """Slow steps that take less of the time are not worth a sentence."""
@@ -33,10 +34,19 @@ def step_times_text(times: StepTimes) -> str:
     )
 
 
-def slow_steps_text(times: StepTimes) -> str:
+_OF_STEPS: Final = ("input", "callbacks", "compiling")
+_EXPLAINED: Final = (0.75, 1.25)
+"""A part that took so many times what slow steps took above others is what they did then."""
+
+
+def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
     """A few slow steps that took much of the time; empty where there are none.
 
-    "3 of 120 steps took two thirds of the time, each about 0.5 s"
+    "3 of 120 steps took two thirds of the time, each about 0.5 s; that time was waiting for input"
+
+    Args:
+        times: Of an epoch's steps.
+        parts: Of the same epoch; None: not measured.
     """
     is_worth_it = times.slow_part >= LEAST_SLOW_PART and times.slow <= FEW_PART * times.count
     if not is_worth_it or times.slow_p50_s is None:
@@ -46,12 +56,28 @@ def slow_steps_text(times: StepTimes) -> str:
         if times.slow == 1
         else tr("{slow} of {n} steps took {part}, each about {each}")
     )
-    return text.format(
+    said = text.format(
         slow=count_text(times.slow),
         n=count_text(times.count),
         part=part_text(times.slow_part),
         each=seconds_text(times.slow_p50_s),
     )
+    part = "" if parts is None else _part_of_slow_steps(times, parts)
+    return tr("{text}; that time was {part}").format(text=said, part=part) if part else said
+
+
+def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:
+    """The part that took what slow steps took above others; empty where none did."""
+    above_s = times.slow_sum_s - times.slow * times.p50_s
+    least_s, most_s = (times_longer * above_s for times_longer in _EXPLAINED)
+    found = (
+        name for name in _OF_STEPS if least_s <= (getattr(parts, f"{name}_s") or 0.0) <= most_s
+    )
+    name = next(found, "")
+    callback = next((each.name for each in parts.callbacks if not each.saves), "")
+    if name == "callbacks" and callback:
+        return f"{part_name(name)} ({callback})"
+    return part_name(name) if name else ""
 
 
 def part_text(part: float) -> str:

@@ -244,10 +244,12 @@ class CallbackTime(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         name: Of the class; hashed when private, but for Keras' own.
         seconds: Together.
+        saves: Whether they save checkpoints, and are no part of `callbacks_s`.
     """
 
     name: Name
     seconds: Seconds
+    saves: bool = False
 
 
 class EpochParts(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

@@ -167,6 +167,38 @@ def test_short_steps_are_shared_out_as_those_that_were_timed(hand: Hand):
     assert parts.compute_s == pytest.approx(0.06, rel=0.01)
 
 
+class Saving(keras.callbacks.ModelCheckpoint):
+    """Takes so long at the end of each epoch."""
+
+    def __init__(self, hand: Hand) -> None:
+        super().__init__("unused.keras")
+        self._hand = hand
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self._hand.now_s += 5.0
+
+
+def test_what_was_not_timed_goes_to_the_callbacks_of_steps_alone(hand: Hand):
+    fit = Fit(
+        hand,
+        Taking(hand, step_s=0.0004),
+        Other(hand, epoch_s=3.0),
+        Saving(hand),
+        steps=100,
+    )
+
+    fit.epoch(0.0006)
+    parts = fit.epoch(0.0006)
+
+    times = {(each.name, each.saves): each.seconds for each in parts.callbacks}
+    assert times["Taking", False] == pytest.approx(0.04, rel=0.01)
+    assert times["Other", False] == pytest.approx(3.0, rel=0.001)
+    assert times["Saving", True] == pytest.approx(5.0, rel=0.001)
+    assert parts.checkpoints_s == pytest.approx(5.0, rel=0.001)
+    assert parts.callbacks_s == pytest.approx(3.04, rel=0.001)
+    assert added_up(parts) == pytest.approx(parts.wall_s)
+
+
 def test_marks_are_out_of_the_list_while_steps_are_short(hand: Hand):
     taking, other = Taking(hand), Other(hand)
     fit = Fit(hand, taking, other, steps=100)

@@ -17,7 +17,7 @@ PARTS = EpochParts(
 
 
 def test_parts_are_listed_with_their_part_and_their_callbacks():
-    rows = [(row.title, row.seconds, row.part, row.details) for row in part_rows(PARTS)]
+    rows = [(row.title, row.seconds, row.part, row.callbacks) for row in part_rows(PARTS)]
 
     assert [(title, seconds, part) for title, seconds, part, _ in rows] == [
         ("waiting for input", 1.0, 0.5),
@@ -25,7 +25,20 @@ def test_parts_are_listed_with_their_part_and_their_callbacks():
         ("callbacks", 0.5, 0.25),
         ("rest", 0.1, 0.05),
     ]
-    assert with_plain_spaces(rows[2][3]) == "Recorder 490 ms"
+    assert [each.name for each in rows[2][3]] == ["Recorder"]
+
+
+def test_callbacks_that_save_are_listed_with_checkpoints():
+    parts = EpochParts(
+        wall_s=2.0,
+        callbacks_s=0.5,
+        checkpoints_s=1.5,
+        callbacks=[CallbackTime("ModelCheckpoint", 1.5, saves=True), CallbackTime("Log", 0.5)],
+    )
+
+    listed = {row.name: [each.name for each in row.callbacks] for row in part_rows(parts)}
+
+    assert listed == {"callbacks": ["Log"], "checkpoints": ["ModelCheckpoint"]}
 
 
 def test_largest_part_comes_first_in_a_line():

@@ -4,7 +4,7 @@ import pytest
 
 from kmonitor.ui.runs.step_times import part_text, slow_steps_text, step_times_text
 from kmonitor.ui.text.formats import with_plain_spaces
-from kmonitor_agent.wire.messages.events import StepTimes
+from kmonitor_agent.wire.messages.events import CallbackTime, EpochParts, StepTimes
 
 
 def times(count: int = 120, slow: int = 3, slow_sum_s: float = 1.5) -> StepTimes:
@@ -31,6 +31,21 @@ def test_few_slow_steps_are_said_with_their_part_of_the_time():
     text = with_plain_spaces(slow_steps_text(times()))
 
     assert text == "3 of 120 steps took two thirds of the time, each about 500 ms"
+
+
+def test_what_slow_steps_did_is_said_where_one_part_took_their_time():
+    waiting = EpochParts(wall_s=2.3, input_s=1.46, compute_s=0.6, callbacks_s=0.2)
+    calling = EpochParts(
+        wall_s=2.3,
+        input_s=0.1,
+        callbacks_s=1.5,
+        callbacks=[CallbackTime("ModelCheckpoint", 2.0, saves=True), CallbackTime("Mean", 1.5)],
+    )
+    open_ = EpochParts(wall_s=2.3, input_s=0.1, compute_s=2.0)
+
+    assert slow_steps_text(times(), waiting).endswith("; that time was waiting for input")
+    assert slow_steps_text(times(), calling).endswith("; that time was callbacks (Mean)")
+    assert slow_steps_text(times(), open_) == slow_steps_text(times())
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,144 @@
+# pyright: basic, reportImplicitOverride=false, reportOptionalMemberAccess=false
+"""The parts of an epoch add up to its time, whatever feeds the training, on each backend."""
+
+import importlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kmonitor_agent import MonitorCallback
+from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import (
+    EPOCH_PARTS,
+    EpochEnded,
+    EpochParts,
+    FieldSources,
+)
+from tests.support.backends import ON_BACKEND, backend_here, on_backend
+from tests.support.exactness import seed_keras
+from tests.support.spooled import spooled_events
+
+keras, data, models = on_backend(
+    "keras",
+    "tests.frameworks.exactness.data",
+    "tests.frameworks.exactness.models",
+    only=("tensorflow", "jax", "torch"),
+)
+
+pytestmark = [
+    *ON_BACKEND,
+    pytest.mark.filterwarnings("ignore:.*got an unexpected keyword argument:DeprecationWarning"),
+]
+
+EPOCHS = 5
+STEPS = data.SAMPLES // data.BATCH
+
+
+class Counting(keras.callbacks.Callback):
+    """One of the script's."""
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        float(logs["loss"])
+
+
+def compiled(**more: Any) -> Any:
+    model = keras.Sequential(
+        [keras.Input((data.FEATURES,)), keras.layers.Dense(8), keras.layers.Dense(1)]
+    )
+    model.compile("sgd", "mse", **more)
+    return model
+
+
+def batches() -> Any:
+    given = data.arrays()
+    while True:
+        for at in range(0, data.SAMPLES, data.BATCH):
+            yield given["x"][at : at + data.BATCH], given["y"][at : at + data.BATCH]
+
+
+def own_pipeline() -> Any:
+    """What the backend itself reads data by."""
+    given = data.arrays()
+    if backend_here() == "torch":
+        torch = importlib.import_module("torch")
+        tensors = [torch.as_tensor(np.asarray(given[name])) for name in ("x", "y")]
+        held = torch.utils.data.TensorDataset(*tensors)
+        return torch.utils.data.DataLoader(held, batch_size=data.BATCH)
+    if backend_here() == "jax":
+        return data.Batches()
+    tf = importlib.import_module("tensorflow")
+    return tf.data.Dataset.from_tensor_slices((given["x"], given["y"])).batch(data.BATCH)
+
+
+TRAININGS: dict[str, Callable[[Any], tuple[Any, dict[str, Any]]]] = {
+    "arrays": lambda _: (compiled(), data.arrays()),
+    "generator": lambda _: (
+        compiled(),
+        {"x": batches(), "steps_per_epoch": STEPS, "shuffle": False},
+    ),
+    "own pipeline": lambda _: (compiled(), {"x": own_pipeline(), "shuffle": False}),
+    "PyDataset": lambda _: (compiled(), {"x": data.Batches()}),
+    "PyDataset with workers": lambda _: (compiled(), {"x": data.Batches(workers=2)}),
+    "several steps in one execution": lambda _: (
+        compiled(steps_per_execution=4),
+        data.arrays(),
+    ),
+    "eagerly": lambda _: (compiled(run_eagerly=True), data.arrays()),
+    "validation": lambda _: (compiled(), data.validated() | {"validation_freq": 2}),
+    "checkpoints": lambda folder: (
+        compiled(),
+        data.arrays()
+        | {"callbacks": [keras.callbacks.ModelCheckpoint(str(folder / "model.keras"))]},
+    ),
+    "callbacks": lambda _: (compiled(), data.arrays() | {"callbacks": [Counting()]}),
+}
+
+
+if backend_here() == "torch":
+    del TRAININGS["several steps in one execution"]  # Keras refuses it there
+
+
+def added_up(parts: EpochParts) -> float:
+    return sum(getattr(parts, f"{name}_s") or 0.0 for name in EPOCH_PARTS)
+
+
+@pytest.mark.parametrize("training", TRAININGS)
+def test_parts_of_each_epoch_add_up(training: str, folders: Folders, tmp_path: Any):
+    seed_keras(3)
+    model, given = TRAININGS[training](tmp_path)
+    monitor = MonitorCallback(hub="off")
+
+    for _ in range(2):
+        called = given | {"callbacks": [*given.get("callbacks", []), monitor]}
+        model.fit(**called, epochs=EPOCHS, verbose=0)
+    RUNS.close()
+
+    events = spooled_events(folders, monitor.run_id)
+    ended = [event for event in events if isinstance(event, EpochEnded)]
+    parts = [event.parts for event in ended if event.parts is not None]
+    assert len(parts) == len(ended) == 2 * EPOCHS
+    assert [added_up(each) for each in parts] == pytest.approx(
+        [each.wall_s for each in parts], rel=0.02
+    )
+    assert min(getattr(each, f"{name}_s") or 0.0 for each in parts for name in EPOCH_PARTS) >= 0.0
+    assert parts[EPOCHS].between_fits_s > 0.0
+    assert is_explained(events) or parts[-1].input_s is not None
+    assert (parts[1].validation_s > 0.0) == (training == "validation")
+    assert (parts[-1].checkpoints_s > 0.0) == (training == "checkpoints")
+    if training == "callbacks":
+        assert "Counting" in {each.name for each in parts[-1].callbacks}
+
+
+def is_explained(events: list[Any]) -> bool:
+    """Whether it says why the wait for input is not known."""
+    sources = [
+        source
+        for event in events
+        if isinstance(event, FieldSources)
+        for source in event.sources
+        if "input" in source.field
+    ]
+    return any(source.absent for source in sources)
