@@ -209,13 +209,18 @@ class EpochTimer:
             is_read = self._input.read(self._clock.steps, now_s)
             self._is_read_again = not (is_read or is_last)
             if self._is_read_again:
-                self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
+                self._read_soon()
         if not self._markers.is_set and self._mark():
             # Callbacks behind ours are called unmarked this time.
             self.leave(_INSIDE)
             self._begin_step(self._at)
         else:
             self.leave(self._kind)
+
+    def _read_soon(self) -> None:
+        """While TensorFlow still keeps the gaps between all elements from now on."""
+        self._is_read_again = True
+        self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
 
     def end_epoch(self, times: StepTimes | None) -> EpochParts:
         """An epoch ended, in a hook of ours.
@@ -295,6 +300,7 @@ class EpochTimer:
         elif self._is_first and self._input is not None:
             self._input.begin_epoch(0, now_s)
             self._read_s = now_s
+            self._read_soon()  # the epoch may be over before it is read by time
         self._begin_step(now_s)
 
     def _pass_epoch_hook(self, now_s: float) -> None:

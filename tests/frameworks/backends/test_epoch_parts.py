@@ -132,6 +132,20 @@ def test_parts_of_each_epoch_add_up(training: str, folders: Folders, tmp_path: A
         assert "Counting" in {each.name for each in parts[-1].callbacks}
 
 
+def test_wait_is_known_of_short_epochs_of_many_steps(folders: Folders):
+    given = data.arrays()
+    many = {name: np.concatenate([np.asarray(given[name])] * 21) for name in ("x", "y")}
+    monitor = MonitorCallback(hub="off")
+
+    compiled().fit(**many, batch_size=8, epochs=4, verbose=0, callbacks=[monitor])
+    RUNS.close()
+
+    events = spooled_events(folders, monitor.run_id)
+    parts = [event.parts for event in events if isinstance(event, EpochEnded)]
+    assert parts[-1] is not None
+    assert parts[-1].input_s is not None
+
+
 def is_explained(events: list[Any]) -> bool:
     """Whether it says why the wait for input is not known."""
     sources = [
