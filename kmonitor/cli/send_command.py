@@ -75,8 +75,9 @@ def command(  # noqa: PLR0913 - the user's arguments
             auto: collect, and reload if that left something to give back. diagnose: tell what
             grows. pause, resume. stop: end the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
-            METRIC is ram, vram, graph, step_time or functions and ACTION is notify, save,
-            collect, reload, restart, auto or stop.
+            METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
+            step_time_mean, _p95, _p99 or _max, epoch_time or another of kmonitor_agent.Limit, and
+            ACTION is notify, save, collect, reload, restart, auto or stop.
         at: At the end of the running epoch, or after the running batch.
         wait: Wait until it is done and print the record.
         timeout_s: Longest wait, seconds.
@@ -91,8 +92,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
         _require_available(client, chosen, action)
-        requester = _requester_name()
-        status = client.command(chosen, action, arguments, requested_by=requester)
+        status = client.command(chosen, action, arguments, requested_by=_requester_name())
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
         return _print_outcome(client, chosen, status, waited=wait)

@@ -20,6 +20,8 @@ from kmonitor_agent.wire.messages.readings import Reading
 
 BLOCKS: Final = "python_blocks"
 
+COLLECTIONS: Final = "full_collections"
+
 IN_USE: Final = "malloc_bytes"
 
 FREE: Final = "malloc_free_bytes"
@@ -41,7 +43,11 @@ class HeapCounts:
     def read(self) -> dict[str, Reading]:
         """Read them now, keep them as the newest, and give their values by field name."""
         blocks = float(sys.getallocatedblocks())
-        readings = {BLOCKS: Reading(blocks, "1", "python: sys.getallocatedblocks")}
+        collections = float(gc.get_stats()[-1]["collections"])
+        readings = {
+            BLOCKS: Reading(blocks, "1", "python: sys.getallocatedblocks"),
+            COLLECTIONS: Reading(collections, "1", "python: gc.get_stats"),
+        }
         if self._mallinfo is None:
             readings |= {name: Reading.missing("bytes", self._why_not) for name in (IN_USE, FREE)}
         else:

@@ -1,12 +1,12 @@
 """Processor time of this process and its children, waiting for the disk, and throttling.
 
-Rates are taken from one reading to the next; the first has none yet.
+Its clock's speed too. Rates are taken from one reading to the next; the first has none yet.
 
 Source: proc(5), /proc/PID/stat, and https://docs.kernel.org/admin-guide/cgroup-v2.html, cpu.stat.
 """
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
@@ -21,8 +21,9 @@ _UNIT: Final = "1"
 _FIRST: Final = "the first reading has nothing to be compared with"
 _USER: Final = 11
 _SYSTEM: Final = 12
+_PROCESSOR: Final = 36
 _BLOCK_IO: Final = 39
-"""Places behind the name in /proc/PID/stat: utime, stime, delayacct_blkio_ticks."""
+"""Places behind the name in /proc/PID/stat: utime, stime, processor, delayacct_blkio_ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +35,33 @@ class ProcessorReadings:
         children: Those of its children, likewise.
         throttled: Part of the time in which its control group was held back.
         disk_wait: Part of the time in which its main thread waited for the disk.
+        clock: Of the processor that its main thread ran on last, now.
     """
 
     process: Reading
     children: Reading
     throttled: Reading
     disk_wait: Reading
+    clock: Reading
 
 
 class ProcessorUse:
     """Owned by the agent's thread."""
 
     def __init__(
-        self, children: Callable[[], Collection[int]], proc: Path = Path("/proc")
+        self,
+        children: Callable[[], Collection[int]],
+        proc: Path = Path("/proc"),
+        sys: Path = Path("/sys"),
     ) -> None:
         """Nothing was read yet.
 
         Args:
             children: Process ids of the children, as last listed.
             proc: Where procfs is.
+            sys: Where sysfs is.
         """
+        self._sys = sys
         self._children = children
         self._proc = proc
         self._ticks_s = 1.0 / os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0.01
@@ -78,7 +86,9 @@ class ProcessorUse:
             if throttled_s is None
             else self._rate("throttled", throttled_s, seconds, source)
         )
-        return ProcessorReadings(process, children, throttled, self._disk_wait(seconds))
+        fields = read_stat_numbers(self._proc / "self")
+        disk_wait = self._disk_wait(fields, seconds)
+        return ProcessorReadings(process, children, throttled, disk_wait, self._clock(fields))
 
     def _rate(self, name: str, total_s: float, seconds: float, source: str) -> Reading:
         before = self._before.get(name)
@@ -98,14 +108,23 @@ class ProcessorUse:
             if len(fields) > _SYSTEM
         )
 
-    def _disk_wait(self, seconds: float) -> Reading:
+    def _clock(self, fields: Sequence[int]) -> Reading:
+        if len(fields) <= _PROCESSOR:
+            return Reading.missing("Hz", "/proc/self/stat cannot be read")
+        name = f"cpu{fields[_PROCESSOR]}/cpufreq/scaling_cur_freq"
+        try:
+            khz = int((self._sys / "devices" / "system" / "cpu" / name).read_bytes())
+        except (*FAILURES, ValueError):
+            return Reading.missing("Hz", "the kernel does not say it (no cpufreq in /sys)")
+        return Reading(1000.0 * khz, "Hz", f"kernel: {name}")
+
+    def _disk_wait(self, fields: Sequence[int], seconds: float) -> Reading:
         switch = self._proc / "sys" / "kernel" / "task_delayacct"
         try:
             is_counted = switch.read_bytes().strip() == b"1"
         except FAILURES:
             is_counted = False
-        fields = read_stat_numbers(self._proc / "self") if is_counted else []
-        if len(fields) <= _BLOCK_IO:
+        if not is_counted or len(fields) <= _BLOCK_IO:
             why = "the kernel does not account for it (kernel.task_delayacct is 0)"
             return Reading.missing(_UNIT, why)
         waited_s = self._ticks_s * fields[_BLOCK_IO]

@@ -271,6 +271,7 @@ def _processor_fields(processor: ProcessorReadings) -> Iterator[tuple[str, Readi
     yield "children_cpu_cores", processor.children
     yield "cpu_throttled_fraction", processor.throttled
     yield "disk_wait_fraction", processor.disk_wait
+    yield "cpu_clock_hz", processor.clock
 
 
 def _device_fields(

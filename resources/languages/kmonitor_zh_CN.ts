@@ -247,6 +247,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
+        <source>It is for the median of an epoch: a few slow steps do not move it</source>
+        <translation>它针对一轮的中位数：少数慢步不会使它变动</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Limit, place and look of this chart; drag it by its words</source>
         <translation>此图表的上限、位置和外观；按住文字可拖动图表</translation>
     </message>
@@ -4584,6 +4589,12 @@
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Processor clock</source>
+        <translation>处理器时钟频率</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Processor time held back</source>
         <translation>被限制的处理器时间</translation>
     </message>
@@ -4653,6 +4664,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Python keeps what is allocated, most of it at {line}</source>
         <translation>Python 滞留已分配的内存，大部分在 {line}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>Python looks through more and more objects for garbage</source>
+        <translation>Python 为回收垃圾要检查的对象越来越多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -6516,6 +6532,11 @@
         <translation>次调用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>call gc.collect() less often, or gc.freeze() once what stays is made</source>
+        <translation>少调用 gc.collect()，或在长期对象建好后调用一次 gc.freeze()</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>call kmonitor_agent.collect() after each model</source>
         <translation>在每个模型之后调用 kmonitor_agent.collect()</translation>
@@ -6532,8 +6553,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>cause open, after input, callbacks, traces and what lies between epochs: the steps' own computing takes longer</source>
-        <translation>原因未明（已排除输入、回调、追踪和两轮之间）：步本身的计算用时更长</translation>
+        <source>cause open</source>
+        <translation>原因未定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>cause open, after {what}</source>
+        <translation>原因未定，已排除：{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -6580,6 +6606,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>children: {shares}</source>
         <translation>子进程：{shares}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>clock speed</source>
+        <translation>时钟频率</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6863,6 +6894,21 @@
         <translation>函数及其引用的内容</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>garbage collections</source>
+        <translation>垃圾回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>garbage collections of all objects</source>
+        <translation>对所有对象的垃圾回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>give it more processors, or start fewer threads and workers</source>
+        <translation>给它更多处理器，或少启动线程和 worker</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>graph</source>
@@ -7007,6 +7053,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>iterators of data sets</source>
         <translation>数据集的迭代器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>its control group is held back from the processors more and more</source>
+        <translation>其控制组越来越多地被限制使用处理器</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -7237,6 +7288,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>look at cooling, power limits and the governor of the clock</source>
+        <translation>检查散热、功率上限和调频策略</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>look at what the script does there, such as a file that is read or written whole</source>
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>
@@ -7349,6 +7405,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>memory of child processes</source>
         <translation>子进程的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>memory pressure</source>
+        <translation>内存压力</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -8379,6 +8440,11 @@
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the processor's clock is slower</source>
+        <translation>处理器时钟变慢</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>the rest</source>
         <translation>其余</translation>
@@ -8534,6 +8600,11 @@
         <translation>四分之三的时间</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>throttling</source>
+        <translation>限流</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>time learned</source>
         <translation>时间由学习得出</translation>
@@ -8577,6 +8648,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>torch.compile: graphs captured since the start or the last reload</source>
         <translation>torch.compile：自启动或上次重新加载以来捕获的计算图</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>traces</source>
+        <translation>追踪</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>

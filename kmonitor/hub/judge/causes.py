@@ -41,6 +41,9 @@ class Cause(StrEnum):
     PRESSURE = "memory is short: pages are fetched from a disk, and tasks wait"
     FILLING = "a cache of the data set that fills, and has an end"
     DATA_CACHE = "data that is read once and kept"
+    THROTTLED = "the control group is held back from the processors"
+    CLOCK = "the processor's clock is slower"
+    GARBAGE = "Python looks through ever more objects for garbage"
     PART = "a part of the time that was measured"
     UNKNOWN = "not told by what is counted"
 
@@ -89,6 +92,9 @@ class Remedy(StrEnum):
     EACH_NTH = "do the callback's work less often"
     SAVE_LESS = "save less often"
     LOOK_BETWEEN = "look at what the script does between epochs or fits"
+    MORE_CPU = "give it more processor time, or start fewer threads and workers"
+    CLOCK_SPEED = "look at cooling, power limits and the governor of the clock"
+    FEWER_COLLECTIONS = "collect garbage less often"
     ONE_SHAPE = "pass batches of one shape, or declare the shapes that vary"
 
 
@@ -100,6 +106,7 @@ class GrowthExplanation:
         cause: What grows.
         confidence: How much is known.
         because: Counters that grew with memory and speak for it; may be empty.
+        ruled_out: What was counted and is not the cause, where that is open.
         kept: What is kept most, and where, if the cause is that or what keeps models.
         function: The function with most new traces, or the line of the script that allocated most,
             if the cause is about such and it is known.
@@ -115,6 +122,7 @@ class GrowthExplanation:
     advice: tuple[Remedy, ...] = ()
     changed: str = ""
     kept: KeptObjects | None = None
+    ruled_out: tuple[str, ...] = ()
 
 
 PYTHON_VALUES: Final = "python"

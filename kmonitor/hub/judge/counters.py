@@ -30,6 +30,7 @@ class CounterKind(StrEnum):
     KEPT_OBJECTS = "objects of unknown size that one place keeps"
     NAMED = "descriptors, threads or processes of one name"
     MAJOR_FAULTS = "pages that the process had to wait for a disk for"
+    COLLECTIONS = "times that Python looked through all objects for garbage"
     NAMED_BYTES = "blocks of shared memory of one name"
     FIRST_UNIT = "what memory rose by while the first unit ran"
 

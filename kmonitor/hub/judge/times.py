@@ -20,6 +20,7 @@ from kmonitor.hub.judge.detectors import (
     Judgement,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, Floor, Growth, judge_growth
+from kmonitor.hub.judge.slower_machine import explain_machine
 from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
@@ -229,19 +230,19 @@ def _explain_growth(
     metric: VerdictMetric, growth: Growth, units: Sequence[Unit]
 ) -> tuple[GrowthExplanation, PartOfTime] | None:
     if not units[-1].times:
-        return None
+        return explain_machine(growth, units), PartOfTime("", 0.0)
     if growth.slope is None:
         part = grown_part(units, growth.first)
     else:
         part = grown_part(units[growth.first : growth.last + 1])
     if part is None or (metric == "step_time" and part.name not in _OF_STEPS):
         part = PartOfTime("compute", 1.0)
+    if part.name in _OPEN:
+        return explain_machine(growth, units), part
     return _explanation(part), part
 
 
 def _explanation(part: PartOfTime) -> GrowthExplanation:
-    if part.name in _OPEN:
-        return GrowthExplanation(Cause.UNKNOWN, Confidence.OPEN)
     return GrowthExplanation(
         Cause.PART,
         Confidence.COUNTED,

@@ -76,6 +76,8 @@ SAMPLED: Final = (
     "address_space_left_bytes",
     "major_faults",
     "memory_pressure_fraction",
+    "cpu_throttled_fraction",
+    "cpu_clock_hz",
     *(column for columns in COUNTED_METRICS.values() for column in columns),
 )
 """Fields of samples that are read."""
@@ -86,6 +88,8 @@ LEVELS: Final[dict[str, str]] = {
     "ram_left": "ram_left_bytes",
     "major_faults": "major_faults",
     "memory_pressure": "memory_pressure_fraction",
+    "throttled": "cpu_throttled_fraction",
+    "clock": "cpu_clock_hz",
     **{metric: column for metric, (column, _) in COUNTED_METRICS.items()},
 }
 """Levels that are judged, to the fields of samples that have them."""
@@ -141,6 +145,7 @@ class Unit:
         code_regions: Of compiled code, as last read.
         registered: Functions with the runtime, of a part of an epoch.
         python_blocks: That Python's allocator had handed out, at the end of its last epoch.
+        full_collections: Of garbage that the process had made, likewise.
         malloc_bytes: What malloc had handed out, likewise.
         malloc_free_bytes: What it was given back and kept, likewise.
         operations: In live traces, at its end.
@@ -171,6 +176,7 @@ class Unit:
     code_regions: float = math.nan
     registered: float = math.nan
     python_blocks: float = math.nan
+    full_collections: float = math.nan
     malloc_bytes: float = math.nan
     malloc_free_bytes: float = math.nan
     operations: float = math.nan
@@ -208,7 +214,7 @@ class Unit:
             ram += children_bytes if math.isfinite(children_bytes) else 0.0
             self.measured("ram", ram, ram)
             self.at_end = ram if math.isnan(self.at_end) else min(ram, self.at_end)
-        for name in ("python_blocks", "malloc_bytes", "malloc_free_bytes"):
+        for name in ("python_blocks", "full_collections", "malloc_bytes", "malloc_free_bytes"):
             value = getattr(event, name)
             setattr(self, name, math.nan if value is None else value)
 

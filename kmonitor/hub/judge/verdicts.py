@@ -165,6 +165,7 @@ def _with_cause(verdict: Verdict, found: GrowthExplanation, stride: float) -> Ve
             _correlated_growth(one, 1.0 if one.kind in ONCE else stride) for one in found.because
         ][:32],
         advice=[each.name.lower() for each in found.advice],
+        ruled_out=list(found.ruled_out),
     )
 
 

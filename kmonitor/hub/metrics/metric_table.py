@@ -196,6 +196,9 @@ OF_SAMPLE: Final = {
     "disk_wait_fraction": _of_sample(
         "disk_wait_ratio", "1", "Part of the time in which it waited for the disk"
     ),
+    "cpu_clock_hz": _of_sample(
+        "cpu_clock_hertz", "Hz", "Clock of the processor that the process ran on last"
+    ),
 }
 """By the field of `Sample`."""
 

@@ -34,7 +34,14 @@ _POLL_S: Final = 0.1
 _JOIN_S: Final = 5.0
 _INDEX: Final = b"kmonitor hub: figures for Prometheus are at /metrics\n"
 
-_UNITS: Final = {"By": "bytes", "s": "seconds", "Cel": "celsius", "W": "watts", "1": "ratio"}
+_UNITS: Final = {
+    "By": "bytes",
+    "s": "seconds",
+    "Cel": "celsius",
+    "W": "watts",
+    "Hz": "hertz",
+    "1": "ratio",
+}
 
 
 class PrometheusPage:

@@ -35,6 +35,7 @@ _FIXED: Final[dict[Unit, tuple[float, str]]] = {
     "fraction": (0.01, "%"),
     "celsius": (1.0, "\u00b0C"),
     "watts": (1.0, "W"),
+    "hertz": (1e9, "GHz"),
 }
 _MOST_DECIMALS: Final = 4
 _SMALL_COUNT: Final = 5000.0

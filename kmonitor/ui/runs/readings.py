@@ -17,6 +17,7 @@ _UNITS: Final[dict[str, Unit]] = {
     "_fraction": "fraction",
     "_c": "celsius",
     "_w": "watts",
+    "_hz": "hertz",
 }
 
 _RESOURCES: Final = later("Resources")
@@ -75,6 +76,7 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("children_cpu_cores", later("Processors in use, children")),
             ("cpu_throttled_fraction", later("Processor time held back")),
             ("disk_wait_fraction", later("Waiting for the disk")),
+            ("cpu_clock_hz", later("Processor clock")),
         ),
     ),
     (

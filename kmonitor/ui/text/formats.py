@@ -27,6 +27,7 @@ Unit = Literal[
     "fraction",
     "celsius",
     "watts",
+    "hertz",
 ]
 """Units of what is charted; a count and a number have none, a fraction is shown in percent."""
 
@@ -262,7 +263,7 @@ def _magnitude_text(size: float, unit: Unit) -> str:
             return count_text(size) if size >= _WHOLE_FROM else _three_digits(size)
         case "number":
             return f"{size:.3g}"
-        case "fraction" | "celsius" | "watts":
+        case "fraction" | "celsius" | "watts" | "hertz":
             return amount_text(size, unit)
 
 
@@ -309,6 +310,7 @@ _AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
     "fraction": percent_text,
     "celsius": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}\u00b0C",
     "watts": lambda value: f"{_grouped(value, 0)}{NARROW_SPACE}W",
+    "hertz": lambda value: f"{value / 1e9:.2f}{NARROW_SPACE}GHz",
 }
 
 BYTES: Final = {

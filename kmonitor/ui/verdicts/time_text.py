@@ -6,7 +6,7 @@ from kmonitor.ui.limits.limit_text import METRIC_UNITS
 from kmonitor.ui.runs.epoch_parts import part_name
 from kmonitor.ui.text.formats import amount_text, count_text, percent_text
 from kmonitor.ui.text.language import tr
-from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor_agent.wire.messages.events import EPOCH_PARTS, Verdict
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
 _SLOWER: Final = ALARMED_STATES | {"rising", "slowing"}
@@ -43,19 +43,40 @@ def jump_text(verdict: Verdict) -> str:
 
 def time_cause_text(verdict: Verdict) -> str:
     """What takes longer, or most of the time; empty for causes that are not about times."""
-    match verdict.cause:
-        case "retracing":
-            name = verdict.name or tr("functions")
-            return tr("traces of {name} grow in number").format(name=name)
-        case "unknown":
-            return tr(
-                "cause open, after input, callbacks, traces and what lies between epochs: the"
-                " steps' own computing takes longer"
-            )
-        case "part":
-            return _part_text(verdict)
-        case _:
-            return ""
+    if verdict.cause == "retracing":
+        name = verdict.name or tr("functions")
+        return tr("traces of {name} grow in number").format(name=name)
+    if verdict.cause == "unknown":
+        return _open_text(verdict)
+    if verdict.cause == "part":
+        return _part_text(verdict)
+    texts = {
+        "throttled": tr("its control group is held back from the processors more and more"),
+        "clock": tr("the processor's clock is slower"),
+        "garbage": tr("Python looks through more and more objects for garbage"),
+    }
+    return texts.get(verdict.cause, "")
+
+
+def _open_text(verdict: Verdict) -> str:
+    """For example "cause open, after callbacks, traces: compute takes longer"."""
+    others = {
+        "traces": tr("traces"),
+        "pressure": tr("memory pressure"),
+        "throttled": tr("throttling"),
+        "clock": tr("clock speed"),
+        "garbage": tr("garbage collections"),
+    }
+    text = tr("cause open")
+    if verdict.ruled_out:
+        names = (
+            part_name(name) if name in EPOCH_PARTS else others.get(name, name)
+            for name in verdict.ruled_out
+        )
+        text = tr("cause open, after {what}").format(what=", ".join(names))
+    if not verdict.where:
+        return text
+    return f"{text}: {tr('{part} takes longer').format(part=part_name(verdict.where))}"
 
 
 def _part_text(verdict: Verdict) -> str:
@@ -86,6 +107,11 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         ),
         "each_nth": tr("have {name} do its work at each n-th step, or at the epoch's end").format(
             name=verdict.name or tr("the callback")
+        ),
+        "more_cpu": tr("give it more processors, or start fewer threads and workers"),
+        "clock_speed": tr("look at cooling, power limits and the governor of the clock"),
+        "fewer_collections": tr(
+            "call gc.collect() less often, or gc.freeze() once what stays is made"
         ),
         "save_less": tr("save less often, or weights only"),
         "look_between": tr(

@@ -549,6 +549,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "kept_objects": tr("the number of what is kept"),
         "named": tr("how many there are"),
         "major_faults": tr("pages fetched from a disk"),
+        "collections": tr("garbage collections of all objects"),
         "named_bytes": tr("what they take"),
     }
     is_size = one.kind.endswith("_bytes")

@@ -314,6 +314,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         step_times: None when fewer than two steps were measured.
         ram_process_bytes: Held by this process just then, as in `Sample`.
         python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
+        full_collections: How often Python has looked through all objects for garbage.
         malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
         malloc_free_bytes: What it was given back and keeps.
         validation_bytes: By how much `ram_process_bytes` grew from the begin to the end of its
@@ -330,6 +331,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     step_times: StepTimes | None = None
     ram_process_bytes: Amount | None = None
     python_blocks: Amount | None = None
+    full_collections: Amount | None = None
     malloc_bytes: Amount | None = None
     malloc_free_bytes: Amount | None = None
     validation_bytes: Number | None = None

@@ -166,6 +166,7 @@ class Sample(Event, frozen=True, tag="sample"):
         cpu_throttled_fraction: Part of that time in which the control group kept it from the
             processors, 0..1.
         disk_wait_fraction: Part of that time in which its main thread waited for the disk, 0..1.
+        cpu_clock_hz: Clock of the processor that its main thread ran on last.
         step_time_s: Median of the running epoch's steps so far; charts, summaries and limits use
             that of whole epochs.
         calls: Of `evaluate`, `predict` and `collect()` outside of fits, since the session began.
@@ -227,6 +228,7 @@ class Sample(Event, frozen=True, tag="sample"):
     children_cpu_cores: Amount | None = None
     cpu_throttled_fraction: Amount | None = None
     disk_wait_fraction: Amount | None = None
+    cpu_clock_hz: Amount | None = None
     step_time_s: Seconds | None = None
     calls: Count = 0
     logs: Annotated[dict[Name, Number], msgspec.Meta(max_length=MOST_STEP_LOGS)] = {}

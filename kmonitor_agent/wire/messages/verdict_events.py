@@ -151,7 +151,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
         cause: What grows: "retained_traces", "retracing", "compiled", "rebuilt", "kept",
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; of what is
             counted "files", "threads", "processes", "zombies", "blocks", "disk";
-            of slower steps also "pressure"; "filling": a
+            of slower steps also "pressure", "throttled", "clock", "garbage"; "filling": a
             cache of the data set, which has an end; "data_cache": what the first epoch took, where
             nothing grows; of times "part": that of `where`; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
@@ -168,6 +168,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
         where_part: Of the growth, or of the time, 0..1; None likewise.
         since: The epoch or fit since which it takes longer, as `unit` counts; 0: it grows, or
             does not.
+        ruled_out: With "unknown", of slower steps: what was counted and does not explain it.
         forecast: None unless it grows towards a limit that is known.
         tried: Actions that were done against this cause, and what they gave back.
     """
@@ -200,3 +201,4 @@ class Verdict(Event, frozen=True, tag="verdict"):
     where_part: Amount | None = None
     tried: Annotated[list[TriedAction], msgspec.Meta(max_length=4)] = []
     since: Count = 0
+    ruled_out: Annotated[list[Name], msgspec.Meta(max_length=16)] = []

@@ -45,5 +45,10 @@ def test_the_newest_counts_have_their_sources():
 
     heap.read()
 
-    assert set(heap.newest) == {"python_blocks", "malloc_bytes", "malloc_free_bytes"}
+    assert set(heap.newest) == {
+        "python_blocks",
+        "full_collections",
+        "malloc_bytes",
+        "malloc_free_bytes",
+    }
     assert all(each.source or each.absent for each in heap.newest.values())

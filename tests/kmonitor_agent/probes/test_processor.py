@@ -68,6 +68,20 @@ def test_child_that_ended_is_no_negative_rate(tmp_path: Path, moved: list[float]
     assert use.read().children.value == 0.0
 
 
+def test_clock_is_that_of_the_processor_the_process_ran_on(tmp_path: Path):
+    stat(tmp_path, "self", user=0, system=0, block_io=0)
+    fields = (tmp_path / "self" / "stat").read_text().rpartition(")")[2].split()
+    clock = tmp_path / "sys/devices/system/cpu" / f"cpu{fields[36]}" / "cpufreq"
+    clock.mkdir(parents=True)
+    (clock / "scaling_cur_freq").write_text("2100000\n")
+
+    read = ProcessorUse(list, tmp_path, tmp_path / "sys").read()
+    without = ProcessorUse(list, tmp_path, tmp_path / "nothing").read()
+
+    assert read.clock.value == 2.1e9
+    assert "cpufreq" in without.clock.absent
+
+
 def test_without_accounting_the_disk_is_absent_with_the_reason(tmp_path: Path):
     stat(tmp_path, "self", user=0, system=0, block_io=0)
 

@@ -152,9 +152,15 @@ class ChartCard(QFrame):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def _set_texts(self) -> None:
-        self._set_limit.setToolTip(
-            self.tr("Put a limit line a little above the highest value, to be dragged from there")
+        tooltip = self.tr(
+            "Put a limit line a little above the highest value, to be dragged from there"
         )
+        if self._metric == "step_time":
+            of_median = self.tr(
+                "It is for the median of an epoch: a few slow steps do not move it"
+            )
+            tooltip = f"{tooltip}\n{of_median}"
+        self._set_limit.setToolTip(tooltip)
         self._set_limit.setAccessibleName(
             self.tr("Set a limit on {metric}").format(metric=self._title.text())
         )

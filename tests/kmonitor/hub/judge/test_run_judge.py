@@ -207,11 +207,12 @@ def test_many_short_fits_are_judged_by_fits():
     assert now.slope == pytest.approx(10.0 * MIB, rel=0.05)
 
 
-def test_slower_and_slower_steps_grow_and_have_no_cause():
+def test_slower_and_slower_steps_grow_and_their_cause_is_open():
     judge, _ = _judged(events_of(Growing(step_s=0.002), 30))
 
     (now,) = _of(judge.newest_verdicts(), "step_time")
-    assert (now.state, now.cause, now.advice) == ("growing", "", [])
+    assert (now.state, now.cause, now.advice) == ("growing", "unknown", [])
+    assert now.ruled_out == ["traces"]
     assert now.slope == pytest.approx(0.002, rel=0.01)
 
 

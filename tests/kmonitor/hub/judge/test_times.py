@@ -96,7 +96,7 @@ def test_slower_computing_has_an_open_cause():
 
     (first, *_) = alarms(stored, "step_time")
     assert (first.cause, first.sureness) == ("unknown", "open")
-    assert "cause open, after input, callbacks" in verdict_headline(first)
+    assert "cause open, after waiting for input, callbacks" in verdict_headline(first)
 
 
 def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():

@@ -1,0 +1,100 @@
+"""Slower computing that is counted outside of it: processor time, clock, garbage."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from kmonitor.base.trend import Slope
+from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
+from kmonitor.hub.judge.counters import CounterGrowth, CounterKind
+from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.units import Unit
+
+_LATELY: Final = 3
+_LEAST_THROTTLED: Final = 0.05
+"""Part of the time in which the control group was held back."""
+
+_TIMES: Final = 3.0
+_SLOWER_CLOCK: Final = 0.9
+"""Times what the clock was: steps that compute take as much longer."""
+
+_MORE_BLOCKS: Final = 1.2
+"""Times what Python's allocator had handed out: each collection looks through all of it."""
+
+
+def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
+    """Name what makes computing slower; open, with all that was counted, where nothing does.
+
+    Args:
+        growth: The judgement of step or epoch times.
+        units: Complete ones, which its indices count.
+    """
+    window = units[max(0, growth.first - 1) : growth.last + 1]
+    throttled = _values(window, "throttled")
+    if _has_risen(throttled, _LEAST_THROTTLED):
+        return _fitting(Cause.THROTTLED, Remedy.MORE_CPU)
+    clock = _values(window, "clock")
+    if len(clock) >= 2 * _LATELY and _late(clock) <= _SLOWER_CLOCK * _early(clock):
+        return _fitting(Cause.CLOCK, Remedy.CLOCK_SPEED)
+    garbage = _garbage(window)
+    if garbage is not None:
+        return _fitting(Cause.GARBAGE, Remedy.FEWER_COLLECTIONS, (garbage,))
+    ruled_out = tuple(_ruled_out(window))
+    return GrowthExplanation(Cause.UNKNOWN, Confidence.OPEN, ruled_out=ruled_out)
+
+
+def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
+    """Full collections in each unit, while there is more and more to look through."""
+    made = np.diff([unit.full_collections for unit in window])
+    blocks = np.array([unit.python_blocks for unit in window])
+    blocks = blocks[np.isfinite(blocks)]
+    lately = made[np.isfinite(made)][-_LATELY:]
+    if len(lately) < _LATELY or lately.min() < 1.0 or len(blocks) < 2 * _LATELY:
+        return None
+    if _late(blocks) < _MORE_BLOCKS * _early(blocks):
+        return None
+    slope = Slope(float(np.mean(lately)), float(lately.min()), float(lately.max()))
+    return CounterGrowth(CounterKind.COLLECTIONS, slope)
+
+
+def _ruled_out(window: Sequence[Unit]) -> Iterator[str]:
+    """What was measured in these units."""
+    newest = window[-1]
+    if newest.times:
+        yield from ("input",) if "input" in newest.times else ()
+        yield from ("callbacks", "compiling", "between_epochs")
+    measured = {
+        "traces": np.isfinite(newest.traces),
+        "pressure": "memory_pressure" in newest.high or "major_faults" in newest.high,
+        "throttled": "throttled" in newest.high,
+        "clock": "clock" in newest.high,
+        "garbage": np.isfinite(newest.full_collections),
+    }
+    yield from (name for name, is_measured in measured.items() if is_measured)
+
+
+def _fitting(
+    cause: Cause, remedy: Remedy, because: tuple[CounterGrowth, ...] = ()
+) -> GrowthExplanation:
+    return GrowthExplanation(cause, Confidence.FITTING, because, advice=(remedy,))
+
+
+def _values(window: Sequence[Unit], level: str) -> Floats:
+    """The largest reading of each unit that has one."""
+    values = np.array([unit.high.get(level, np.nan) for unit in window])
+    return values[np.isfinite(values)]
+
+
+def _has_risen(values: Floats, least: float) -> bool:
+    is_known = len(values) >= 2 * _LATELY
+    return is_known and _late(values) >= max(least, _TIMES * _early(values))
+
+
+def _early(values: Floats) -> float:
+    return float(np.median(values[:_LATELY]))
+
+
+def _late(values: Floats) -> float:
+    return float(np.median(values[-_LATELY:]))

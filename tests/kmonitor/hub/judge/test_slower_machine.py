@@ -1,0 +1,72 @@
+"""Slower computing: what is counted outside of it is named, or said to be ruled out."""
+
+from collections.abc import Callable
+
+import pytest
+
+from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
+from kmonitor.hub.judge.growth import Growth
+from kmonitor.hub.judge.slower_machine import explain_machine
+from kmonitor.hub.judge.units import Unit
+
+N = 12
+
+
+def explained(fill: Callable[[Unit, int], None]) -> GrowthExplanation:
+    units = [Unit(number + 1, 10.0 * number, 10.0 * (number + 1)) for number in range(N)]
+    for number, unit in enumerate(units):
+        fill(unit, number)
+    return explain_machine(Growth(None, 0, N - 1), units)
+
+
+def level(name: str, *values: float) -> Callable[[Unit, int], None]:
+    """From the sixth unit on the second value."""
+    return lambda unit, number: unit.measured(name, *[values[number >= 6]] * 2)
+
+
+def test_group_that_is_held_back_more_is_the_cause():
+    found = explained(level("throttled", 0.01, 0.4))
+
+    assert (found.cause, found.confidence) == (Cause.THROTTLED, Confidence.FITTING)
+    assert found.advice == (Remedy.MORE_CPU,)
+
+
+def test_slower_clock_is_the_cause():
+    assert explained(level("clock", 3.6e9, 2.1e9)).cause is Cause.CLOCK
+    assert explained(level("clock", 3.6e9, 3.5e9)).cause is Cause.UNKNOWN
+
+
+def test_collections_of_more_and_more_objects_are_the_cause():
+    def fill(unit: Unit, number: int) -> None:
+        unit.full_collections = 5.0 * number
+        unit.python_blocks = 1e6 + 1e5 * number
+
+    found = explained(fill)
+
+    assert found.cause is Cause.GARBAGE
+    assert found.because[0].per_unit.middle == pytest.approx(5.0)
+
+
+def test_collections_of_as_many_objects_as_before_are_not():
+    def fill(unit: Unit, number: int) -> None:
+        unit.full_collections = 5.0 * number
+        unit.python_blocks = 1e6
+
+    assert explained(fill).cause is Cause.UNKNOWN
+
+
+def test_what_was_measured_is_ruled_out_and_nothing_else():
+    def fill(unit: Unit, number: int) -> None:
+        del number
+        unit.times = {"compute": 1.0, "callbacks": 0.1}
+        unit.traces = 3.0
+        unit.measured("throttled", 0.0, 0.0)
+
+    found = explained(fill)
+
+    assert (found.cause, found.confidence) == (Cause.UNKNOWN, Confidence.OPEN)
+    assert found.ruled_out == (
+        *("callbacks", "compiling", "between_epochs"),
+        *("traces", "throttled"),
+    )
+    assert explained(lambda unit, number: None).ruled_out == ()
