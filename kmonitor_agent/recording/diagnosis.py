@@ -200,6 +200,12 @@ _REMEMBERED: Final = 5
 _FIRST_COST_S: Final = 0.01
 """Before the first count; measured in a process with TensorFlow: 5 to 8 ms, later 2 to 4 ms."""
 
+_STEP_TIMES: Final = 10
+"""Mean step times of as many epochs, the last."""
+
+_SLOWER: Final = 1.05
+"""Times what they were: a list that is gone through at each step makes them so."""
+
 UnitEnd = Literal["epoch", "fit", "call", "collect"]
 
 _BETWEEN_CALLS_S: Final = 1.0
@@ -210,7 +216,7 @@ _Within = tuple[int, int]
 
 
 class KeptObjectCounter:
-    """Counts what the script keeps at the ends of units, once memory rises.
+    """Counts what the script keeps at the ends of units, once memory rises or steps slow down.
 
     Called on the threads that train; of two at once, one counts. It keeps names and numbers only.
     """
@@ -243,6 +249,7 @@ class KeptObjectCounter:
         self._thread_time_s = thread_time_s
         self._lock = threading.Lock()
         self._held: dict[UnitEnd | _Within, deque[float]] = {}
+        self._steps_s: deque[float] = deque(maxlen=_STEP_TIMES)
         self._within: _Within = (0, 0)
         self._since_s = self._call_s = time_s()
         self._cost_s = _FIRST_COST_S
@@ -263,8 +270,15 @@ class KeptObjectCounter:
             if now_s - self._call_s < _BETWEEN_CALLS_S:
                 return
             self._call_s = now_s
-        if self._is_rising(per):
+        is_slowing = per == "epoch" and fit is not None and self._is_slowing(fit)
+        if self._is_rising(per) or is_slowing:
             self.count(fit)
+
+    def _is_slowing(self, fit: Fit) -> bool:
+        if fit.last_steps is None:
+            return False
+        self._steps_s.append(fit.last_steps.mean_s)
+        return is_slowing(list(self._steps_s))
 
     def watch_steps(self, fit: Fit | None) -> None:
         """Have it counted at the next step if memory rises within an epoch; the agent's thread."""
@@ -377,6 +391,12 @@ def is_rising(held: Iterable[float]) -> bool:
     steps = [after - before for before, after in pairwise(held)]
     rises = sum(step >= LEAST_RISE_BYTES for step in steps)
     return rises >= _RISES and sum(steps) >= _RISES * LEAST_RISE_BYTES
+
+
+def is_slowing(steps_s: Sequence[float]) -> bool:
+    """True if the last three of ten step times are longer than the first three."""
+    early, late = (sorted(part)[1:2] for part in (steps_s[:3], steps_s[-3:]))
+    return len(steps_s) == _STEP_TIMES and late[0] >= _SLOWER * early[0]
 
 
 def _callbacks_of(fit: Fit | None) -> list[object]:

@@ -21,6 +21,7 @@ from kmonitor.hub.judge.counters import (
     CODE_COUNTERS,
     KEPT,
     Counter,
+    CounterGrowth,
     counter_growth,
     kept_growth,
 )
@@ -84,6 +85,10 @@ _WITHIN: Final[tuple[VerdictMetric, ...]] = ("ram", "vram")
 
 _TIMES_ITS_BYTES: Final = 2.0
 """What a cache's elements take beside their bytes, and one more copy on the way."""
+
+_MOST_KEPT: Final = 2
+"""Places of the script that grow while steps slow down; what goes through them takes longer."""
+
 
 _TIMES_MORE: Final = 10
 """So many times the steps made so far may be left of an epoch that does not say."""
@@ -271,16 +276,20 @@ class RunJudge:
         judgement, part = judge_time(metric, judgement, values, measured)
         growth = judgement.growth
         counted = None
+        kept: tuple[CounterGrowth, ...] = ()
         if judgement.state in EXPLAINED and growth is not None and growth.slope is not None:
             is_used = np.array([unit in measured for unit in units])
             counters = cut(counters_of("step_time", units), is_used)
             found = [one for each in counters if (one := counter_growth(each, growth))]
             is_per_fit = self._unit_kind is UnitKind.FIT
+            kept = tuple(one for one in found if one.kind in KEPT)[:_MOST_KEPT]
             counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
             counted = counted or explain_pressure(growth, measured)
         explained = explain_time(metric, judgement, measured, part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         explanation = counted or (None if explained is None else explained[0])
+        if explanation is not None:
+            explanation = replaced(explanation, because=(*explanation.because, *kept))
         verdict = verdict_event(details, explanation, None)
         if explained is not None:
             verdict = replace(verdict, where=explained[1].name, where_part=explained[1].share)

@@ -109,7 +109,7 @@ def counters_of(metric: VerdictMetric, units: Sequence[Unit]) -> list[Counter]:
         if traces > before.get(name, 0.0):
             counts = _array(unit.functions.get(name, 0.0) for unit in units)
             found.append(Counter(CounterKind.TRACES, counts, name))
-    if metric in {"ram", "vram"}:
+    if metric in {"ram", "vram", "step_time"}:
         found += _kept_counters(units, is_on_device=metric == "vram")
     return [counter for counter in found if np.isfinite(counter.values).any()]
 

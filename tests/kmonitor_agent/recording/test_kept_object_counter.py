@@ -9,7 +9,7 @@ import pytest
 from kmonitor_agent.frameworks.kept_objects import PUBLIC_PLACES
 from kmonitor_agent.recording.diagnosis import KeptObjectCounter, is_rising
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.wire.messages.events import Event, ObjectsCounted
+from kmonitor_agent.wire.messages.events import Event, ObjectsCounted, StepTimes
 
 MIB = 2.0**20
 
@@ -46,6 +46,7 @@ class Process:
             epoch=0,
             epochs_done=0,
             is_in_epoch=False,
+            last_steps=None,
             is_count_due=False,
             clock=SimpleNamespace(steps=0, due=False),
             origin=SimpleNamespace(token=lambda: self._callbacks),
@@ -59,6 +60,12 @@ class Process:
             time_s=lambda: self._time_s,
             thread_time_s=lambda: self._worked_s,
         )
+
+    def end_epochs_of_steps(self, *steps_s: float) -> None:
+        """Train so many epochs with such mean step times, in which memory does not rise."""
+        for step_s in steps_s:
+            self.fit.last_steps = StepTimes(100, step_s, step_s, step_s, step_s, step_s)
+            self.end_epochs(0.0)
 
     def end_epochs(self, *rises_mib: float) -> None:
         """Train so many epochs, in each of which memory rises."""
@@ -212,3 +219,13 @@ def test_thread_that_counts_is_not_joined_by_another():
     process.end_epochs(*[4.0] * 4)
 
     assert len(process.counts) == 1
+
+
+def test_what_is_kept_is_counted_while_steps_slow_down():
+    process = Process()
+
+    process.end_epochs_of_steps(*[0.001] * 9, *[0.00102] * 3)
+    assert process.sent == []
+
+    process.end_epochs_of_steps(*[0.0012] * 3)
+    assert any(isinstance(event, ObjectsCounted) for event in process.sent)

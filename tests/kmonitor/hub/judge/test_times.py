@@ -7,6 +7,7 @@ import pytest
 
 from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.hub.judge.times import find_jump
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import advice_of, evidence_lines, verdict_headline
 from kmonitor_agent.wire.messages.events import (
     CallbackTime,
@@ -14,6 +15,8 @@ from kmonitor_agent.wire.messages.events import (
     EpochParts,
     EpochStarted,
     FitStarted,
+    KeptObjects,
+    ObjectsCounted,
     StepTimes,
     Verdict,
 )
@@ -22,7 +25,9 @@ STEPS = 100
 Parts = Callable[[int], dict[str, float]]
 
 
-def judged(parts_of: Parts, *, epochs: int = 40, callback: str = "Recorder") -> list[Verdict]:
+def judged(
+    parts_of: Parts, *, epochs: int = 40, callback: str = "Recorder", kept: int = 0
+) -> list[Verdict]:
     """The verdicts on epoch and step time that are stored, in order."""
     rng, judge, t_s, stored = np.random.default_rng(3), RunJudge(), 0.0, list[Verdict]()
     judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS))
@@ -33,6 +38,10 @@ def judged(parts_of: Parts, *, epochs: int = 40, callback: str = "Recorder") -> 
         times = usual | parts_of(epoch)
         noisy = {name: each * float(rng.normal(1.0, 0.02)) for name, each in times.items()}
         t_s += sum(noisy.values())
+        if kept:
+            place = "Recorder.losses"
+            numbers = KeptObjects("number", kept * epoch, container="list", place=place)
+            judge.read(t_s, ObjectsCounted(t_s=t_s, fit=1, epoch=epoch, kept=[numbers]))
         step_s = sum(noisy[each] for each in ("input", "compute", "callbacks")) / STEPS
         judge.read(
             t_s,
@@ -67,6 +76,17 @@ def test_callback_that_takes_ever_longer_is_named_with_its_class():
     assert [each.text for each in advice_of(first)] == [
         "have Recorder do its work at each n-th step, or at the epoch's end"
     ]
+
+
+def test_list_that_grows_while_a_callback_takes_longer_is_evidence():
+    stored = judged(lambda epoch: {"callbacks": 0.05 + 0.02 * epoch}, kept=STEPS)
+
+    last = alarms(stored, "step_time")[-1]
+    assert (last.cause, last.name) == ("part", "Recorder")
+    assert any(
+        "the number of what is kept (Recorder.losses) +100 / epoch" in with_plain_spaces(line)
+        for line in evidence_lines(last)
+    )
 
 
 def test_what_happens_between_epochs_is_named():
