@@ -110,6 +110,7 @@ class KeptObjectWalk:
         self,
         lengths_before: Mapping[Place, int] | None = None,
         is_late: Callable[[], bool] = lambda: False,
+        least_bytes: float = LEAST_BYTES,
     ) -> None:
         """Begin with nothing seen.
 
@@ -117,7 +118,9 @@ class KeptObjectWalk:
             lengths_before: As of the search before: what holds as many is not measured again, and
                 not in the result. None: all is.
             is_late: Whether it has to end.
+            least_bytes: Of a place that is in the result.
         """
+        self._least_bytes = least_bytes
         self.is_cut_short = False
         self._is_late = is_late
         self.lengths: dict[Place, int] = {}
@@ -157,7 +160,7 @@ class KeptObjectWalk:
             self._measure_all(containers, place)
         by_size = sorted(self._results.values(), key=lambda each: -(each.n_bytes or 0.0))
         native = [each for each in by_size if each.n_bytes is None]
-        measured = [each for each in by_size if (each.n_bytes or 0.0) >= LEAST_BYTES]
+        measured = [each for each in by_size if (each.n_bytes or 0.0) >= self._least_bytes]
         return [*native[: MOST_LISTED // 4], *measured][:MOST_LISTED]
 
     def _add_variables(self) -> None:

@@ -15,7 +15,12 @@ from typing import Final, Literal
 import msgspec
 
 from kmonitor_agent.frameworks.base import HasTraceHolders, KerasModel, TraceHolder
-from kmonitor_agent.frameworks.kept_objects import PUBLIC_PLACES, KeptObjectWalk, Place
+from kmonitor_agent.frameworks.kept_objects import (
+    LEAST_BYTES,
+    PUBLIC_PLACES,
+    KeptObjectWalk,
+    Place,
+)
 from kmonitor_agent.frameworks.script_values import instance_dict, items_of
 from kmonitor_agent.guard import describe_exception
 from kmonitor_agent.probes.heap import AllocationTrace, ObjectCounts
@@ -203,6 +208,9 @@ _FIRST_COST_S: Final = 0.01
 _STEP_TIMES: Final = 10
 """Mean step times of as many epochs, the last."""
 
+_LEAST_GONE_THROUGH: Final = 2.0**16
+"""Of a list that slows steps down where it is gone through at each: some thousand numbers."""
+
 _SLOWER: Final = 1.05
 """Times what they were: a list that is gone through at each step makes them so."""
 
@@ -271,8 +279,10 @@ class KeptObjectCounter:
                 return
             self._call_s = now_s
         is_slowing = per == "epoch" and fit is not None and self._is_slowing(fit)
-        if self._is_rising(per) or is_slowing:
+        if self._is_rising(per):
             self.count(fit)
+        elif is_slowing:
+            self.count(fit, least_bytes=_LEAST_GONE_THROUGH)
 
     def _is_slowing(self, fit: Fit) -> bool:
         if fit.last_steps is None:
@@ -299,8 +309,13 @@ class KeptObjectCounter:
         lately.append(held)
         return is_rising(lately)
 
-    def count(self, fit: Fit | None) -> None:
-        """Count now, if something was trained and the time since the count before allows it."""
+    def count(self, fit: Fit | None, *, least_bytes: float = LEAST_BYTES) -> None:
+        """Count now, if something was trained and the time since the count before allows it.
+
+        Args:
+            fit: As of `unit_ended`.
+            least_bytes: Of a place that is reported.
+        """
         at = None if fit is None else (fit.ordinal, fit.epochs_done, fit.clock.steps)
         if (at is not None and at == self._counted_at) or not self._lock.acquire(blocking=False):
             return
@@ -308,7 +323,7 @@ class KeptObjectCounter:
             self._counted_at = at
             allowed_s = COST_SHARE * (self._time_s() - self._since_s)
             if self._cost_s <= allowed_s:
-                self._count(fit, allowed_s)
+                self._count(fit, allowed_s, least_bytes)
             else:
                 self._refuse(fit, "")
         except Exception as exc:  # noqa: BLE001 - evidence that fails must never end the training
@@ -316,13 +331,13 @@ class KeptObjectCounter:
         finally:
             self._lock.release()
 
-    def _count(self, fit: Fit | None, allowed_s: float) -> None:
+    def _count(self, fit: Fit | None, allowed_s: float, least_bytes: float) -> None:
         began_s = self._thread_time_s()
 
         def is_late() -> bool:
             return self._thread_time_s() - began_s > allowed_s
 
-        walk = KeptObjectWalk(self._lengths, is_late)
+        walk = KeptObjectWalk(self._lengths, is_late, least_bytes)
         kept = walk.search(_callbacks_of(fit), None if fit is None else fit.model())
         cost_s = self._thread_time_s() - began_s
         # The first one also finds out which modules are the script's.
