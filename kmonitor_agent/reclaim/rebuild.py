@@ -67,7 +67,8 @@ def save_for_rebuild(
     framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: CheckpointTag
 ) -> SavedModelState:
     """Write the exact state; nothing else changes. Never raises."""
-    steps, how = framework.reclaim_steps(), rebuilder_for(framework, model)
+    steps = framework.reclaim_steps()
+    how = rebuilder_for(framework, model)
     why = "" if how is None else how.why_forbidden()
     outcome = replace(save(framework, model, store, tag=tag), action="reload")
     checkpoint = store.latest() if outcome.ok else None
@@ -102,7 +103,8 @@ def rebuild(
     """
     clock = SystemClock()
     began_s = clock.monotonic_s()
-    steps, rebuilder = framework.reclaim_steps(), rebuilder_for(framework, model)
+    steps = framework.reclaim_steps()
+    rebuilder = rebuilder_for(framework, model)
     checkpoint = saved.checkpoint
     if steps is None or rebuilder is None or checkpoint is None:
         return model, saved.outcome
@@ -116,7 +118,8 @@ def rebuild(
             raise ModelLost(why, checkpoint) from exc
         # Keras may have changed variables when the fit ended (averages of weights).
         _restore(steps, model, saved.shapes, store, checkpoint)
-        new_model, outcome = model, replace(outcome, ok=False, mode="", why=why)
+        new_model = model
+        outcome = replace(outcome, ok=False, mode="", why=why)
     collect_garbage()
     released = steps.release_retained()
     collect_garbage()

@@ -393,7 +393,8 @@ class EpochTimer:
         self._timed_callbacks = []
 
     def _named(self, callback: object) -> "_Named":
-        kind, class_ = callback_kind(callback), type(callback)
+        kind = callback_kind(callback)
+        class_ = type(callback)
         name = class_name(class_)
         if class_package(class_) not in {"keras", "tf_keras"}:
             name = self._privacy.name(name)

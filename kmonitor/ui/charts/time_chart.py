@@ -117,7 +117,8 @@ class TimeChart:
         at = stack.bar_at(x)
         if at is None:
             return CrosshairCard(tr("no data"), (), is_shown)
-        first, last = int(bars.first[at]) + 1, int(bars.last[at]) + 1
+        first = int(bars.first[at]) + 1
+        last = int(bars.last[at]) + 1
         whole_s = sum(float(layer.y[at]) for layer in stack.layers)
         title = f"{tr('epoch {n}').format(n=count_text(first))} \u00b7 {seconds_text(whole_s)}"
         if last > first:

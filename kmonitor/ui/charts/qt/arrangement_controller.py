@@ -128,7 +128,8 @@ class ArrangementController(QObject):
 
     @Slot(str, QMenu)
     def _on_charts_menu_opening(self, key: str, menu: QMenu) -> None:
-        kind, keys = chart_kind(key), self.arrangement.keys
+        kind = chart_kind(key)
+        keys = self.arrangement.keys
         if kind is None or key not in keys:
             return
         menu.addSeparator()
@@ -155,7 +156,8 @@ class ArrangementController(QObject):
             entry.triggered.connect(partial(_without_check, partial(self.add, PARTS_KEY)))
 
     def _add_style_menus(self, key: str, menu: QMenu) -> None:
-        setup, kind = self.arrangement.setup(key), chart_kind(key)
+        setup = self.arrangement.setup(key)
+        kind = chart_kind(key)
         smoothing = menu.addMenu(self.tr("Smoothing"))
         group = QActionGroup(smoothing)
         for choice in smoothing_choices(setup):
