@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypedDict
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
-from kmonitor_agent.frameworks.callback_base import leave_timing_check_to_others
+from kmonitor_agent.frameworks.callback_base import leave_timing_check_to_others, times_hooks
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.script_values import safe_count, safe_get
 from kmonitor_agent.guard import FaultLog, is_from_signal_handler
@@ -211,7 +211,7 @@ class RunRecorder:
         origin = find_origin(callback)
         guarded = self.faults.guarded
         with guarded("run.timing_check"):
-            leave_timing_check_to_others(None if origin.token is None else origin.token())
+            leave_timing_check_to_others(origin.callback_list())
         if not self._process_session.is_ours or self._is_followed(origin):
             return None
         with self._begin_lock:
@@ -515,6 +515,9 @@ class RunRecorder:
     def _serve_batch(self, fit: Fit) -> None:
         # Before its first step a model that Keras builds late has neither layers nor slots, and
         # none has the step's graph, and the first epoch may take hours.
+        if not self._queue.waits("batch") and times_hooks(fit.origin.callback_list()):
+            fit.clock.due_after(1)
+            return
         fit.enter_hook()
         is_early = fit.clock.steps == 0
         fit.clock.due = is_early and not fit.is_traced

@@ -48,7 +48,7 @@ class Process:
             is_in_epoch=False,
             is_count_due=False,
             clock=SimpleNamespace(steps=0, due=False),
-            origin=SimpleNamespace(token=lambda: self._callbacks),
+            origin=SimpleNamespace(callback_list=lambda: self._callbacks),
             model=lambda: None,
         )
         self.counter = KeptObjectCounter(
