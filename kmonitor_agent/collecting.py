@@ -121,7 +121,8 @@ class _Block:
             raise RuntimeError(
                 "what collected() returns is for one block; write `with collected():` at each"
             )
-        self._outcomes, self._before = [], _fitted_before()
+        self._outcomes = []
+        self._before = _fitted_before()
         return self._outcomes
 
     def __exit__(self, *_: object) -> None:
@@ -251,14 +252,16 @@ def _released(outcome: Collected) -> str:
         text = f"{outcome.gone} went"
     else:
         return "nothing to release"
-    before, after = outcome.before.graph_operations, outcome.after.graph_operations
+    before = outcome.before.graph_operations
+    after = outcome.after.graph_operations
     if before is None or after is None or after >= before:
         return text
     return f"{text} ({count_text(before - after)} operations)"
 
 
 def _memory(outcome: Collected) -> list[str]:
-    before, after = outcome.before.ram_process_bytes, outcome.after.ram_process_bytes
+    before = outcome.before.ram_process_bytes
+    after = outcome.after.ram_process_bytes
     if before is None or after is None:
         return []
     return [f"RAM {bytes_text(before)} -> {bytes_text(after)}"]

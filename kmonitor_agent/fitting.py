@@ -161,7 +161,9 @@ class _Fitting:
             why = saved.outcome.why if saved.checkpoint is None else _ENDS
             self._report_outcome(replace(saved.outcome, ok=False, why=why))
             return
-        self._saved, self._store, self._next_epoch = saved, store, epoch + 1
+        self._saved = saved
+        self._store = store
+        self._next_epoch = epoch + 1
         model.stop_training = True
 
     def _next_model(self, saved: rebuilt.SavedModelState) -> int:

@@ -169,7 +169,8 @@ def exception_message(exc: BaseException) -> str:
 
 def describe_exception(exc: BaseException) -> str:
     """An exception's type and message, at most 1000 letters."""
-    name, text = type(exc).__name__, exception_message(exc)
+    name = type(exc).__name__
+    text = exception_message(exc)
     return f"{name}: {text}"[:1000] if text else name
 
 

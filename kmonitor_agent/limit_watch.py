@@ -99,10 +99,12 @@ class LimitWatch:
         if value is None or threshold is None or math.isnan(value):
             return None
         if self._vain_before is not None and value > RELEASE_PART * threshold:
-            self.restarts_in_vain, self._vain_before = self._vain_before + 1, None
+            self.restarts_in_vain = self._vain_before + 1
+            self._vain_before = None
         is_after_restart, self._was_started_again = self._was_started_again, False
         if is_after_restart and value > threshold and not self._has_cooled_down(t_s):
-            self._crossed, self._base = True, value
+            self._crossed = True
+            self._base = value
             return self._event(value, threshold, t_s, answered=False)
         is_first, self._base_wanted = self._base_wanted, False
         if is_first:
@@ -138,7 +140,8 @@ class LimitWatch:
         if self.escalation is not None:
             self.escalation.started_again(t_s, futile)
         else:
-            self._answered_s, self._was_started_again = t_s, True
+            self._answered_s = t_s
+            self._was_started_again = True
 
     def end_trial(self) -> None:
         """The first epochs of this process are over: what grows from here on is no fixed need."""
@@ -146,7 +149,8 @@ class LimitWatch:
 
     def wait_for_level(self) -> None:
         """The next level of `auto` is in its cool-down: request it when that has passed."""
-        self._waits_for_answer, self._owed = False, True
+        self._waits_for_answer = False
+        self._owed = True
 
     def _hold(self, value: float, threshold: float, t_s: float) -> LimitCrossed | None:
         if self._above_since_s is None:
@@ -184,7 +188,8 @@ class LimitWatch:
         return self._answered_s is None or t_s - self._answered_s >= self.spec.cooldown_s
 
     def _answer(self, value: float, threshold: float, t_s: float) -> LimitCrossed:
-        self._answered_s, self._owed = t_s, False
+        self._answered_s = t_s
+        self._owed = False
         self._base = value
         self._waits_for_answer = True
         return self._event(value, threshold, t_s, answered=True)
@@ -351,7 +356,8 @@ class Escalation:
     def reset(self) -> None:
         """The metric is below its limit, or grew again: the first level is next."""
         self._level_index = 0
-        self._tried, self._left_out = [], {}
+        self._tried = []
+        self._left_out = {}
         self._is_over = False
 
     def started_again(self, t_s: float, futile: Collection[str] = ()) -> None:

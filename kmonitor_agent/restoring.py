@@ -260,7 +260,8 @@ def _architectures_nearby(path: Path, header: CheckpointHeader) -> Iterator[str]
 def _check_written(keras: Any, written: Path, model: KerasModel) -> None:
     """See that what Keras wrote loads with the same weights."""
     again = _load(keras, written)
-    weights, loaded_weights = model.get_weights(), again.get_weights()
+    weights = model.get_weights()
+    loaded_weights = again.get_weights()
     same = len(weights) == len(loaded_weights) and all(
         one.tobytes() == other.tobytes()
         for one, other in zip(weights, loaded_weights, strict=True)

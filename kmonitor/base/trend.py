@@ -88,13 +88,16 @@ def _pair_slopes(
 ) -> tuple[NDArray[np.float64], int]:
     """Slopes of all pairs with different x, none for too few points, and the number of points."""
     is_finite = np.isfinite(x) & np.isfinite(y)
-    x, y = x[is_finite], y[is_finite]
+    x = x[is_finite]
+    y = y[is_finite]
     if len(x) > max_points:
         chosen = np.linspace(0, len(x) - 1, max_points).round().astype(np.intp)
-        x, y = x[chosen], y[chosen]
+        x = x[chosen]
+        y = y[chosen]
     if len(x) < MIN_POINTS:
         return np.empty(0), len(x)
     first, second = np.triu_indices(len(x), 1)
-    runs, rises = x[second] - x[first], y[second] - y[first]
+    runs = x[second] - x[first]
+    rises = y[second] - y[first]
     differ = runs != 0.0
     return rises[differ] / runs[differ], len(x)

@@ -186,12 +186,14 @@ def _planned_model(
     target: str, options: TrainingOptions, file: FileOptions, peaks: Sequence[PeakMeasurement]
 ) -> tuple[ModelLayout, Plan, Sequence[PeakMeasurement], str]:
     """The model, its plan, measurements of such trainings, and why no step is traced."""
-    before, described = measured_before, None
+    before = measured_before
+    described = None
     if target.startswith(_RUN):
         if options.input_shape:
             raise UsageError("--input-shape is for model files and scripts.")
         fit, known = run_memory(target.removeprefix(_RUN))
-        layout, before = _of_length(fit, options.sequence), known.of
+        layout = _of_length(fit, options.sequence)
+        before = known.of
         options = replace(options, batch=options.batch or fit.batch)
     else:
         described = _described(target, options, file)
@@ -491,11 +493,13 @@ def _events(client: HubClient, run: str) -> Iterator[AnyEvent]:
 def _measured_runs(client: HubClient) -> list[str]:
     """Ids of the runs with a measured peak, the first one first."""
     found: dict[str, None] = {}
-    cursor, more = 0, True
+    cursor = 0
+    more = True
     while more:
         page = client.rows(cursor=cursor, kinds=["step_peak"])
         found.update((row.run, None) for row in page.rows)
-        cursor, more = page.cursor, page.more
+        cursor = page.cursor
+        more = page.more
     return list(found)
 
 

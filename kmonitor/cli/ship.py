@@ -210,8 +210,10 @@ class _Shipping:
         self, spool_folder: Path, target: ShipTarget, *, delete: bool, follow: bool
     ) -> None:
         self.spools: dict[Path, _Spool] = {}
-        self._folder, self._target = spool_folder, target
-        self._delete, self._follow = delete, follow
+        self._folder = spool_folder
+        self._target = target
+        self._delete = delete
+        self._follow = follow
         self._was_reached = False
         self._n_lost = 0
         self._refused: set[Path] = set()
@@ -264,7 +266,8 @@ class _Shipping:
             for path, spool in self.spools.items():
                 if not spool.deleted:
                     _ship(shipper, path, spool, self._target, delete=self._delete)
-                    self._was_reached, self._n_lost = True, 0
+                    self._was_reached = True
+                    self._n_lost = 0
 
 
 def _ship(
@@ -274,7 +277,8 @@ def _ship(
         spool.kept_reason = "your own hub takes it by itself"
         return
     try:
-        n_bytes, left = segments_bytes(path), is_left(path)
+        n_bytes = segments_bytes(path)
+        left = is_left(path)
         if (n_bytes, left) == (spool.n_bytes, spool.is_left) and not spool.progress.waits:
             return
         spool.is_left = left

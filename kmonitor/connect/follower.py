@@ -254,7 +254,8 @@ class HubFollower:
             try:
                 why = f"no hub answers {self._hub_location}"
                 if self._request_hub(socket):
-                    back_off_s, was_admitted = _BACK_OFF_FIRST_S, True
+                    back_off_s = _BACK_OFF_FIRST_S
+                    was_admitted = True
                     why = self._converse(socket)
                     self._lost_wall_s = self._clock.wall_s()
                 refusal = socket.refusal
@@ -473,7 +474,8 @@ class PullCursors:
 
     def connected(self, reply: HubReply) -> None:
         """Connected; another hub id resets all cursors."""
-        self._hub_reply, self._hint = reply, None
+        self._hub_reply = reply
+        self._hint = None
         self._hub_request = 0
         if reply.hub != self._hub:
             self._hub = reply.hub
@@ -561,7 +563,8 @@ class PullCursors:
         self._runs_due_s = now_s if reply.more else now_s + _RUNS_EVERY_S
 
     def _is_hub_changed(self) -> bool:
-        hint, reply = self._hint, self._hub_reply
+        hint = self._hint
+        reply = self._hub_reply
         if hint is None or reply is None:
             return False
         if hint.troubles is None:

@@ -214,7 +214,8 @@ class HubClient:
                 runs=[run],
                 kinds=list(kinds),
             )
-            self._ahead, self._page_ahead = request.request_id, None
+            self._ahead = request.request_id
+            self._page_ahead = None
             self._view_socket.send(request)
             yield from page.rows
             is_under_way = self._ahead == request.request_id

@@ -223,7 +223,8 @@ class Handshake:
     def _apply_event(self, event: int) -> None:
         where = self._hub.address.endpoint
         if event == _ANSWERED:
-            self._refusal, self._n_other_key = "", 0
+            self._refusal = ""
+            self._n_other_key = 0
         elif event == _REFUSED:
             mine = self._hub.keys.public_text
             self._refusal = (

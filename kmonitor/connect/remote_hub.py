@@ -292,7 +292,8 @@ def _attempt_text(attempt: list[str]) -> str:
     location = _LOCATIONS.get(attempt[0] if attempt else "", "")
     if attempt[1:2] == ["none"]:
         return f"{location} (none)"
-    status, what = (attempt[1:2] or [""])[0], _plain((attempt[2:3] or [""])[0])
+    status = (attempt[1:2] or [""])[0]
+    what = _plain((attempt[2:3] or [""])[0])
     if status in _NOT_RUN:
         return f"{location} ({what}: {_NOT_RUN[status]})"
     return f"{location} ({what}: exit status {status})"

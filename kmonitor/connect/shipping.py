@@ -113,9 +113,11 @@ class ShippingProgress:
 
     def mark_acked(self, seq: int) -> None:
         """Count what was sent up to this number, and was not counted before."""
-        chunk, had = self._spool_chunk, self._had
+        chunk = self._spool_chunk
+        had = self._had
         if chunk is not None:
-            before, last = chunk.events[0].seq - 1, min(seq, chunk.events[-1].seq)
+            before = chunk.events[0].seq - 1
+            last = min(seq, chunk.events[-1].seq)
             self.events += max(0, last - max(before, had))
             self.missing += sum(had < lost <= last for lost in chunk.lost)
             if seq >= before:
@@ -192,11 +194,13 @@ class Shipper:
                 return
             progress.begin(chunk)
             # So that the hub writes the gap down.
-            begin, folder = chunk.events[0].seq, reader.folder
+            begin = chunk.events[0].seq
+            folder = reader.folder
             if chunk.skipped and self._send_hello(facts, begin, progress, folder) is None:
                 return
             acked = self._send(reader.run, facts, [checked(event) for event in chunk.events])
-            first, last = chunk.events[0].seq, chunk.events[-1].seq
+            first = chunk.events[0].seq
+            last = chunk.events[-1].seq
             progress.mark_acked(acked)
             if acked != last:
                 # The hub was started again, and forgot what it had not confirmed or more.
@@ -250,7 +254,8 @@ class Shipper:
 
     def _send(self, run: str, facts: SessionFacts, events: list[SpooledEvent]) -> int:
         """Send events and wait; up to where the hub has confirmed then."""
-        last, acked = events[-1].seq, events[0].seq - 1
+        last = events[-1].seq
+        acked = events[0].seq - 1
         for batch in _batches(events):
             message = Batch(
                 run=run, session=facts.session, first=batch[0].seq, events=[e.body for e in batch]
@@ -272,7 +277,8 @@ class Shipper:
 
     def _replies_to_hello(self, hello: Hello) -> Iterator[ToAgent]:
         """Messages that come while `hello` is repeated; ends when time is up."""
-        end_s, send_s = time.monotonic() + self._timeout_s, 0.0
+        end_s = time.monotonic() + self._timeout_s
+        send_s = 0.0
         while (now_s := time.monotonic()) < end_s:
             trouble = self._ingest_endpoint.trouble()
             if trouble is not None:
@@ -294,7 +300,8 @@ def _batches(events: list[SpooledEvent]) -> Iterator[list[SpooledEvent]]:
         size = len(event.body) + 8
         if batch and (len(batch) >= MAX_BATCH_EVENTS or n_bytes + size > _BATCH_BYTES):
             yield batch
-            batch, n_bytes = [], 0
+            batch = []
+            n_bytes = 0
         batch.append(event)
         n_bytes += size
     if batch:

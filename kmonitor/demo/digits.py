@@ -75,7 +75,8 @@ def _draw(strokes: Strokes, random: np.random.Generator) -> Floats:
 
 def _random_turn(random: np.random.Generator) -> Floats:
     angle = np.deg2rad(random.uniform(-12.0, 12.0))
-    slant, scale = random.uniform(-0.2, 0.2), random.uniform(0.8, 1.05)
+    slant = random.uniform(-0.2, 0.2)
+    scale = random.uniform(0.8, 1.05)
     rotation = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
     return scale * rotation @ np.array([[1.0, slant], [0.0, 1.0]])
 

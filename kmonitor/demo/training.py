@@ -96,7 +96,8 @@ def _train_one(fold: int, plan: TrainingPlan, digits: DigitSet, callbacks: list[
         verbose=0,
         callbacks=callbacks,
     )
-    size, memory = framework_for(model).graph(model), psutil.Process().memory_info()
+    size = framework_for(model).graph(model)
+    memory = psutil.Process().memory_info()
     return FoldDone(
         fold=fold,
         seconds=time.monotonic() - started_s,

@@ -144,7 +144,8 @@ class RunExport(_Export):
 
     @override
     def columns(self) -> list[TableColumn]:
-        logs, sources = dict[str, None](), list[FieldSource]()
+        logs = dict[str, None]()
+        sources = list[FieldSource]()
         for row in self._client.all_rows(self._run.run, ("epoch_end", "sources")):
             match decode_row(row):
                 case EpochEnded() as ended:

@@ -257,7 +257,8 @@ def write_parquet(
     Returns:
         Rows written.
     """
-    arrow, parquet = _pyarrow("pyarrow"), _pyarrow("pyarrow.parquet")
+    arrow = _pyarrow("pyarrow")
+    parquet = _pyarrow("pyarrow.parquet")
     schema = _schema(arrow, columns, about)
     written = 0
     with parquet.ParquetWriter(file, schema, compression="zstd") as writer:

@@ -40,7 +40,8 @@ class HubHealth:
         self._folders = folders
         self._event_log = log
         self._retention = retention
-        self._is_fixed, self._of_spools = is_fixed, of_spools
+        self._is_fixed = is_fixed
+        self._of_spools = of_spools
         self._of_events = of_events
         self._has_loaded_keep = False
         self._keep_fault = ""

@@ -95,8 +95,10 @@ def copy_history(
 
 class _Move:
     def __init__(self, source: sqlite3.Connection, path: Path, database: TeamDatabase) -> None:
-        self._source, self._path = source, path
-        self._database, self._server = database, database.server
+        self._source = source
+        self._path = path
+        self._database = database
+        self._server = database.server
         self._first = database.id_range.first
         self._moved = Moved()
 
@@ -225,7 +227,8 @@ class _Move:
 
     def _move_rest(self) -> None:
         """Commands, what was done and what was deleted: small, and the same each time."""
-        first, number = self._first, self._database.number
+        first = self._first
+        number = self._database.number
         self._server.executemany(
             "INSERT INTO commands (id, entry, open, hub) VALUES (?,?,?,?) ON CONFLICT DO NOTHING",
             [

@@ -157,14 +157,17 @@ class HubLoop:
         """Build what follows living, spooled, old and other hubs' runs."""
         is_shared = self._event_log.database.is_shared
         self._team = TeamRuns(self._event_log, self._clock) if is_shared else None
-        folders, faults, clock = self._folders, self._faults, self._clock
+        folders = self._folders
+        faults = self._faults
+        clock = self._clock
         connections = self._agent_service.agent_connections
         self._liveness = Liveness(self._event_log, connections, processes, clock)
         check = WallClockCheck(clock, folders.database)
         self._spools = SpoolIngest(
             folders.spool, self._event_log, connections, faults, clock, check
         )
-        keep, may_go = self._options.keep or Keep(), self._liveness.is_abandoned
+        keep = self._options.keep or Keep()
+        may_go = self._liveness.is_abandoned
         self._retention = Retention(self._event_log, keep, clock, may_go, check)
         self._folder_reader = self._build_folder_reader(self._options.folder)
 
@@ -396,7 +399,8 @@ class HubLoop:
         return faults
 
     def _end_when_idle(self) -> None:
-        now_s, idle_s = self._clock.monotonic_s(), self._options.idle_s
+        now_s = self._clock.monotonic_s()
+        idle_s = self._options.idle_s
         # What was read from a folder may look alive for ever, and needs no hub to go on.
         is_needed = any(not record.is_shipped for record in self._event_log.registry.live())
         if is_needed or len(self._viewer_service) > 0 or self._spools.is_shipping():

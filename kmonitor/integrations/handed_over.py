@@ -131,7 +131,8 @@ def decode(encoded: list[Any], callables: dict[str, Callable[..., Any]]) -> Any:
         encoded: By `HandedOver.encode`.
         callables: Its functions and classes.
     """
-    kind, what = encoded[0], encoded[1]
+    kind = encoded[0]
+    what = encoded[1]
     if kind == "list":
         return [decode(each, callables) for each in what]
     if kind == "tuple":

@@ -45,7 +45,8 @@ def trial_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> d
         encoded: The search, by `HandedOver.encode`.
         callables: Functions and classes of it.
     """
-    request, arguments = fold.ask("trial"), decode(encoded, callables)
+    request = fold.ask("trial")
+    arguments = decode(encoded, callables)
     trial = kt.engine.trial.Trial(
         hyperparameters=kt.HyperParameters.from_config(request[HYPERPARAMETERS]),
         trial_id=request["id"],
@@ -122,8 +123,10 @@ def size_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> di
         encoded: See `trial_in_a_process`.
         callables: Likewise.
     """
-    request, arguments = fold.ask("size"), decode(encoded, callables)
-    hypermodel, least = _build_hypermodel(arguments), MinimumSize()
+    request = fold.ask("size")
+    arguments = decode(encoded, callables)
+    hypermodel = _build_hypermodel(arguments)
+    least = MinimumSize()
     if _is_bounded(hypermodel):
         hp = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
         least = find_minimum_size(
@@ -140,7 +143,8 @@ def space_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> d
         encoded: See `trial_in_a_process`.
         callables: Likewise.
     """
-    request, arguments = fold.ask("space"), decode(encoded, callables)
+    request = fold.ask("space")
+    arguments = decode(encoded, callables)
     known = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
     oracle = kt.Oracle(hyperparameters=known)
     hypermodel = _hypermodel_of_space(arguments, request["memory_bytes"])
@@ -155,7 +159,8 @@ def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
     hypermodel = _build_hypermodel(arguments)
     if bound is None or not _is_bounded(hypermodel):
         return hypermodel
-    build, fit = hypermodel.build, hypermodel.fit
+    build = hypermodel.build
+    fit = hypermodel.fit
     is_own_fit = type(hypermodel).fit is not kt.HyperModel.fit
     least = msgspec.convert(size, MinimumSize)
 
@@ -167,7 +172,8 @@ def _hypermodel(arguments: dict[str, Any], bound: int | None, size: Any) -> Any:
         check_step_fits(model, _batch(hp, named, args, is_own_fit=is_own_fit), bound)
         return fit(hp, model, *args, **named)
 
-    hypermodel.build, hypermodel.fit = built, fitted
+    hypermodel.build = built
+    hypermodel.fit = fitted
     return hypermodel
 
 

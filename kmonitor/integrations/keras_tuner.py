@@ -314,7 +314,8 @@ class InProcesses:
 
     def _best_value(self, outcome: Any) -> float | None:
         """Of its epochs; None where they do not note the objective."""
-        objective, values = self.oracle.objective, []
+        objective = self.oracle.objective
+        values = []
         for execution in outcome if isinstance(outcome, list) else [outcome]:
             history = getattr(execution, "history", None) or {}
             if not objective.has_value(history):

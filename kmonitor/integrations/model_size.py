@@ -141,7 +141,9 @@ def weights_bounded(
     Raises:
         ModelTooLarge: They do not.
     """
-    add_weight, held, made_bytes = keras.layers.Layer.add_weight, process_resident_bytes(), [0]
+    add_weight = keras.layers.Layer.add_weight
+    held = process_resident_bytes()
+    made_bytes = [0]
 
     def counted(layer: Any, shape: Any = None, *args: Any, **named: Any) -> Any:
         size = item_bytes(str(named.get("dtype") or layer.variable_dtype))
@@ -185,7 +187,8 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     more = memory_map.low_bytes - memory_map.parameter_bytes
     if held + more <= bound_bytes:
         return
-    low, high = bytes_text(memory_map.low_bytes), memory_map.high_bytes
+    low = bytes_text(memory_map.low_bytes)
+    high = memory_map.high_bytes
     most = f" to {bytes_text(high)}" if high is not None else " or more"
     raise ModelTooLarge(
         f"a step of this model would take about {bytes_text(memory_map.peak_bytes)} ({low}{most},"

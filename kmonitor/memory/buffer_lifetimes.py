@@ -222,7 +222,8 @@ class _Player:
 
         A gradient is applied beside the next one's computation: it and one temporary overlap.
         """
-        call, step = self._layout.calls[call_index], self._steps[call_index]
+        call = self._layout.calls[call_index]
+        step = self._steps[call_index]
         gradients = [self._gradients.pop(each) for each in call.outputs if each in self._gradients]
         if not gradients:
             self._release(call_index)

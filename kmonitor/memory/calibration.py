@@ -451,7 +451,8 @@ class Calibration:
         return y + self._steepness * (estimated - x)
 
     def _margin(self, batch: int) -> float:
-        first, last = self._measured[0].batch, self._measured[-1].batch
+        first = self._measured[0].batch
+        last = self._measured[-1].batch
         ratio = max(batch / last, first / batch, 1.0)
         if len(self._measured) > 1:
             return _MORE_MARGINS[ratio > _NEARER]

@@ -135,7 +135,8 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
             f" {traced_peak.waiting_bytes / 2**20:.1f} MiB, which is in the upper end"
         )
     uncovered = [f"{program.unknown} tensors whose size only data decide"] * bool(program.unknown)
-    peak, resident = max(traced_peak.peak_bytes, found.resident_bytes), found.resident_bytes
+    peak = max(traced_peak.peak_bytes, found.resident_bytes)
+    resident = found.resident_bytes
     high = traced_peak.high_bytes(resident)
     return msgspec.structs.replace(
         found,

@@ -335,7 +335,8 @@ def recurrent_convolution(use: Use) -> Effect:
 
 def attention(use: Use) -> Effect:
     """Dot-product or additive attention without heads: scores of queries by keys."""
-    queries, keys = use.length(1), use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
+    queries = use.length(1)
+    keys = use.length(1, use.inputs[min(1, len(use.inputs) - 1)])
     scores = use.batch * queries * keys * use.item
     if use.layer.kind == "AdditiveAttention":
         scores *= 1 + use.length(-1)

@@ -125,7 +125,8 @@ def _largest(
 ) -> Generator[None, None, int | None]:
     if not (yield from fits(1)):
         return None
-    below, above = 1, 2
+    below = 1
+    above = 2
     while above <= LARGEST_BATCH and (yield from fits(above)):
         below, above = above, above * 2
     while above - below > 1:

@@ -160,7 +160,8 @@ def _named(configs: list[Any]) -> Iterator[str]:
             waiting += node
         elif isinstance(node, dict):
             waiting += node.values()
-            module, kind = node.get("module"), node.get("class_name")
+            module = node.get("module")
+            kind = node.get("class_name")
             if not isinstance(module, str) or not isinstance(kind, str):
                 continue
             name = node.get("config") if kind == "function" else node.get("registered_name", kind)

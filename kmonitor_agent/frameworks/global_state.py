@@ -67,7 +67,8 @@ def preserve_random_state() -> Generator[None]:
 
     Only a generator that moved is put back: what other threads draw from the others stays.
     """
-    before, seed = read_random_states(), _keras3_seed()
+    before = read_random_states()
+    seed = _keras3_seed()
     value = None if seed is None else seed.state.numpy().copy()
     try:
         yield
@@ -243,7 +244,8 @@ def keras2_name_counters(backend: Any) -> list[Any]:
     `get_uid` counts by a graph of Keras' own, layers by TensorFlow's default graph. In v1 graph
     mode that is one graph.
     """
-    own, default = backend.get_graph(), sys.modules["tensorflow"].compat.v1.get_default_graph()
+    own = backend.get_graph()
+    default = sys.modules["tensorflow"].compat.v1.get_default_graph()
     graphs = [own] if own is default else [own, default]
     by_graph = backend.PER_GRAPH_OBJECT_NAME_UIDS
     return [by_graph.setdefault(graph, defaultdict(int)) for graph in graphs]

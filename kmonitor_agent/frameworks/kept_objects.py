@@ -163,7 +163,8 @@ class KeptObjectWalk:
     def _add_variables(self) -> None:
         with call_stacks() as stacks:
             for frame in stacks.get(get_ident(), ()):
-                name, path = frame.f_code.co_name, frame.f_code.co_filename
+                name = frame.f_code.co_name
+                path = frame.f_code.co_filename
                 if _is_script_file(path):
                     self._add_names(_locals_of(frame), name)
         for name in _MODULES.of_script():
@@ -278,7 +279,8 @@ class KeptObjectWalk:
         # holds as well is shared by all.
         measured = items[1:-1] or items[1:]
         self._reader.tree(items[0])
-        total, n = TreeSize(), 0
+        total = TreeSize()
+        n = 0
         n_before = self._reader.n_visited
         while n < len(measured) and self._reader.n_visited - n_before < _MOST_IN_TREES:
             total.join(self._reader.tree(measured[n]))
@@ -330,7 +332,8 @@ def _like(item: Any) -> ObjectSize | None:
         return _named("function")
     if is_exactly(item, str, bytes, bytearray):
         return _named(class_name(kind))
-    module, name = class_module(kind), class_name(kind)
+    module = class_module(kind)
+    name = class_name(kind)
     known = class_package(kind)
     return _named(f"{known}.{name}" if known else f"{module}.{name}")
 

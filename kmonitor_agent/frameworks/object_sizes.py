@@ -88,7 +88,8 @@ def _array(value: Any) -> ObjectSize | None:
     if not is_instance(value, numpy.ndarray):
         return None
     fields = own_attributes(numpy.ndarray)
-    owner, base = value, fields["base"].__get__(value)
+    owner = value
+    base = fields["base"].__get__(value)
     while is_instance(base, numpy.ndarray):
         owner, base = base, fields["base"].__get__(base)
     n_bytes = fields["nbytes"].__get__(owner)
@@ -108,7 +109,8 @@ _WITHOUT_SIZE: Final = frozenset({"resource", "variant", "string"})
 def _tensorflow_tensor(value: Any) -> ObjectSize | None:
     if class_package(type(value)) != "tensorflow":
         return None
-    shape, dtype = tuple(value.shape.as_list()), value.dtype
+    shape = tuple(value.shape.as_list())
+    dtype = value.dtype
     n_bytes = 0 if dtype.name in _WITHOUT_SIZE else math.prod(shape) * dtype.size
     is_on_device = "GPU" in str(value.device)
     return ObjectSize(
@@ -145,7 +147,8 @@ def _jax_array(value: Any) -> ObjectSize | None:
 
 def _keras_variable(value: Any) -> ObjectSize | None:
     fields = instance_dict(value)
-    shape, dtype = fields.get("_shape"), fields.get("_dtype")
+    shape = fields.get("_shape")
+    dtype = fields.get("_dtype")
     if type(shape) is not tuple or type(dtype) is not str:
         return None
     bits = int("".join(filter(str.isdigit, dtype)) or 8)
@@ -240,7 +243,8 @@ class TreeSize:
         n_bytes = scale * size.n_bytes
         self.n_bytes += n_bytes
         if n_bytes > self.largest_bytes:
-            self.largest, self.largest_bytes = size, n_bytes
+            self.largest = size
+            self.largest_bytes = n_bytes
 
     def join(self, other: "TreeSize") -> None:
         """Another object's is added."""
@@ -334,7 +338,8 @@ def _model_variables(model: Any, fields: dict[str, Any]) -> list[Any]:
 
 def closure_of(function: FunctionType) -> list[tuple[str, Any]]:
     """Variables of the functions around it that it refers to, and defaults of its arguments."""
-    code, defaults = function.__code__, function.__defaults__ or ()
+    code = function.__code__
+    defaults = function.__defaults__ or ()
     values: list[tuple[str, Any]] = list((function.__kwdefaults__ or {}).items())
     last = code.co_argcount
     values += zip(code.co_varnames[last - len(defaults) : last], defaults, strict=False)

@@ -256,12 +256,14 @@ class AgentLoop:
 
     def _disconnect(self, streams: list[RunStream]) -> None:
         """Leave the hubs without a word: the sockets to them are not ours any more."""
-        self._connections, self._connection_by_stream = {}, {}
+        self._connections = {}
+        self._connection_by_stream = {}
         for stream in streams:
             stream.report_shortage(self._transport.shortage)
 
     def _context(self, stream: RunStream) -> ConnectionContext:
-        address, folders = stream.stream_context.socket, stream.stream_context.folders
+        address = stream.stream_context.socket
+        folders = stream.stream_context.folders
 
         def look() -> SocketIdentity | None:
             if address is None or not self._transport.has(address):

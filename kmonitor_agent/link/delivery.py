@@ -225,7 +225,8 @@ class RunDelivery:
         if now_s < self._hello_at_s:
             return
         self._hello_at_s = now_s + self._timing.hello_s
-        started, outbox = self._delivery_context.started, self._delivery_context.outbox
+        started = self._delivery_context.started
+        outbox = self._delivery_context.outbox
         channel.send(
             Hello(
                 run=self.run,

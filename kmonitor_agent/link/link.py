@@ -128,7 +128,8 @@ class Link:
 
     def status(self) -> "LinkStatus":
         """How it goes, as of about now."""
-        outbox, delivery = self._stream.outbox, self._stream.delivery
+        outbox = self._stream.outbox
+        delivery = self._stream.delivery
         return LinkStatus(
             hub_seen=delivery.hub_seen,
             connected=delivery.phase is DeliveryPhase.LIVE,

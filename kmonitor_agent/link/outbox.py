@@ -139,7 +139,8 @@ class Outbox:
         """
         try:
             spool = self._writer.open()
-            self.last_seq, self.acked = spool.last_seq, spool.acked
+            self.last_seq = spool.last_seq
+            self.acked = spool.acked
             self._reserve.hold(spool.folder)
         except SpoolLocked:
             return False

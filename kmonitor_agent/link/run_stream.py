@@ -315,7 +315,8 @@ class RunStream:
     def _report_dropped(self) -> None:
         dropped = self.event_queue.dropped
         if dropped > self._reported_dropped:
-            n, self._reported_dropped = dropped - self._reported_dropped, dropped
+            n = dropped - self._reported_dropped
+            self._reported_dropped = dropped
             text = f"{n} events found no room while kmonitor waited for the disk."
             self.outbox.append([self._notice("events_dropped", text)])
 

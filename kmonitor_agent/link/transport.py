@@ -98,7 +98,9 @@ class Transport:
             self.shortage = "the script closed descriptors that ZeroMQ had open"
             for kept in (self._context, *(each.raw for each in self._sockets.values())):
                 ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))  # never ended, not even at exit
-            self._sockets, self._context, self._poller = {}, None, None
+            self._sockets = {}
+            self._context = None
+            self._poller = None
         return self._is_abandoned
 
     def is_short_of_memory(self) -> bool:

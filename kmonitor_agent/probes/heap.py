@@ -145,7 +145,8 @@ def _all_types() -> list[type]:
 
 def _name(kind: type) -> str:
     try:
-        module, name = kind.__module__, kind.__qualname__
+        module = kind.__module__
+        name = kind.__qualname__
     except Exception:  # noqa: BLE001 - a metaclass of the script may answer with anything
         return "unknown"
     return f"{module}.{name}"[:200]

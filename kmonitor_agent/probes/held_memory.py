@@ -325,7 +325,9 @@ class FamilyMemory:
             self.why_no_shares = "this kernel has no proportional sets"
             return
         self.why_no_shares = ""
-        together, private, file_bytes = process.held_bytes, 0, process.file_bytes
+        together = process.held_bytes
+        private = 0
+        file_bytes = process.file_bytes
         for pid in children:
             try:
                 pages = read_pages(f"{self._proc}/{pid}")
@@ -361,7 +363,9 @@ class FamilyMemory:
             children: Process ids; those that are gone are taken out.
             process: The process's pages now.
         """
-        total, shared, alive = 0, process.shared_bytes, set[int]()
+        total = 0
+        shared = process.shared_bytes
+        alive = set[int]()
         for pid in tuple(children - self.zombies):
             try:
                 pages = read_pages(f"{self._proc}/{pid}")

@@ -143,10 +143,12 @@ class ProcessMemory:
             address_space_left: Of the limit on it.
         """
         pages = read_own_pages(self._folder)
-        host_available, swap_free = _host_available(), read_free_swap(self._proc)
+        host_available = _host_available()
+        swap_free = read_free_swap(self._proc)
         process = _process_reading(pages)
         children = self._read_children(pages)
-        total, cgroup_left = _total(process, children), self._cgroup.left()
+        total = _total(process, children)
+        cgroup_left = self._cgroup.left()
         left = nearest_bound(host_available, swap_free, cgroup_left, address_space_left)
         readings = MemoryReadings(
             process=process,
@@ -214,7 +216,8 @@ class ProcessMemory:
             return set()
         began_s = time.thread_time()
         now = set(_children_of(self._folder) or ())
-        started, ended = now - self._children, self._direct - now
+        started = now - self._children
+        ended = self._direct - now
         self._children -= ended
         self._direct = now
         took_s = time.thread_time() - began_s
@@ -261,7 +264,8 @@ def _age_text(age_s: float) -> str:
 
 def _children_by_psutil(pids: set[int]) -> Reading:
     """What comes nearest without procfs; forgets the children that ended."""
-    held, name = 0.0, "private" if sys.platform == "win32" else "rss"
+    held = 0.0
+    name = "private" if sys.platform == "win32" else "rss"
     for pid in tuple(pids):
         try:
             held += float(getattr(psutil.Process(pid).memory_info(), name))

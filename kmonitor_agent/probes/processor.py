@@ -63,7 +63,8 @@ class ProcessorUse:
     def read(self) -> ProcessorReadings:
         """What was used since the last reading; some ten microseconds, and ten a child."""
         now_s = monotonic()
-        seconds, self._at_s = now_s - self._at_s, now_s
+        seconds = now_s - self._at_s
+        self._at_s = now_s
         times = os.times()
         process = self._rate("process", times.user + times.system, seconds, "process: times(2)")
         children_s = self._children_s()

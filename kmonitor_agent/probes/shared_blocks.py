@@ -82,7 +82,9 @@ class SharedBlocks:
         return Reading(whole, _UNIT, f"what is held and what is free in {self._folder}")
 
     def _read(self) -> Reading:
-        total, names, seen = 0, list[str](), set[int]()
+        total = 0
+        names = list[str]()
+        seen = set[int]()
         for name, info in _entries(self._folder):
             seen.add(info.st_ino)
             if info.st_ino in self._before or info.st_uid != os.getuid():

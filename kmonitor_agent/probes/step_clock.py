@@ -183,7 +183,8 @@ class StepClock:
         if self._measured < _LEAST_MEASURED:
             return None
         part = self._per_tick
-        counts, measured = self._counts, self._measured
+        counts = self._counts
+        measured = self._measured
         median_s = self._at(counts, 0.50 * measured)
         return StepTimes(
             count=measured * part,

@@ -119,7 +119,8 @@ class TasksLeft:
 
     def _bounds(self) -> Iterator[tuple[int, str]]:
         for folder in task_folders(self._proc / "self"):
-            limit, used = read_count(folder / "pids.max"), read_count(folder / "pids.current")
+            limit = read_count(folder / "pids.max")
+            used = read_count(folder / "pids.current")
             if limit is not None and used is not None:
                 yield limit - used, f"cgroup: {folder / 'pids.max'}"
         try:

@@ -457,7 +457,8 @@ def _settle(
         _make_as_saved(context, state, store, checkpoint)
         is_whole = True
     except Exception as exc:  # noqa: BLE001 - whatever a framework raises: the state is not whole
-        is_whole, why = False, f"{why}; {_failure_text(exc)}"
+        is_whole = False
+        why = f"{why}; {_failure_text(exc)}"
     if not is_whole:
         raise _ActionFailed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
     raise _ActionFailed(f"restoring failed, the state is as it was saved: {why}")

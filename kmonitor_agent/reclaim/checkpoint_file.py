@@ -200,7 +200,8 @@ def _write_header(file: Any, header: CheckpointHeader) -> None:
 def _write_variable(file: Any, name: str, path: str, array: Any) -> SealedValue:
     """Write one with its checksum, which is computed meanwhile."""
     if array.nbytes < _SLICE_BYTES:
-        dataset, crc = _write_array(file, name, array), _crc_of(array)
+        dataset = _write_array(file, name, array)
+        crc = _crc_of(array)
     else:
         with BackgroundTask(partial(_crc_of, array)) as checksum_task:
             dataset = _write_array(file, name, array)
@@ -265,7 +266,8 @@ def _sound(what: str) -> Generator[None]:
 
 def _fill(array: Any, raw: FileIO) -> int:
     """Read an array's bytes; the CRC-32 of what came, computed meanwhile slice by slice."""
-    flat, came = _bytes_of(array), SimpleQueue[Any]()
+    flat = _bytes_of(array)
+    came = SimpleQueue[Any]()
     with BackgroundTask(partial(_crc_of_slices, came), end=partial(came.put, None)) as crc:
         for start in range(0, flat.size, _SLICE_BYTES):
             part = flat[start : start + _SLICE_BYTES]
@@ -293,7 +295,8 @@ def _read_into(raw: FileIO, part: Any) -> None:
 def _holds(raw: FileIO, value: SealedValue, array: Any, path: Path) -> bool:
     if value.facts.shape != array.shape or value.facts.dtype != str(array.dtype):
         return False
-    flat, half = _bytes_of(array), array.nbytes // 2
+    flat = _bytes_of(array)
+    half = array.nbytes // 2
     if array.nbytes < _SLICE_BYTES:
         return _is_at(raw, value.offset, flat)
     with BackgroundTask(partial(_is_at_path, path, value.offset + half, flat[half:])) as second:

@@ -317,7 +317,8 @@ def _all_values(contents: SealedContents) -> list[SealedValue]:
 
 def _crc_of_rest(file: SeekableFile, sealed_values: Sequence[SealedValue], end: int) -> int:
     """The CRC-32 of what lies behind the block, before `end` and in no piece."""
-    crc, at = 0, BLOCK_BYTES
+    crc = 0
+    at = BLOCK_BYTES
     if end - at - sum(each.n_bytes for each in sealed_values) > _REST_BYTES:
         raise NotACheckpoint("too much lies between its values")
     for offset, n_bytes in [*((each.offset, each.n_bytes) for each in sealed_values), (end, 0)]:

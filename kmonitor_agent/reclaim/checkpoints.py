@@ -357,7 +357,8 @@ def export_model(
     Raises:
         ExportFailed: Keras cannot, or the disk does not take it.
     """
-    unfinished, target = unfinished_export_path(checkpoint), export_path(checkpoint)
+    unfinished = unfinished_export_path(checkpoint)
+    target = export_path(checkpoint)
     try:
         _check_room(checkpoint, free_bytes)
         with preserve_name_counters():  # Keras makes a layer, an optimizer and a metric to inspect

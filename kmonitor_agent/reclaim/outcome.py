@@ -60,7 +60,8 @@ _FREED_PART = 0.01
 
 def freed_something(outcome: ReclaimOutcome) -> bool:
     """Whether models were released, or the graph or memory is smaller than it was."""
-    before, after = outcome.before, outcome.after
+    before = outcome.before
+    after = outcome.after
     if outcome.released_models or after is None:
         return True
     counts = ("graph_operations", "functions", "retained")
@@ -82,5 +83,6 @@ def nothing_freed_text(outcome: ReclaimOutcome) -> str:
 
 
 def _fell(before: Footprint, after: Footprint, name: str, part: float = 0.0) -> bool:
-    old, new = getattr(before, name), getattr(after, name)
+    old = getattr(before, name)
+    new = getattr(after, name)
     return old is not None and new is not None and new < old * (1.0 - part)

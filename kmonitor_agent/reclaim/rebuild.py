@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps, StateUnreadable
+from kmonitor_agent.frameworks.base import (
+    Framework,
+    KerasModel,
+    ReclaimSteps,
+    ReleasedTraces,
+    StateUnreadable,
+)
 from kmonitor_agent.frameworks.model_building import CannotRebuild, ModelFactory, keras_module
 from kmonitor_agent.frameworks.model_rebuilder import (
     EagerRebuilder,
@@ -67,7 +73,8 @@ def save_for_rebuild(
     framework: Framework, model: KerasModel, store: CheckpointStore, *, tag: CheckpointTag
 ) -> SavedModelState:
     """Write the exact state; nothing else changes. Never raises."""
-    steps, how = framework.reclaim_steps(), rebuilder_for(framework, model)
+    steps = framework.reclaim_steps()
+    how = rebuilder_for(framework, model)
     why = "" if how is None else how.why_forbidden()
     outcome = replace(save(framework, model, store, tag=tag), action="reload")
     checkpoint = store.latest() if outcome.ok else None
@@ -102,7 +109,8 @@ def rebuild(
     """
     clock = SystemClock()
     began_s = clock.monotonic_s()
-    steps, rebuilder = framework.reclaim_steps(), rebuilder_for(framework, model)
+    steps = framework.reclaim_steps()
+    rebuilder = rebuilder_for(framework, model)
     checkpoint = saved.checkpoint
     if steps is None or rebuilder is None or checkpoint is None:
         return model, saved.outcome
@@ -116,11 +124,9 @@ def rebuild(
             raise ModelLost(why, checkpoint) from exc
         # Keras may have changed variables when the fit ended (averages of weights).
         _restore(steps, model, saved.shapes, store, checkpoint)
-        new_model, outcome = model, replace(outcome, ok=False, mode="", why=why)
-    collect_garbage()
-    released = steps.release_retained()
-    collect_garbage()
-    return_free_pages()
+        new_model = model
+        outcome = replace(outcome, ok=False, mode="", why=why)
+    released = _release(steps)
     seconds = outcome.seconds + clock.monotonic_s() - began_s
     return new_model, replace(
         outcome,
@@ -131,6 +137,14 @@ def rebuild(
         disused_traces=released.disused,
         held=released.held,
     )
+
+
+def _release(steps: ReclaimSteps) -> ReleasedTraces:
+    collect_garbage()
+    released = steps.release_retained()
+    collect_garbage()
+    return_free_pages()
+    return released
 
 
 def _why_not_rebuilt(exc: Exception, script: ModelFactory | None) -> str:

@@ -109,7 +109,8 @@ def _changes(event: ActionRecord) -> list[str]:
     if event.released_traces:
         # A reload also lets go of the live model's own.
         names_owners = event.action != "reload"
-        models, disused = event.released_models, event.disused_traces
+        models = event.released_models
+        disused = event.disused_traces
         lines.append(
             released_text(event.released_traces, models * names_owners, disused * names_owners)
         )

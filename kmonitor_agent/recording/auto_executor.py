@@ -124,7 +124,8 @@ def _may_have_helped(record: ActionRecord, watch: LimitWatch) -> bool:
 def _fell(record: ActionRecord, metric: str) -> bool:
     if record.after is None:
         return False
-    before, after = _memory(record.before, metric), _memory(record.after, metric)
+    before = _memory(record.before, metric)
+    after = _memory(record.after, metric)
     return before is not None and after is not None and after <= RELEASE_PART * before
 
 

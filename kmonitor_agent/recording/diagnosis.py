@@ -342,7 +342,8 @@ class KeptObjectCounter:
         )
 
     def _is_change(self, kept: KeptObjects) -> bool:
-        key, now = (kept.kind, kept.container, kept.place), (kept.count, kept.n_bytes)
+        key = (kept.kind, kept.container, kept.place)
+        now = (kept.count, kept.n_bytes)
         before = self._counts.get(key)
         if before is None and len(self._counts) >= _MOST_PLACES:
             return False

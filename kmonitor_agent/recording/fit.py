@@ -226,7 +226,8 @@ class Fit:
         """It ended."""
         if self.timer is not None:
             self.timer.end_validation()
-        before, after = self.held_before_bytes, read_held().value
+        before = self.held_before_bytes
+        after = read_held().value
         self.held_before_bytes = None
         if before is not None and after is not None:
             self.validation_bytes = (self.validation_bytes or 0.0) + after - before

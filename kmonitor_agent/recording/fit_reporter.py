@@ -397,7 +397,8 @@ class ModelReporter:
     def _report_peak(
         self, fit: Fit, watch: PeakWatch, steps: int, allocator: AllocatorReadings
     ) -> None:
-        peak, between = allocator.peak.value, allocator.in_use.value
+        peak = allocator.peak.value
+        between = allocator.in_use.value
         if peak is None or between is None or peak <= watch.before_bytes:
             return
         kind = allocator.device.partition(":")[0]

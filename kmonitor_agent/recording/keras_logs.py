@@ -81,7 +81,8 @@ class KerasLogWriter:
         """Read what the logs of this epoch are to have, before anything is done about it."""
         if not self._is_wanted:
             return
-        graph, newest = self._current_target().graph, self._sampler.newest
+        graph = self._current_target().graph
+        newest = self._sampler.newest
         in_use = fit.framework.allocator().in_use.value
         values = (
             read_held().value,

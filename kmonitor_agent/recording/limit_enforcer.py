@@ -72,7 +72,8 @@ class _OthersWatch:
 
     def took_it(self, reading: BoundedReading, spec: LimitSpec) -> bool:
         """Judge the next reading; True if it is at its limit, and others brought it there."""
-        value, of = reading.value, reading.of
+        value = reading.value
+        of = reading.of
         if spec.fraction is None or value is None or of is None:
             return False
         if self._below is None or value <= _WELL_BELOW * spec.fraction * of:
@@ -119,7 +120,8 @@ class LimitEnforcer:
         self._others: weakref.WeakKeyDictionary[LimitWatch, _OthersWatch] = (
             weakref.WeakKeyDictionary()
         )
-        self._started_by, self._in_vain = "", 0
+        self._started_by = ""
+        self._in_vain = 0
         self._futile: Collection[str] = ()
         self._epochs = 0
 
@@ -303,7 +305,8 @@ class LimitEnforcer:
             in_vain: `restarts_in_vain` of the limit that requested it.
             futile: `Escalation.remembered` of that limit in the process before.
         """
-        self._started_by, self._in_vain = requested_by, in_vain
+        self._started_by = requested_by
+        self._in_vain = in_vain
         self._futile = futile
 
     def _replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:

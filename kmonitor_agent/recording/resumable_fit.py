@@ -112,7 +112,8 @@ class ResumableFit:
             raise CannotResume(why) from exc
 
     def _restore(self, saved: SavedFit, model: KerasModel, callbacks: Sequence[Any]) -> None:
-        state, data = saved.state, fit_resumer(model).find_data()
+        state = saved.state
+        data = fit_resumer(model).find_data()
         if data is None:
             raise CannotResume("this Keras keeps the data of a fit elsewhere")
         if state.model != name_of(model):
@@ -305,7 +306,8 @@ def build_model_like_saved(steps: ReclaimSteps, model: KerasModel, saved: SavedF
     Raises:
         CannotResume: It is another model, or cannot be built.
     """
-    state, keras = saved.state, fit_resumer(model)
+    state = saved.state
+    keras = fit_resumer(model)
     try:
         keras.build_again(model, state.build_config, state.optimizers)
     except CannotBuild as exc:

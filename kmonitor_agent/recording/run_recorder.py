@@ -91,7 +91,8 @@ class RunRecorder:
         self._process_session = session = self._begin_session(settings)
         self._fits: list[Fit] = []
         self._before = before = before or ClosedRun(self.run_id)
-        self._fit_count, self._last_epoch = before.fits, before.last_epoch
+        self._fit_count = before.fits
+        self._last_epoch = before.last_epoch
         self.steps_done = before.steps_done
         self._begin_lock = threading.Lock()
         self._action_lock = threading.Lock()
@@ -102,11 +103,7 @@ class RunRecorder:
         self._limits = limits = LimitEnforcer(
             emit=session.emit, request=queue.put, now_s=session.now_s
         )
-        reporting: _EventArguments = {
-            "emit": session.emit,
-            "now_s": session.now_s,
-            "privacy": privacy,
-        }
+        reporting = _EventArguments(emit=session.emit, now_s=session.now_s, privacy=privacy)
         self._action_executor = ActionExecutor(
             run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **reporting
         )
@@ -117,9 +114,11 @@ class RunRecorder:
         self.log_writer = KerasLogWriter(
             self._sampler, self.current_target, session.emit, session.now_s
         )
-        device, reporter = self._sampler.device_name, self._fit_reporter
         self._model_reporter = ModelReporter(
-            reporter=reporter, faults=self.faults, device=device, **reporting
+            reporter=self._fit_reporter,
+            faults=self.faults,
+            device=self._sampler.device_name,
+            **reporting,
         )
         self._supervised_fits = SupervisedFits(
             self._supervisor_client,
@@ -307,7 +306,8 @@ class RunRecorder:
         fit.follow(find_origin(callback))
         fit.model = weakref.ref(model)
         watch_end(fit, self._on_dropped)
-        fit.is_traced, fit.clock.due = False, True
+        fit.is_traced = False
+        fit.clock.due = True
         self._count_graph(fit, model, is_judged=False)
 
     def begin_epoch(self, fit: Fit, epoch: object) -> None:
@@ -582,7 +582,8 @@ class RunRecorder:
             if model is not None:
                 self._count_graph(fit, model, is_judged=False)
         if action == "reload":
-            fit.is_traced, fit.clock.due = False, True
+            fit.is_traced = False
+            fit.clock.due = True
 
     def _follow_up(self, fit: Fit) -> None:
         with self.faults.guarded("run.follow_up"):

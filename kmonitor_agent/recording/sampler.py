@@ -128,7 +128,9 @@ class Sampler:
 
     def sample_if_grown(self) -> None:
         """Sample if this process grew by much since the last one: it may be killed for it soon."""
-        now, before, last = read_anonymous_bytes(), self._last_anonymous_bytes, self._last
+        now = read_anonymous_bytes()
+        before = self._last_anonymous_bytes
+        last = self._last
         if now is None or before is None or last.value is None or not last.of:
             return
         grown = (now - before) / last.of

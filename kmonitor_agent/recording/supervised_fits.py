@@ -71,7 +71,8 @@ class SupervisorClient:
         self.saves_each_epoch = False
         self.supervisor = 0
         self.run_id = new_id()
-        self.started_by, self.in_vain = "", 0
+        self.started_by = ""
+        self.in_vain = 0
         self.futile: list[str] = []
         self.is_leaving = False
         self._within_s = LEAVE_WITHIN_S
@@ -89,7 +90,8 @@ class SupervisorClient:
         self._state_store = FitStateStore(supervision.states(self.run_id))
         left = supervision.previous_request()
         if left is not None and left.run == self.run_id:
-            self.started_by, self.in_vain = left.requested_by, left.in_vain
+            self.started_by = left.requested_by
+            self.in_vain = left.in_vain
             self.futile = left.futile
         terms = supervision.settings()
         if terms is not None:
@@ -239,7 +241,9 @@ class SupervisedFits:
             # No callback of ours then handles a restart: report that to whoever asks for one, or
             # asked for the last.
             fit.why_not_restart = f"{_NOT_FOLLOWED}: {describe_exception(exc)}"
-            fit.is_left_out, fit.epochs_before, fit.origin = False, 0, origin
+            fit.is_left_out = False
+            fit.epochs_before = 0
+            fit.origin = origin
             self._report_not_resumed(fit)
             raise
 
@@ -330,7 +334,8 @@ class SupervisedFits:
                 why=left_out.removeprefix("; "),
             )
             # It is reported even if it cannot be measured.
-            seconds, after = 0.0, None
+            seconds = 0.0
+            after = None
             with self._faults.guarded("run.resumed"):
                 seconds = time.time() - state.origin.left_wall_s
                 after = None if why else read_footprint(fit.framework, fit.model())

@@ -90,7 +90,8 @@ class WorkerAgreement:
 
     def called_by(self, epoch: int) -> str:
         """Whether the workers meet at this epoch's end: who called, or empty."""
-        self._epoch, self._has_voted = epoch, False
+        self._epoch = epoch
+        self._has_voted = False
         try:
             is_over = self._coordination_store.put(f"{epoch}/called", _NOBODY)
             if self.is_chief and epoch >= 2:  # noqa: PLR2004 - nobody is two epochs behind

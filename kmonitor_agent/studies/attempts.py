@@ -328,7 +328,9 @@ class AttemptsFile:
             file.write(lead + self._unwritten)
             file.flush()
             os.fsync(file.fileno())
-        self._exists, self._has_failed, self._unwritten = True, False, b""
+        self._exists = True
+        self._has_failed = False
+        self._unwritten = b""
 
 
 def _line_of(line: bytes) -> Attempt | _StartLine | None:

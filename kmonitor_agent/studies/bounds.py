@@ -113,7 +113,8 @@ class SilenceTracker:
             return
         self._last = (seen.steps, seen.phase)
         self.own.note(self._phase, seen.at_s - self._last_s)
-        self._last_s, self._phase = seen.at_s, seen.phase
+        self._last_s = seen.at_s
+        self._phase = seen.phase
 
     def over(self, now_s: float) -> None:
         """The fold finished: its last gap was a healthy one too."""

@@ -102,9 +102,11 @@ class Usage(msgspec.Struct, frozen=True):
 
     def of_an_object(self, function: object) -> str:
         """Refuses a method of an object, or an object that can be called."""
-        kind, method = type(function), ""
+        kind = type(function)
+        method = ""
         if inspect.ismethod(function):
-            kind, method = type(function.__self__), f".{function.__name__}"
+            kind = type(function.__self__)
+            method = f".{function.__name__}"
         what = "a method of an object" if method else "an object that can be called"
         return self.at_the_top(
             f"{kind.__name__}{method}",

@@ -185,7 +185,8 @@ class LocalAttempt:
             now_s: `time.monotonic` now.
             on_start: Called just before; None: nothing is.
         """
-        self.began_s, self._started_wall_s = now_s, time.time()
+        self.began_s = now_s
+        self._started_wall_s = time.time()
         self._silence_tracker = SilenceTracker(now_s, self._bounds.others)
         self._on_start = on_start
         if self._seen.ready:
@@ -233,7 +234,8 @@ class LocalAttempt:
             case FoldQuestion(question=question):
                 self.process.answer(FoldAnswer(self._answered(question)))
             case FunctionReturned():
-                self._seen.returned, self._seen.returned_s = message, now_s
+                self._seen.returned = message
+                self._seen.returned_s = now_s
                 self._silence_tracker.over(now_s)
 
     def _answered(self, question: bytes) -> bytes:
@@ -263,16 +265,19 @@ class LocalAttempt:
         kills = 0 if self._memory_cgroup is None else self._memory_cgroup.kills()
         # What the kernel kills at a bound is counted for the host, too.
         if kills and (cause == "killed" or (cause, why) == ("out_of_memory", death.why)):
-            cause, why = "out_of_memory", f"the kernel killed it at memory={self._bound_text}"
+            cause = "out_of_memory"
+            why = f"the kernel killed it at memory={self._bound_text}"
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
         if cause == "killed" and any(pattern in tail for pattern in _NATIVE_NO_MEMORY):
-            cause, why = "out_of_memory", "it gave up for want of memory, as its output says"
+            cause = "out_of_memory"
+            why = "it gave up for want of memory, as its output says"
         self.process.end()
         if self._memory_cgroup is not None:
             if kills and cause == "out_of_memory":
                 why += self._peak_text(self._memory_cgroup)
             self._memory_cgroup.remove_soon()
-        seen, returned = self._seen, self._seen.returned
+        seen = self._seen
+        returned = self._seen.returned
         steps = self.steps if returned is None else returned.steps
         vram = None if seen.step is None else seen.step.vram_bytes
         return Attempt(
@@ -325,7 +330,8 @@ class LocalAttempt:
         if seen.refused:
             return "error", seen.refused
         if seen.returned is not None:
-            how, error = seen.returned.how, seen.returned.error
+            how = seen.returned.how
+            error = seen.returned.error
             if seen.stayed and not error:
                 error = _STAYED
             is_alone = how == "interrupted"
@@ -366,7 +372,8 @@ class LocalAttempt:
         return added
 
     def _judge(self, now_s: float) -> None:
-        seen, bounds = self._seen, self._bounds
+        seen = self._seen
+        bounds = self._bounds
         if seen.returned is not None:
             if now_s - seen.returned_s > _LEAVES_WITHIN_S:
                 seen.stayed = True
@@ -383,8 +390,10 @@ class LocalAttempt:
             self._judge_time(now_s)
 
     def _judge_time(self, now_s: float) -> None:
-        bounds, elapsed_s = self._bounds, self.elapsed_s(now_s)
-        limit_s, judgement = self.limit_s(now_s), self._silence_tracker.judgement(now_s)
+        bounds = self._bounds
+        elapsed_s = self.elapsed_s(now_s)
+        limit_s = self.limit_s(now_s)
+        judgement = self._silence_tracker.judgement(now_s)
         if limit_s is not None and elapsed_s > limit_s:
             if bounds.time.timeout_s is None:
                 self.kill(*judgement.overdue(limit_s, elapsed_s, bounds.finished_s))

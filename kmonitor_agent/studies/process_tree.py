@@ -33,7 +33,8 @@ def has_procfs() -> bool:
 
 def descendants(pid: int) -> list[int]:
     """A process and all below it by procfs; the process alone without procfs."""
-    pids, pending = [pid], [pid]
+    pids = [pid]
+    pending = [pid]
     while pending:
         for child in _children(pending.pop()):
             if child not in pids:

@@ -86,7 +86,8 @@ class LocalRunner:
             FoldsRefused: The function is not found; no fold was begun.
             KeyboardInterrupt: Ctrl+C; everything is ended and noted.
         """
-        queue, self._ahead = self._fold_queue, ahead
+        queue = self._fold_queue
+        self._ahead = ahead
         try:
             while queue.waiting or self._running:
                 self._fill()

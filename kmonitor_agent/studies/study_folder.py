@@ -161,7 +161,8 @@ class StudyFolder(StudyPaths):
             self._id = facts.id
             return facts
         for name in ("function", "folds", "splits", "arguments"):
-            was, wanted = getattr(known, name), getattr(facts, name)
+            was = getattr(known, name)
+            wanted = getattr(facts, name)
             if was != wanted:
                 difference = (
                     "are others"
@@ -277,7 +278,8 @@ class StudyFolder(StudyPaths):
         Raises:
             FoldsRefused: They are no pairs of indices.
         """
-        digest, count = hashlib.sha256(), 0
+        digest = hashlib.sha256()
+        count = 0
         # The first start's stay: a second one with others is refused, and harms nothing.
         is_known = self._facts() is not None
         for index, pair in enumerate(splits):

@@ -174,7 +174,8 @@ class StudyReporter:
             link.emit(self._ending(link, attempt, again=attempt.fold not in finished))
 
     def _follow(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> None:
-        link, reported = self._link, self._running.get(running.fold)
+        link = self._link
+        reported = self._running.get(running.fold)
         if link is None:
             return
         elapsed_s = running.elapsed_s(now_s)

@@ -150,9 +150,11 @@ def _amount_text(metric: str, value: float) -> str:
 
 def _bytes_text(n_bytes: float) -> str:
     """As the window writes it: "551 MiB", "12 GiB", "1.5 GiB"."""
-    size, at = n_bytes, 0
+    size = n_bytes
+    at = 0
     while size >= 2**10 - 0.5 and at < len(_BYTE_UNITS) - 1:
-        size, at = size / 2**10, at + 1
+        size = size / 2**10
+        at = at + 1
     is_small = size < 99.95  # noqa: PLR2004 - three digits
     tenths = 1 if at >= _BYTE_UNITS.index("GiB") or (at and is_small) else 0
     return f"{size:.{tenths}f}".removesuffix(".0") + f" {_BYTE_UNITS[at]}"

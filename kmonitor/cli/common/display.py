@@ -102,7 +102,8 @@ def find_display(environ: Mapping[str, str] | None = None) -> DisplayFound:
 
 
 def _linux_display(environ: Mapping[str, str]) -> DisplayFound:
-    wayland, x11 = environ.get("WAYLAND_DISPLAY", ""), environ.get("DISPLAY", "")
+    wayland = environ.get("WAYLAND_DISPLAY", "")
+    x11 = environ.get("DISPLAY", "")
     if wayland and _wayland_answers():
         return DisplayFound(Display.SCREEN, f"Wayland display {wayland}")
     if x11 and _x11_answers():

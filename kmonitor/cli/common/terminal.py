@@ -119,7 +119,8 @@ def elided_middle(text: str, cells: int) -> str:
     """A text shortened to a number of terminal cells, with an ellipsis in place of its middle."""
     if cell_len(text) <= cells:
         return text
-    head, tail = "", ""
+    head = ""
+    tail = ""
     for left, right in zip(text, reversed(text), strict=True):
         if cell_len(head + left + tail) >= cells:
             break
@@ -179,7 +180,8 @@ def print_table(
         width = shutil.get_terminal_size().columns
         shown = _fitting_columns(every, width, drops)
     else:
-        width, shown = max(PIPE_WIDTH, _least_line_width(every)), every
+        width = max(PIPE_WIDTH, _least_line_width(every))
+        shown = every
     widths = _widths(shown, width)
     console.width = max(width, sum(widths) + _GAP * (len(shown) - 1))
     console.print(_table(shown, widths))

@@ -86,7 +86,8 @@ def growth_per_model(folds: Sequence[FoldDone]) -> float:
 def _released_memory(record: ActionRecord) -> bool:
     if not record.ok or record.after is None:
         return False
-    before, after = record.before.graph_operations, record.after.graph_operations
+    before = record.before.graph_operations
+    after = record.after.graph_operations
     return before is not None and after is not None and after < before
 
 

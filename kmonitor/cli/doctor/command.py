@@ -196,7 +196,8 @@ def _driver() -> Finding:
         found = "no NVIDIA driver on this host; VRAM is then the framework's own allocator"
         return Finding("NVIDIA driver", "note", found)
     try:
-        version, count = pynvml.nvmlSystemGetDriverVersion(), pynvml.nvmlDeviceGetCount()
+        version = pynvml.nvmlSystemGetDriverVersion()
+        count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError as exc:
         return Finding("NVIDIA driver", "note", f"it answers with an error: {exc}")
     finally:

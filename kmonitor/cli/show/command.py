@@ -309,7 +309,9 @@ class EventFollower:
             kinds: Event types wanted.
             on_row: Called with each row that is new.
         """
-        self._run, self._kinds, self._on_row = run, kinds, on_row
+        self._run = run
+        self._kinds = kinds
+        self._on_row = on_row
         self._cursor = rows[-1].row if rows else 0
         self._seq = max((row.seq for row in rows), default=0)
         self._hubs_own = {row.body for row in rows if not row.seq}
@@ -333,13 +335,15 @@ class EventFollower:
         Raises:
             UserError: Waiting is of no use.
         """
-        pause_s, end_s = _FIRST_PAUSE_S, float("inf")
+        pause_s = _FIRST_PAUSE_S
+        end_s = float("inf")
         while True:
             if isinstance(lost, HostError) and not lost.is_transient:
                 raise lost
             if not self._is_waiting:
                 self._is_waiting = True
-                pause_s, end_s = _FIRST_PAUSE_S, time.monotonic() + _STOPPED_S
+                pause_s = _FIRST_PAUSE_S
+                end_s = time.monotonic() + _STOPPED_S
                 _print_waiting(route, lost)
             threading.Event().wait(pause_s)
             pause_s = min(_LONGEST_PAUSE_S, pause_s * 2)
@@ -357,8 +361,10 @@ class EventFollower:
                 return
 
     def _rows(self, client: HubClient) -> Iterator[EventRow]:
-        is_first, had_ended = True, False
-        was_waiting, since_s = self._is_waiting, time.monotonic()
+        is_first = True
+        had_ended = False
+        was_waiting = self._is_waiting
+        since_s = time.monotonic()
         while True:
             # The state is read before the rows, so that all rows before the end are seen.
             state = self._state(client)

@@ -182,7 +182,8 @@ def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
     ended = [event for event in map(decode_row, rows) if isinstance(event, EpochEnded)]
     if not ended or ended[-1].parts is None:
         return
-    last, parts = ended[-1], ended[-1].parts
+    last = ended[-1]
+    parts = ended[-1].parts
     headers = tuple(header.format(n=last.epoch + 1) for header in _PART_HEADERS)
     found = [
         (

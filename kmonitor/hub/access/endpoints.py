@@ -58,8 +58,10 @@ class HubEndpoints:
         self.on_ended: Callable[[set[str]], None] = _ignore_keys
         self.keys = KeyList(keys_folder(folders), faults)
         self.authorizer = Authorizer(self.keys, faults, clock)
-        self._folders, self._context = folders, context
-        self._faults, self._clock = faults, clock
+        self._folders = folders
+        self._context = context
+        self._faults = faults
+        self._clock = clock
         self._agents = RouterSocket(context, ingest_socket_path(folders))
         self._desktops = RouterSocket(context, view_socket_path(folders))
         self._direct: NetworkAccess | None = None
@@ -241,7 +243,8 @@ class MemoryGuard:
         Args:
             is_working: The hub computes something large.
         """
-        now_s, rss = self._clock.monotonic_s(), self._rss_bytes()
+        now_s = self._clock.monotonic_s()
+        rss = self._rss_bytes()
         if is_working:
             self._worked_s = now_s
         if self._trim_at_s is not None and now_s >= self._trim_at_s:

@@ -222,7 +222,9 @@ class ZapHandler:
         if len(frames) != _ENVELOPE or frames[2] != _VERSION or frames[4] != DOMAIN:
             self._faults.record("access: odd question")
             return b""
-        address, mechanism, credential = frames[5], frames[7], frames[8]
+        address = frames[5]
+        mechanism = frames[7]
+        credential = frames[8]
         if mechanism != b"CURVE" or len(credential) != CURVE_KEY_BYTES:
             self._faults.record("access: no key")
             return b""

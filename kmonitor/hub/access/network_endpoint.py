@@ -70,7 +70,8 @@ def parse_bind(text: str) -> BindAddress:
             f'"{text}" is no address to listen on.',
             "Write ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for every network.",
         )
-    host, port = found["host"].strip("[]"), int(found["port"])
+    host = found["host"].strip("[]")
+    port = int(found["port"])
     try:
         return BindAddress(ipaddress.ip_address(host), port)
     except ValueError:

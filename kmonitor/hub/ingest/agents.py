@@ -198,7 +198,8 @@ class AgentService:
             identity, hello.run, hello.session, hello.started_wall_s, now_s
         )
         connection.ships = hello.ships
-        connection.late_s, connection.is_left = hello.late_s, hello.is_left
+        connection.late_s = hello.late_s
+        connection.is_left = hello.is_left
         self.agent_connections.add(connection)
         self._behind.discard(hello.run)
         return True

@@ -41,7 +41,8 @@ class AgentConnection:
 
     def note_in(self, record: RunRecord) -> None:
         """Have a run's record know how it comes."""
-        record.is_shipped, record.late_s = self.ships, self.late_s
+        record.is_shipped = self.ships
+        record.late_s = self.late_s
         record.is_left = self.ships and self.is_left
 
 

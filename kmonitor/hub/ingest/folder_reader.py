@@ -133,7 +133,9 @@ class FolderReader:
 
     def _store_chunk(self, run: str, chunk: SpoolChunk) -> None:
         record = self._event_log.registry.get_or_add(run)
-        record.is_shipped, record.late_s, record.is_left = True, self._late_s, False
+        record.is_shipped = True
+        record.late_s = self._late_s
+        record.is_left = False
         first = chunk.events[0]
         if first.seq > record.accepted + 1:
             facts = first.facts

@@ -347,7 +347,8 @@ class Liveness:
 
     def _set_seen(self, record: RunRecord, seen: Literal["", "silent", "lost"], why: str) -> None:
         if (record.seen, record.seen_why) != (seen, why):
-            record.seen, record.seen_why = seen, why
+            record.seen = seen
+            record.seen_why = why
             self._event_log.registry.mark_changed(record)
 
 

@@ -203,9 +203,11 @@ class SpoolIngest:
         if not batch:
             self._finish(shipment)
             return
-        record, facts = shipment.record, batch[0].facts
+        record = shipment.record
+        facts = batch[0].facts
         if facts is not None and self.is_far(facts):
-            record.is_shipped, record.late_s = True, self._late_s
+            record.is_shipped = True
+            record.late_s = self._late_s
         for part in _without_jumps(batch):
             first = part[0]
             if first.seq > record.accepted + 1:
@@ -222,7 +224,8 @@ class SpoolIngest:
     def _finish(self, shipment: _Shipment) -> None:
         self._shipment = None
         self._looked_s[shipment.record.run] = self._clock.monotonic_s()
-        spool, record = shipment.spool, shipment.record
+        spool = shipment.spool
+        record = shipment.record
         if record.is_known and record.accepted < spool.acked:
             # Some hub had them, this one does not, and the spool was cut before them.
             self._event_log.append_gap(record, spool.acked, None)

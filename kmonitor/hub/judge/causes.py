@@ -360,7 +360,8 @@ def explain_first_unit(first: FirstUnitRise | None) -> GrowthExplanation | None:
         return None
     if abs(first.later_rise) > _LATER_RISE_SHARE * first.rise:
         return None
-    cause, rise = Cause.DATA_CACHE, Slope(first.rise, first.rise, first.rise)
+    cause = Cause.DATA_CACHE
+    rise = Slope(first.rise, first.rise, first.rise)
     because = (CounterGrowth(CounterKind.FIRST_UNIT, rise),)
     return GrowthExplanation(cause, Confidence.FITTING, because, advice=_ADVICE[cause])
 
@@ -404,7 +405,8 @@ def first_unit_rise(
     # As everywhere the lower envelope: what a batch takes for a moment does not count.
     lows = [float(segments[at].min()) for at in measured]
     lowest = np.interp(np.arange(_SEGMENTS), measured, lows)
-    early, late = lowest[_MIDDLE] - lowest[_START], lowest[-1] - lowest[_MIDDLE]
+    early = lowest[_MIDDLE] - lowest[_START]
+    late = lowest[-1] - lowest[_MIDDLE]
     rise = early + late
     if rise < max(FIRST_FLOOR.amount, FIRST_FLOOR.part * float(np.median(lowest))):
         return None
@@ -449,7 +451,8 @@ class FirstEpochSamples:
         self._t_s += t_s[is_finite].tolist()
         self._values += values[is_finite].tolist()
         while len(self._t_s) > _MOST_KEPT:
-            self._t_s, self._values = self._t_s[::2], self._values[::2]
+            self._t_s = self._t_s[::2]
+            self._values = self._values[::2]
 
     def found(self, later: Sequence[float]) -> FirstUnitRise | None:
         """How memory rose in it.
@@ -459,7 +462,8 @@ class FirstEpochSamples:
         """
         if self._epoch_start_s is None or self._ended_s is None:
             return None
-        times, values = np.array(self._t_s), np.array(self._values)
+        times = np.array(self._t_s)
+        values = np.array(self._values)
         return first_unit_rise(
             times, values, (self._epoch_start_s, self._ended_s), np.array(later)
         )

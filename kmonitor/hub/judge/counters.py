@@ -97,7 +97,9 @@ def counted_growth(counters: Sequence[Counter]) -> tuple[CounterGrowth, ...]:
         times = np.count_nonzero(added >= _LEAST_A_UNIT[counter.kind])
         if times < _LATELY or not np.all(added >= 0.0):
             continue
-        middle, low, high = float(np.mean(added)), float(added.min()), float(added.max())
+        middle = float(np.mean(added))
+        low = float(added.min())
+        high = float(added.max())
         found.append(CounterGrowth(counter.kind, Slope(middle, low, high), counter.function))
     return tuple(found)
 

@@ -106,6 +106,7 @@ def _joined(first: Unit, second: Unit | None = None) -> Unit:
         return first
     for level, low in second.low.items():
         first.measured(level, low, second.high[level])
-    first.code_regions, first.registered = second.code_regions, second.registered
+    first.code_regions = second.code_regions
+    first.registered = second.registered
     first.kept = second.kept or first.kept
     return first

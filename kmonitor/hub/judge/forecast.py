@@ -137,7 +137,8 @@ def _taken_by_others(values: Floats, left: Floats) -> float:
     if len(values) < MIN_STRAIGHT_UNITS:
         return 0.0
     first = window_start(len(values))
-    own, taken = _slope(values[first:]), _slope(-left[first:])
+    own = _slope(values[first:])
+    taken = _slope(-left[first:])
     if taken is None:
         return 0.0
     own_middle = 0.0 if own is None else own.middle

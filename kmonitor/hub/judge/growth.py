@@ -218,7 +218,8 @@ def _adds_the_same(window: _Window) -> bool:
     values = window.values[-MAX_UNITS:]
     steps = np.diff(values)
     middle = float(np.median(steps))
-    rise, level = float(values[-1] - values[0]), float(np.median(values))
+    rise = float(values[-1] - values[0])
+    level = float(np.median(values))
     if middle <= 0.0 or rise < window.floor.least(level, middle):
         return False
     if np.all(np.abs(steps - middle) <= _EVEN * middle):
@@ -362,7 +363,8 @@ def rises_between_falls(values: Floats, slope: float) -> bool:
     if not len(falls):
         return False
     begins = falls[-2] + 1 if len(falls) > 1 else 0
-    tooth, after = window[begins : falls[-1] + 1], window[falls[-1] + 1 :]
+    tooth = window[begins : falls[-1] + 1]
+    after = window[falls[-1] + 1 :]
     has_risen = float(tooth[-1] - tooth.min())
     if float(after.min() - tooth.min()) < _HIGHER_LOW * has_risen:
         return False

@@ -440,7 +440,8 @@ def _events(
     last_row: int,
     kinds: tuple[str, ...] = _OTHERS,
 ) -> Iterator[tuple[float, Event]]:
-    cursor, more = after_row, True
+    cursor = after_row
+    more = True
     while more:
         page = read_event_page(
             connection, PageRequest(cursor, _PAGE_ROWS, (run_key,), kinds), last_row
@@ -450,4 +451,5 @@ def _events(
                 yield t_s, decode_event(body)
             except ProtocolError:
                 continue  # of a newer agent
-        cursor, more = page.cursor, page.more
+        cursor = page.cursor
+        more = page.more

@@ -180,7 +180,8 @@ class RunJudge:
 
     def _judge_within(self, kind: UnitKind) -> list[Verdict]:
         """Judge memory within the open epoch, until there are enough epochs, or between calls."""
-        n_fresh, segments = self._segments.pop_n_fresh(), list(self._segments.closed)
+        n_fresh = self._segments.pop_n_fresh()
+        segments = list(self._segments.closed)
         plan = self._units.plan
         full = (plan.cache_steps or 0) - plan.steps_ended
         if kind is UnitKind.STEP and segments and 0 < full <= segments[-1].number:
@@ -227,7 +228,8 @@ class RunJudge:
         measured = [unit for unit, has_value in zip(units, is_finite, strict=True) if has_value]
         if metric in TIME_METRICS:
             return self._time_verdict(metric, judgement, measured, units, values[is_finite], kind)
-        growth, before = judgement.growth, self._newest.get(metric)
+        growth = judgement.growth
+        before = self._newest.get(metric)
         is_older = growth is None or growth.last >= len(measured)
         if judgement.is_open_alarm and is_older and before is not None:
             # It outlasts a start or reload: its evidence is that of before.
@@ -297,7 +299,8 @@ class RunJudge:
         n_fresh: int,
     ) -> Judgement:
         """The judgement after each of the newest units in turn."""
-        judgement, is_finite = self._judgements.get(key, Judgement()), np.isfinite(values)
+        judgement = self._judgements.get(key, Judgement())
+        is_finite = np.isfinite(values)
         for last in range(len(values) - n_fresh, len(values)):
             if is_finite[last]:
                 is_used = is_finite[: last + 1]
@@ -318,7 +321,8 @@ class RunJudge:
         What it does not explain are traces, compiled code and what the script keeps, and more than
         twice its bytes.
         """
-        plan, growth = self._units.plan, judgement.growth
+        plan = self._units.plan
+        growth = judgement.growth
         is_of_fit = metric in _WITHIN and kind in {UnitKind.EPOCH, UnitKind.STEP}
         if not is_of_fit or plan.cache_steps is None or growth is None:
             return None
@@ -342,7 +346,8 @@ class RunJudge:
 
         It is called growing then only where it would fill the room before the epoch ends.
         """
-        plan, growth = self._units.plan, judgement.growth
+        plan = self._units.plan
+        growth = judgement.growth
         if judgement.state not in ALARMED or growth is None or growth.slope is None:
             return judgement
         if plan.epochs_ended or plan.epochs == 1:

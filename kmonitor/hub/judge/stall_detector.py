@@ -85,9 +85,13 @@ class StallDetector:
             steps: In an epoch; None: not known.
             per_call: Steps that one call of the step function makes.
         """
-        self.is_in_fit, self._is_excused = True, False
-        self._steps, self._per_call = steps, per_call
-        self._n_steps_moved, self._at, self._epoch_start_s = 0, (-1, 0), None
+        self.is_in_fit = True
+        self._is_excused = False
+        self._steps = steps
+        self._per_call = per_call
+        self._n_steps_moved = 0
+        self._at = (-1, 0)
+        self._epoch_start_s = None
         self._since_s = self._looked_s = t_s
         self._longest_epoch_s = 0.0
         for stage in (FitStage.EPOCH, FitStage.BETWEEN):
@@ -113,7 +117,9 @@ class StallDetector:
 
         The step that follows may be traced again, and is awaited for as long as it takes.
         """
-        self._is_excused, self._n_steps_moved, self._epoch_start_s = True, 0, None
+        self._is_excused = True
+        self._n_steps_moved = 0
+        self._epoch_start_s = None
         self._since_s = self._looked_s = t_s
 
     def check(self, t_s: float, epoch: int, step: int) -> Stall | None:
@@ -155,7 +161,9 @@ class StallDetector:
                 epoch_s = self._since_s - self._epoch_start_s
                 self._longest_epoch_s = max(epoch_s, self._longest_epoch_s)
             self._epoch_start_s = t_s
-        self.is_moving, self._at, self._since_s = True, (epoch, step), t_s
+        self.is_moving = True
+        self._at = (epoch, step)
+        self._since_s = t_s
 
     def _settle(self, t_s: float, n_steps: int) -> None:
         self._n_steps_moved += n_steps
@@ -174,7 +182,8 @@ class StallDetector:
         stage = self._stage(epoch)
         if stage is None or self._seen.get(stage, 0) < _LEAST_SEEN[stage]:
             return None
-        longest_s, silent_s = self._longest_s[stage], t_s - self._since_s
+        longest_s = self._longest_s[stage]
+        silent_s = t_s - self._since_s
         least_s = LEAST_S if stage is FitStage.EPOCH else LEAST_ELSEWHERE_S
         if stage is FitStage.BETWEEN:
             # Not each epoch is validated or saved; what is, seldom takes longer than to train it.

@@ -76,7 +76,8 @@ class StallMonitor:
         _clear(record)
         silence.end_fit()
         if isinstance(event, FitStarted):
-            steps, per_call = event.steps, event.steps_per_execution
+            steps = event.steps
+            per_call = event.steps_per_execution
             silence.begin_fit(t_s, steps=steps, per_call=per_call)
 
     def _act(
@@ -112,14 +113,16 @@ class StallMonitor:
         if record.phase != "training" or not event.fit or followed.is_action_due:
             self._excuse(record, t_s)
             return
-        silence, was = followed.stall_detector, record.stalled_since_s
+        silence = followed.stall_detector
+        was = record.stalled_since_s
         if not silence.is_in_fit:
             silence.join_fit(t_s, event.epoch, event.step, steps=record.steps)
             return
         stall = silence.check(t_s, event.epoch, event.step)
         if stall is not None:
             why = f"{_stall_text(stall)}{_pressure_text(event)}"
-            record.stalled_since_s, record.stalled_why = stall.since_s, why
+            record.stalled_since_s = stall.since_s
+            record.stalled_why = why
             if was is None:
                 self._event_log.notify(record, t_s, "warning", "no_steps", record.stalled_why)
         elif was is not None and silence.is_moving:
@@ -133,7 +136,8 @@ class StallMonitor:
 
 
 def _clear(record: RunRecord) -> None:
-    record.stalled_since_s, record.stalled_why = None, ""
+    record.stalled_since_s = None
+    record.stalled_why = ""
 
 
 _MUCH_MEMORY: Final = 0.2
@@ -142,7 +146,8 @@ _MUCH_DISK: Final = 0.5
 
 
 def _pressure_text(sample: Sample) -> str:
-    memory, disk = sample.memory_pressure_fraction or 0.0, sample.io_pressure_fraction or 0.0
+    memory = sample.memory_pressure_fraction or 0.0
+    disk = sample.io_pressure_fraction or 0.0
     if memory >= _MUCH_MEMORY:
         return f"; memory is short: tasks wait for it {100 * memory:.0f} % of the time"
     if disk >= _MUCH_DISK:

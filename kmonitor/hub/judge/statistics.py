@@ -147,7 +147,8 @@ def bend_over_line(values: Floats) -> float:
         return -math.inf
     # A residual far below what the numbers resolve is no better than another.
     least = _TINY * float(y @ y) + np.finfo(np.float64).tiny
-    line, bend = max(float(rests[0]), least), max(float(bends.min()), least)
+    line = max(float(rests[0]), least)
+    bend = max(float(bends.min()), least)
     return n * math.log(line / bend) - 2.0 * (_BEND_PARAMETERS - _LINE_PARAMETERS)
 
 
@@ -163,7 +164,8 @@ def are_about_even(steps: Floats) -> bool:
     Args:
         steps: From each value to the next, `[n]`, n at least 2.
     """
-    middle, half = float(np.median(steps)), len(steps) // 2
+    middle = float(np.median(steps))
+    half = len(steps) // 2
     if middle <= 0.0 or np.abs(steps - middle).max() > _ABOUT_EVEN * middle:
         return False
     return float(np.mean(steps[half:])) >= _KEEPS_ON * float(np.mean(steps[:half]))

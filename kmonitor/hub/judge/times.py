@@ -99,7 +99,8 @@ def judge_time(
     a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
     first = None if judgement.state in ALARMED else find_jump(values)
     if first is not None and (part := grown_part(units, first)) and part.name in parts:
-        before, after = values[1:first], values[first:]
+        before = values[1:first]
+        after = values[first:]
         rise = float(np.median(after) - np.median(before))
         if rise * a_unit >= _LEAST_S:
             growth = Growth(None, first, len(values) - 1, rise=rise)

@@ -76,8 +76,10 @@ class TriedActions:
     def _add(self, record: ActionRecord, verdicts: Iterable[Verdict]) -> None:
         after_it = record.after or Footprint()
         for verdict in verdicts:
-            metric, cause = verdict.metric, verdict.cause
-            before, after = _held(record.before, metric), _held(after_it, metric)
+            metric = verdict.metric
+            cause = verdict.cause
+            before = _held(record.before, metric)
+            after = _held(after_it, metric)
             if before is None or after is None or verdict.state in _QUIET:
                 continue
             if record.action != "restart":
@@ -112,7 +114,8 @@ class TriedActions:
         risen = before - self._least_bytes if metric == "ram" else math.nan
         tried = self._tried.setdefault((metric, cause, action), _Tried(0, 0.0, 0.0))
         tried.times += 1
-        tried.risen_bytes, tried.given_back_bytes = max(risen, given), given
+        tried.risen_bytes = max(risen, given)
+        tried.given_back_bytes = given
         if given and metric == "ram":
             self._least_bytes = before - given
 

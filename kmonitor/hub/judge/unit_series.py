@@ -127,7 +127,8 @@ def _kept_counters(units: Sequence[Unit], *, is_on_device: bool) -> list[Counter
     for kept in newest:
         if kept.is_on_device is not is_on_device:
             continue
-        key, has_size = _kept_key(kept), kept.n_bytes is not None
+        key = _kept_key(kept)
+        has_size = kept.n_bytes is not None
         places = (table.get(key) for table in tables)
         values = _array(map(_bytes_of if has_size else _count_of, places))
         kind = CounterKind.KEPT_BYTES if has_size else CounterKind.KEPT_OBJECTS
@@ -170,7 +171,8 @@ def growing_part(units: Sequence[Unit], growth: Growth) -> tuple[str, float] | N
         return None
     window = [unit.parts for unit in units[growth.first + 1 : growth.last + 1] if unit.parts]
     sums = {name: sum(parts.get(name, 0.0) for parts in window) for name in _PARTS}
-    total, judged = sum(sums.values()), growth.slope.middle * len(window)
+    total = sum(sums.values())
+    judged = growth.slope.middle * len(window)
     if judged <= 0.0 or not _MEASURED * judged <= total <= judged / _MEASURED:
         return None
     name = max(sums, key=sums.__getitem__)

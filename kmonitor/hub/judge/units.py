@@ -252,8 +252,10 @@ class _HeldMemory:
 
     def begin(self, event: EpochStarted, units: Iterable[Unit]) -> None:
         """An epoch began."""
-        self._began, before = event.ram_process_bytes, self._ended
-        is_same_fit, self._fit = event.fit == self._fit, event.fit
+        self._began = event.ram_process_bytes
+        before = self._ended
+        is_same_fit = event.fit == self._fit
+        self._fit = event.fit
         if self._began is not None and before is not None:
             part = "between_epochs" if is_same_fit else "between_fits"
             for unit in units:

@@ -107,7 +107,8 @@ def verdict_event(
         found: What grows, if it was looked for.
         forecast: When a limit is met.
     """
-    units, growth = details.units, details.judgement.growth
+    units = details.units
+    growth = details.judgement.growth
     because = () if found is None else found.because
     verdict = Verdict(
         t_s=units[-1].ended_s,
@@ -234,7 +235,8 @@ def turns(before: Verdict | None, after: Verdict) -> bool:
 
 
 def _is_forecast_another(before: Verdict, after: Verdict) -> bool:
-    was, comes = before.forecast, after.forecast
+    was = before.forecast
+    comes = after.forecast
     if was is None or comes is None:
         return (was is None) != (comes is None)
     # What can be had changes all the time.

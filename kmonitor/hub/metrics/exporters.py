@@ -112,7 +112,8 @@ def metrics_endpoint(url: str) -> str:
         is_good = split.scheme in {"http", "https"} and bool(split.hostname)
         is_good = is_good and (split.port is None or split.port > 0)
     except ValueError:
-        is_good, split = False, urlsplit("")
+        is_good = False
+        split = urlsplit("")
     if not is_good or _CONTROL.search(url) or split.query or split.fragment:
         raise ExporterRefused(f'"{url}" is no address of a collector.', remedy)
     if "@" in split.netloc:

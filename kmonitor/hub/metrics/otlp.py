@@ -70,7 +70,9 @@ class OtlpSender:
             every_s: Time between two sendings, seconds.
         """
         self.trouble = ""
-        self._endpoint, self._snapshot_holder, self._every_s = endpoint, holder, every_s
+        self._endpoint = endpoint
+        self._snapshot_holder = holder
+        self._every_s = every_s
         self._sent = {"done": 0, "failed": 0}
         holder.lay_exports(self._sent)
         self._started_ns = time.time_ns()
@@ -115,7 +117,8 @@ class OtlpSender:
             is_sent = self._exporter.export(self._data(found)) is MetricExportResult.SUCCESS
             why = "" if is_sent else self._sdk_log.pop_message()
         except Exception as exc:  # noqa: BLE001 - a thread's main: the next attempt may do
-            is_sent, why = False, f"{type(exc).__name__}: {exc}"
+            is_sent = False
+            why = f"{type(exc).__name__}: {exc}"
         if self._is_over.is_set() and not is_sent:
             return  # cut short by the hub's own end
         self._sent["done" if is_sent else "failed"] += 1

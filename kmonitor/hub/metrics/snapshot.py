@@ -135,7 +135,8 @@ class _ReclaimCounts:
         after = record.after
         if after is None:
             return
-        before_bytes, after_bytes = record.before.ram_process_bytes, after.ram_process_bytes
+        before_bytes = record.before.ram_process_bytes
+        after_bytes = after.ram_process_bytes
         if before_bytes is not None and after_bytes is not None:
             self.freed_bytes += max(0.0, before_bytes - after_bytes)
 

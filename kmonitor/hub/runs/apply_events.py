@@ -156,9 +156,11 @@ def _cause(event: SessionDied) -> str:
 
 def _fit_started(record: RunRecord, event: FitStarted) -> None:
     if event.initial_epoch:  # it goes on: what is known of it is the epoch before, done
-        record.epoch, record.step = event.initial_epoch - 1, event.steps or 0
+        record.epoch = event.initial_epoch - 1
+        record.step = event.steps or 0
     elif event.fit != record.fit:  # else the same one again, in a later process
-        record.epoch, record.step = None, 0
+        record.epoch = None
+        record.step = 0
     record.fit = event.fit
     record.epochs = event.epochs
     record.steps = event.steps

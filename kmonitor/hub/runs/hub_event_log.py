@@ -287,7 +287,8 @@ class HubEventLog:
 
     def _append_own(self, record: RunRecord, run_t_s: float, kind: str, body: bytes) -> None:
         # A row of the hub's own has a number below 0: no agent's number can be that.
-        row, wall_s = self._next_row, self._clock.wall_s()
+        row = self._next_row
+        wall_s = self._clock.wall_s()
         self._next_row += 1
         self._pending.events.append((row, record.key, -row, run_t_s, wall_s, kind, body))
         self._pending_bytes += len(body) + _ROW_OVERHEAD_BYTES
@@ -564,7 +565,8 @@ def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
 def _rebuild_record(database: Database, key: int, run: str) -> RunRecord:
     """A run by its stored events; without samples, which only hold its last readings."""
     record = RunRecord(key=key, run=run)
-    cursor, more = 0, True
+    cursor = 0
+    more = True
     while more:
         page = database.page(PageRequest(cursor, _PAGE_ROWS, (key,), _ALL_BUT_SAMPLES))
         for stored in page.rows:
@@ -573,6 +575,7 @@ def _rebuild_record(database: Database, key: int, run: str) -> RunRecord:
                 apply_event(record, decode_event(stored[-1]))
             except ProtocolError:
                 continue
-        cursor, more = page.cursor, page.more
+        cursor = page.cursor
+        more = page.more
     record.last_wall_s = record.last_event_wall_s
     return record

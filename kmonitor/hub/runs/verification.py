@@ -50,8 +50,11 @@ class EventVerifier:
     def __init__(self, log: HubEventLog, spools: Path, faults: HubFaults, clock: Clock) -> None:
         self.restored = self.marked = 0
         self.is_broken = False
-        self._log, self._database = log, log.database
-        self._spools, self._faults, self._clock = spools, faults, clock
+        self._log = log
+        self._database = log.database
+        self._spools = spools
+        self._faults = faults
+        self._clock = clock
         self._begin()
         self._rows = -1
         self._not_before_s = 0.0
@@ -81,8 +84,10 @@ class EventVerifier:
 
     def step(self) -> None:
         """Verify one piece if it is time."""
-        now_s, rows = self._clock.monotonic_s(), self._log.registry.rows
-        is_busy, self._rows = rows != self._rows, rows
+        now_s = self._clock.monotonic_s()
+        rows = self._log.registry.rows
+        is_busy = rows != self._rows
+        self._rows = rows
         if self.is_broken or self._database.is_disconnected or now_s < self._not_before_s:
             return
         if is_busy:
@@ -109,7 +114,8 @@ class EventVerifier:
             self._verify_ends()
         if self._rewritten or self._added:
             self._database.repair(self._rewritten, self._added)
-            self._rewritten, self._added = [], []
+            self._rewritten = []
+            self._added = []
         if rows:
             self._row = rows[-1][0]
         else:

@@ -66,7 +66,8 @@ def sound_bodies(
         run_key: The run.
         kind: The kind.
     """
-    key, name = run_key & _WITHIN_HUB, kind.encode()
+    key = run_key & _WITHIN_HUB
+    name = kind.encode()
     for row, seq, t_s, wall_s, body, stored in rows:
         try:
             found = crc32(name, crc32(_CELLS.pack(row & _WITHIN_HUB, key, seq, t_s, wall_s)))
@@ -78,7 +79,8 @@ def sound_bodies(
 
 def repaired_body(row: tuple[Any, ...]) -> NewEvent | None:
     """A row of `SUMMED` as it was before one bit of it flipped; None: more than one did."""
-    event, stored = row[:7], row[7]
+    event = row[:7]
+    stored = row[7]
     if not _is_event(event) or not isinstance(stored, int) or len(event[6]) > _MAX_REPAIRED_BYTES:
         return None
     data = repaired_bytes(_covered(event), stored)

@@ -159,24 +159,29 @@ def _put(target: sqlite3.Connection, table: str, rows: list[tuple[Any, ...]]) ->
 def _readable(source: sqlite3.Connection, table: str, columns: str) -> Iterator[tuple[Any, ...]]:
     """All rows of a table that lie in pages which can be read."""
     key = columns.split(",", maxsplit=1)[0]
-    low, step, most = 0, 1, HubIdRange.of_hub(0).last
+    low = 0
+    step = 1
+    most = HubIdRange.of_hub(0).last
     while low <= most:
         query = f"SELECT {columns} FROM {table} WHERE {key} >= ? ORDER BY {key}"  # noqa: S608 - ours
         try:
             for row in source.execute(query, (low,)):
                 if row[0] >= low:
-                    low, step = row[0] + 1, 1
+                    low = row[0] + 1
+                    step = 1
                     yield row
         except DAMAGE:
             # Doubled, as a page may promise rows again and again that it does not have.
-            low, step = max(low + step, _behind_damage(source, query + " LIMIT 1", low)), 2 * step
+            low = max(low + step, _behind_damage(source, query + " LIMIT 1", low))
+            step = 2 * step
         else:
             return
 
 
 def _behind_damage(source: sqlite3.Connection, query: str, low: int) -> int:
     """The lowest key from which on something can be read, or that there is nothing."""
-    bad, good = 0, 1
+    bad = 0
+    good = 1
     while not _can_read(source, query, low + good):
         bad, good = good, 2 * good
         if good > HubIdRange.of_hub(0).last:

@@ -147,7 +147,8 @@ def row_at_time(
         head: Up to this row.
         t_s: Run time, seconds; samples of rising rows have rising times.
     """
-    before, end = after_row, head
+    before = after_row
+    end = head
     while before < end:
         middle = (before + end) // 2
         found = connection.execute(_TIME_BEHIND, (run_key, middle, end)).fetchone()

@@ -78,7 +78,8 @@ class SqliteDatabase(Database):
 
     @override
     def trouble(self, exc: Exception) -> str:
-        folder, code = self.path.parent, getattr(exc, "sqlite_errorcode", 0)
+        folder = self.path.parent
+        code = getattr(exc, "sqlite_errorcode", 0)
         if code & _PRIMARY == sqlite3.SQLITE_FULL:
             return f"the disk of {folder} is full; free some space there"
         return f"the database in {folder} cannot be written ({exc})"

@@ -43,7 +43,8 @@ class CommandService:
 
     def _add(self, request: CommandRequest) -> CommandEntry | None:
         """The command in the queue; None if it cannot be written: it is not done later either."""
-        queue, refusal = self._event_log.command_queue, self._refusal(request)
+        queue = self._event_log.command_queue
+        refusal = self._refusal(request)
         result = f"refused: {refusal}" if refusal else "queued"
         is_added = self._event_log.attempt(
             lambda: queue.add(request, self._clock.wall_s(), refusal),

@@ -53,7 +53,8 @@ class EditService:
 
     def _write_edit(self, who: str, record: RunRecord, request: EditRequest) -> bool:
         """Whether it is written; where it is not, it is not done later either."""
-        run, name = record.run, record.name
+        run = record.run
+        name = record.name
         rows = [(who, what, run, name, result) for what, result in _audit_entries(request)]
         registry = self._event_log.registry
         if request.delete:
@@ -69,7 +70,8 @@ class EditService:
 
     def _change(self, record: RunRecord, request: EditRequest) -> None:
         if request.name is not None:
-            record.name, record.renamed = request.name, True
+            record.name = request.name
+            record.renamed = True
         if request.note is not None:
             record.note = request.note
         if request.pin is not None:

@@ -193,7 +193,9 @@ class RunColumns:
         """
         self._read_packed(connection)
         from_s, to_s = between_s
-        key, first, last = self.run_key, self._samples_row, head
+        key = self.run_key
+        first = self._samples_row
+        last = head
         if from_s > 0.0:
             first = row_at_time(connection, key, first, head, from_s)
         if to_s < math.inf:

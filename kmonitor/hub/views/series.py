@@ -232,7 +232,8 @@ class SeriesThread:
 
         So it is where a part of the run's time is wanted that has few samples.
         """
-        request, head = job.series_request, job.head or 0
+        request = job.series_request
+        head = job.head or 0
         n_left = job.pending_request.n_events - job.pending_request.n_read
         is_part = request.from_s > 0.0 or request.to_s is not None
         if n_left <= self._outline_over or not (request.outline or is_part):
@@ -279,7 +280,8 @@ class SeriesThread:
         try:
             if job.head is None:
                 job.head = newest_row(connection, columns.run_key)
-            wanted, n_samples = job.series_request.columns, self._block_samples
+            wanted = job.series_request.columns
+            n_samples = self._block_samples
             read = columns.update(connection, job.head, wanted, n_samples)
         finally:
             connection.execute("COMMIT")
@@ -339,7 +341,8 @@ def _column(columns: RunColumns, request: SeriesRequest, name: str) -> ThinnedCo
     t_s, values = columns.points(name)
     first = int(np.searchsorted(t_s, request.from_s))
     last = len(t_s) if request.to_s is None else int(np.searchsorted(t_s, request.to_s, "right"))
-    t_s, values = t_s[first:last], values[first:last]
+    t_s = t_s[first:last]
+    values = values[first:last]
     thinned = thin_series(t_s, values, request.buckets)
     if len(thinned[0]):
         breaks_t_s = columns.breaks_t_s(name)
@@ -387,10 +390,12 @@ class SamplePacker:
         """Have the next block packed when it is time; called each `PACK_EVERY_S`."""
         if self._is_packing:
             return
-        now_s, rows = self._clock.monotonic_s(), self._event_log.registry.rows
+        now_s = self._clock.monotonic_s()
+        rows = self._event_log.registry.rows
         if rows != self._rows and now_s < self._not_before_s:
             return
-        self._rows, self._not_before_s = rows, now_s + BUSY_EVERY_S
+        self._rows = rows
+        self._not_before_s = now_s + BUSY_EVERY_S
         candidates = self._candidates()
         if candidates:
             self._is_packing = True

@@ -237,7 +237,8 @@ class ViewerService:
     def _pong(self, identity: bytes, message: Ping | Pong) -> None:
         if isinstance(message, Ping):
             self._pinging.add(identity)
-            mono, wall = self._clock.monotonic_s(), self._clock.wall_s()
+            mono = self._clock.monotonic_s()
+            wall = self._clock.wall_s()
             self._send(identity, Pong(n=message.n, monotonic_s=mono, wall=wall))
 
     def _runs(self, request: RunsRequest) -> RunsReply:

@@ -429,7 +429,8 @@ class _Walker:
             for key, tensor in read:
                 known_outputs.setdefault(key[:2], {})[key[2]] = tensor
         for name, n in _ordered(nodes, outputs):
-            layer, path = layers[name], f"{above}{name}"
+            layer = layers[name]
+            path = f"{above}{name}"
             read = [tensor_by_output[key] for key, _ in nodes[name, n]]
             if layer["class_name"] in MODELS:
                 produced = self.walk(layer, read, f"{path}/", depth + 1)
@@ -448,7 +449,8 @@ class _Walker:
         known: Mapping[int, TensorLayout],
     ) -> list[int]:
         """Add one call; `known` has the outputs that the file describes, by index."""
-        config, kind = layer["config"], layer["class_name"]
+        config = layer["config"]
+        kind = layer["class_name"]
         count = max(known, default=0) + 1
         if config.get("return_state"):
             count = 1 + _STATES.get(kind, -count)

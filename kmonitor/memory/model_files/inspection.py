@@ -299,7 +299,8 @@ def policy_name(dtype: Any) -> str:
     if isinstance(dtype, str):
         return dtype
     settings = _mapping(_mapping(dtype).get("config"))
-    mode, source = settings.get("mode"), settings.get("source_name")
+    mode = settings.get("mode")
+    source = settings.get("source_name")
     if isinstance(mode, str) and isinstance(source, str):
         return f"{mode}_from_{source}"  # as Keras names what was quantized
     return _text(settings.get("name"))

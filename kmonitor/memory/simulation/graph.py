@@ -123,7 +123,8 @@ class PreparedGraphCache:
     def _with_batch(self, batch: int) -> PreparedGraph:
         program = self._program
         sizes = [each.at(batch) for each in program.extents]
-        step, above = self._step_of_fixed_batch, program.sums_above_bytes
+        step = self._step_of_fixed_batch
+        above = program.sums_above_bytes
         if step is None:
             step = with_constants(program.graphs[0], program.extents, batch)
             self._step_of_fixed_batch = step
@@ -209,10 +210,12 @@ class _Writer:
         waits: tuple[int, ...],
         depth: int,
     ) -> tuple[list[OutputRef], list[int]]:
-        before, graphs = waits, self._program.graphs
+        before = waits
+        graphs = self._program.graphs
         body_index = each.bodies[0]
         if each.kind in operation_kinds.BRANCHES:
-            before, inputs = (*waits, inputs[0][0]), inputs[1:]
+            before = (*waits, inputs[0][0])
+            inputs = inputs[1:]
             body_index = max(each.bodies, key=lambda body: len(graphs[body].operations))
         gates: list[OutputRef] = []
         for at in inputs:
@@ -233,7 +236,8 @@ class _Writer:
         self, loop: StepOperation, carried: list[OutputRef], after: tuple[int, ...], depth: int
     ) -> tuple[list[OutputRef], list[int]]:
         turns = _UNKNOWN_TURNS if loop.trips is None else loop.trips
-        body, written = self._program.graphs[loop.bodies[1]], min(turns, _MOST_TURNS)
+        body = self._program.graphs[loop.bodies[1]]
+        written = min(turns, _MOST_TURNS)
         ends: list[int] = [each[0] for each in carried]
         above = self._left_out
         for turn in range(written):

@@ -60,9 +60,11 @@ class _Folding:
                 self._of_one_value.add(index)
             first = self._same.setdefault((each.kind, each.sizes, each.inputs[1:]), index)
             if each.kind in operation_kinds.FILLED and first != index:
-                inputs, kind = ((first, 0),), "Identity"
+                inputs = ((first, 0),)
+                kind = "Identity"
             else:
-                inputs, kind = (), "Const"
+                inputs = ()
+                kind = "Const"
             before = [at for at, _ in each.inputs if at not in self._constants]
             each = msgspec.structs.replace(
                 each, kind=kind, inputs=inputs, after=(*each.after, *before)
@@ -71,7 +73,8 @@ class _Folding:
 
     def _constant_and_uniform(self, each: StepOperation) -> tuple[bool, bool]:
         """Two flags: it is constant, and it is one value throughout."""
-        size, grows = self._size(each), any(at >= 0 and self._grows[at] for at in each.sizes)
+        size = self._size(each)
+        grows = any(at >= 0 and self._grows[at] for at in each.sizes)
         if each.kind in operation_kinds.FILLED:
             return grows, grows
         if each.kind in operation_kinds.SHAPES or each.kind == "Const":
@@ -142,11 +145,14 @@ def _serial_run(graph: StepGraph, sizes: Sequence[int]) -> _SerialRun:
     freed_bytes = [0] * len(order)
     for index, end in enumerate(ends):
         freed_bytes[end] += made_bytes[index]
-    most, fullest, current = 0, 0, 0
+    most = 0
+    fullest = 0
+    current = 0
     for moment, index in enumerate(order):
         current += made_bytes[index]
         if current > most:
-            most, fullest = current, moment
+            most = current
+            fullest = moment
         current -= freed_bytes[moment]
     return _SerialRun(most, fullest, begins, ends)
 
@@ -192,7 +198,8 @@ def with_sums_split(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
 
 def _added_up(whole: StepOperation, found: list[StepOperation]) -> StepOperation:
     """The operation in place of the sum; those that it needs are added to `found`."""
-    first, begins = len(found), (min(at for at, _ in whole.inputs),)
+    first = len(found)
+    begins = (min(at for at, _ in whole.inputs),)
 
     def made(kind: str, inputs: tuple[OutputRef, ...], after: tuple[int, ...] = ()) -> None:
         found.append(msgspec.structs.replace(whole, kind=kind, inputs=inputs, after=after))

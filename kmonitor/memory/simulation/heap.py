@@ -85,7 +85,8 @@ class SimulatedHeap:
         """Note that a buffer has another owner, or none any more."""
         if self._changes is None:
             return
-        was, is_now = _is_forward(before), _is_forward(owner)
+        was = _is_forward(before)
+        is_now = _is_forward(owner)
         if was or is_now:
             self._changes.append((buffer, owner if is_now else NOTHING))
         self._forward_bytes += self.bytes[buffer] * (is_now - was)
@@ -200,7 +201,8 @@ class ChunkAllocator:
         return chunk
 
     def _split(self, chunk: int, wanted: int) -> None:
-        rest, left = chunk + wanted, self._size[chunk] - wanted
+        rest = chunk + wanted
+        left = self._size[chunk] - wanted
         self._size[chunk] = wanted
         self._before[rest] = chunk
         self._resize(rest, left)

@@ -114,7 +114,8 @@ class Simulation:
         """Peaks of several steps in a row, without the first; `seed` None: with a single queue."""
         heap = SimulatedHeap(self._unseen)
         effects = HeapEffects(heap, _variables(self.program, heap))
-        random, found = Random(seed), list[int]()  # noqa: S311 - no secret
+        random = Random(seed)  # noqa: S311 - no secret
+        found = list[int]()
         for step in range(steps):
             heap.forget_peak()
             if seed is None:
@@ -296,7 +297,8 @@ class HeapEffects:
         variable = self._variable(values[operation.inputs[0]])
         if variable is None:
             return
-        old, heap = self._variables[variable], self.heap
+        old = self._variables[variable]
+        heap = self.heap
         if operation.memory_use is MemoryUse.ASSIGN:
             new = values[operation.inputs[1]]
             if old >= 0 and isinstance(new, int) and new >= 0:
@@ -311,7 +313,8 @@ class HeapEffects:
         return HANDLES - value if isinstance(value, int) and value <= HANDLES else None
 
     def _list(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        kind, value = operation.kind, operation.outputs[0][0]
+        kind = operation.kind
+        value = operation.outputs[0][0]
         if kind in operation_kinds.LIST_RESERVES:
             values[value] = TensorList(readers[value])
         elif kind in operation_kinds.LIST_FILLS:
@@ -328,7 +331,8 @@ class HeapEffects:
     def _change_list(
         self, operation: PreparedOperation, values: list[Value], readers: list[int]
     ) -> None:
-        kind, value = operation.kind, operation.outputs[0][0]
+        kind = operation.kind
+        value = operation.outputs[0][0]
         tensor_list = values[operation.inputs[0]]
         if not isinstance(tensor_list, TensorList):
             self._allocate_outputs(operation, values, readers)
@@ -515,7 +519,8 @@ class _Threads:
         return None
 
     def _schedule(self, thread: int, found: list[int]) -> None:
-        inline, last = self._inline[thread], None
+        inline = self._inline[thread]
+        last = None
         for index in found:
             if self._run.operations[index].is_cheap:
                 inline.append(index)

@@ -98,7 +98,8 @@ class AlertSender:
         with self._lock:
             self._ends = True
             self._waiting.clear()
-            thread, process = self._thread, self._process
+            thread = self._thread
+            process = self._process
         if process is not None:
             _kill(process)
         if thread is not None:

@@ -98,7 +98,8 @@ class Arrangement:
         """
         if key not in self.keys:
             return False
-        at, to = self.keys.index(key), min(max(to, 0), len(self._charts) - 1)
+        at = self.keys.index(key)
+        to = min(max(to, 0), len(self._charts) - 1)
         self._charts.insert(to, self._charts.pop(at))
         return at != to
 

@@ -144,7 +144,8 @@ def chart_kind(key: str) -> ChartKind | None:
 
 def chart_title(key: str) -> str:
     """What a chart is called; a log by the name that the script gave it."""
-    metric, device = standard_metric(key), parse_device_column(key)
+    metric = standard_metric(key)
+    device = parse_device_column(key)
     if metric is not None:
         return metric_name(metric)
     if device is not None:

@@ -98,7 +98,8 @@ class EpochAxis:
     def _changed(self) -> None:
         """Corners of time against epochs, both rising, `[2 * n_epochs]`, made once a change."""
         self.version += 1
-        starts, ends = np.array(self._starts), np.array(self._ends)
+        starts = np.array(self._starts)
+        ends = np.array(self._ends)
         self._start_t_s = starts
         # An epoch that was cut off by its process' end lasted until the next one.
         following = np.append(starts[1:], np.nan)

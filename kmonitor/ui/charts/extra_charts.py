@@ -64,7 +64,8 @@ class ExtraCharts:
             setup: How it is drawn.
             width_px: How wide the range is drawn.
         """
-        run, x_kind = self._workspace.run_store.current(), self._charts.x_kind
+        run = self._workspace.run_store.current()
+        x_kind = self._charts.x_kind
         if run is None:
             return ChartState(unit=kind.unit, x_kind=x_kind, x_range=(0.0, 1.0))
         visible_range = VisibleRange(x_kind, *self._charts.x_range(), width_px)
@@ -96,7 +97,8 @@ class ExtraCharts:
         run = self._workspace.run_store.current()
         if run is None:
             return None
-        store, title = self._feed.store, chart_title(kind.key)
+        store = self._feed.store
+        title = chart_title(kind.key)
         column = self._column(run.run, kind, setup)
         value_now = store.last_value(run.run, column)
         absent = "" if value_now is not None else self._empty_text(run, kind)
@@ -167,7 +169,8 @@ class ExtraCharts:
         """A column as it is drawn; the same array again while nothing changed."""
         if setup.smoothing <= 0.0 and not setup.is_log:
             return y
-        key, style = (run, column, setup.smoothing > 0.0), (setup.smoothing, setup.is_log)
+        key = (run, column, setup.smoothing > 0.0)
+        style = (setup.smoothing, setup.is_log)
         cached = self._drawn_by_key.get(key)
         if cached is not None and cached.y is y and cached.style == style:
             return cached.result
@@ -182,7 +185,8 @@ class ExtraCharts:
 
     def _column(self, run: str, kind: ChartKind, setup: ChartSetup) -> str:
         """Values within epochs where they are wanted, or as long as no epoch has ended."""
-        store, plain = self._feed.store, kind.columns[0]
+        store = self._feed.store
+        plain = kind.columns[0]
         if not kind.within or store.last_value(run, kind.within) is None:
             return plain
         is_first = store.last_value(run, plain) is None
@@ -246,7 +250,8 @@ def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel
     for column in reversed(kind.columns):
         t_s, values = store.known_points(run, column)
         finite = np.isfinite(values)
-        t_s, values = t_s[finite], values[finite]
+        t_s = t_s[finite]
+        values = values[finite]
         if len(values):
             is_validation = column != kind.columns[0]
             best = _best_text(store, run, kind, t_s, values)

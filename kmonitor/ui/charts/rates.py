@@ -49,7 +49,8 @@ def epoch_rate(
             after one epoch of warm-up.
     """
     is_warm = x >= start_epoch + _WARM_UP_EPOCHS
-    x, y = x[is_warm], y[is_warm]
+    x = x[is_warm]
+    y = y[is_warm]
     if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_EPOCHS:
         return NO_RATE
     x, y = _evened(x, y)
@@ -104,7 +105,8 @@ def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     """At most `_BINS` points, one for each equal stretch: a slow epoch has no more weight."""
     is_finite = np.isfinite(x) & np.isfinite(y)
-    x, y = x[is_finite], y[is_finite]
+    x = x[is_finite]
+    y = y[is_finite]
     if len(x) <= _BINS or x[0] == x[-1]:
         return x, y
     width = float(x[-1] - x[0]) / _BINS
@@ -145,7 +147,8 @@ def _rate_label(  # noqa: PLR0913 - all of it belongs to one sentence
 def _is_significant(slope: float, x: FloatArray, y: FloatArray) -> bool:
     """Whether values go that way by more than they scatter, and still do in the later half."""
     is_finite = np.isfinite(x) & np.isfinite(y)
-    x, y = x[is_finite], y[is_finite]
+    x = x[is_finite]
+    y = y[is_finite]
     rest = y - slope * x
     sigma = _SIGMA_OF_MAD * float(np.median(np.abs(rest - np.median(rest))))
     # Of a slope over n points of independent noise; more are not, they follow each other fast.

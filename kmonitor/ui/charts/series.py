@@ -60,8 +60,10 @@ class GrowingSeries:
         if abs(value) > MOST_CHARTED:
             value = math.copysign(math.inf, value)
         if self._size == len(self._t):
-            self._t, self._y = _doubled(self._t), _doubled(self._y)
-        self._t[self._size], self._y[self._size] = t_s, value
+            self._t = _doubled(self._t)
+            self._y = _doubled(self._y)
+        self._t[self._size] = t_s
+        self._y[self._size] = value
         self._size += 1
         self.version += 1
         if self._size - self._history >= TAIL_SAMPLES + _COMPACT_EVERY:
@@ -81,7 +83,8 @@ class GrowingSeries:
         """
         if not len(t_s):
             return
-        before, after = self.t_s < t_s[0], self.t_s > t_s[-1]
+        before = self.t_s < t_s[0]
+        after = self.t_s > t_s[-1]
         older = int(before.sum()) + len(t_s)
         self._replace(
             np.concatenate((self.t_s[before], t_s, self.t_s[after])),
@@ -91,7 +94,9 @@ class GrowingSeries:
         self._history = max(0, min(older, self._size))
 
     def _replace(self, t_s: FloatArray, values: FloatArray) -> None:
-        self._t, self._y, self._size = t_s, values, len(t_s)
+        self._t = t_s
+        self._y = values
+        self._size = len(t_s)
         self.version += 1
 
     def _compact(self) -> None:
@@ -171,7 +176,8 @@ def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
         return None
     margin = _MARGIN_PART * (to_s - from_s)
     # As far as the next points that are held, so that a line leads in and out.
-    before, after = series.t_s[max(0, first - 2)], series.t_s[min(len(series) - 1, end + 1)]
+    before = series.t_s[max(0, first - 2)]
+    after = series.t_s[min(len(series) - 1, end + 1)]
     return max(0.0, min(from_s - margin, float(before))), max(to_s + margin, float(after))
 
 
@@ -185,9 +191,11 @@ def column_series(column: ThinnedColumn) -> GrowingSeries:
 
 def column_points(column: ThinnedColumn) -> tuple[FloatArray, FloatArray]:
     """Times and values of a column that a hub sent, `[n]` each; none where times do not rise."""
-    t_s, values = unpack_doubles(column.t_s), unpack_doubles(column.values)
+    t_s = unpack_doubles(column.t_s)
+    values = unpack_doubles(column.values)
     n = min(len(t_s), len(values))
-    t_s, values = t_s[:n], values[:n]
+    t_s = t_s[:n]
+    values = values[:n]
     is_sound = bool(np.isfinite(t_s).all()) and bool((np.diff(t_s) >= 0.0).all())
     return (t_s, clipped_for_charts(values)) if is_sound else (np.empty(0), np.empty(0))
 

@@ -95,10 +95,8 @@ class _RunSeries:
 
     def span_s(self, visible_range: VisibleRange) -> Span:
         """The run times that a window shows, as far as the run has come."""
-        axis, edges = (
-            self.axis(visible_range.kind),
-            np.array((visible_range.x_from, visible_range.x_to)),
-        )
+        axis = self.axis(visible_range.kind)
+        edges = np.array((visible_range.x_from, visible_range.x_to))
         from_s, to_s = edges if axis is None else axis.t_s_of(edges)
         return max(0.0, float(from_s)), min(self.newest_s, float(to_s))
 
@@ -125,7 +123,8 @@ class SeriesStore:
             series.is_thinned |= is_thinned(column)
             if len(t_s):
                 _extend_to(held, float(t_s[-1]))
-        starts, ends = unpack_doubles(reply.epoch_t_s), unpack_doubles(reply.epoch_end_t_s)
+        starts = unpack_doubles(reply.epoch_t_s)
+        ends = unpack_doubles(reply.epoch_end_t_s)
         if len(starts) != len(ends) or not np.isfinite(starts).all() or np.isinf(ends).any():
             return  # no hub of ours sends that
         held.epochs.set_epochs(starts, ends)
@@ -218,7 +217,8 @@ class SeriesStore:
             return _EMPTY
         if held.closer is not None:
             series = held.series(column, held.span_s(visible_range)) or series
-        is_of_epochs, axis = column.startswith(EPOCH_PREFIX), held.axis(visible_range.kind)
+        is_of_epochs = column.startswith(EPOCH_PREFIX)
+        axis = held.axis(visible_range.kind)
         versions = (
             held.epochs.version if is_of_epochs else 0,
             axis.version if axis is not None else 0,
@@ -252,7 +252,9 @@ class SeriesStore:
         series = held.columns.get(column) if held is not None else None
         if held is None or series is None or not len(series):
             return _EMPTY
-        t_s, y, axis = series.t_s, series.values, held.axis(kind)
+        t_s = series.t_s
+        y = series.values
+        axis = held.axis(kind)
         if axis is not None:
             newest = axis.x_of(t_s[-1:])
             since = float(axis.t_s_of(newest - span_x)[0])
@@ -343,8 +345,10 @@ class SeriesStore:
             return []
         missing = np.isnan(series.values)
         edges = np.diff(missing.astype(np.int8), prepend=0, append=0)
-        firsts, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1)
-        t_s, last = series.t_s, len(series) - 1
+        firsts = np.flatnonzero(edges == 1)
+        ends = np.flatnonzero(edges == -1)
+        t_s = series.t_s
+        last = len(series) - 1
         return [
             (
                 self.x_of(run, float(t_s[max(first - 1, 0)]), kind),

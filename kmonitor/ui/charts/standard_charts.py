@@ -88,7 +88,8 @@ class StandardCharts:
     def count(self, kind: XKind) -> None:
         """Count epochs or seconds from now on."""
         if kind != self.x_kind:
-            self.x_kind, self._range = kind, None
+            self.x_kind = kind
+            self._range = None
 
     def hold_range(self) -> None:
         """Keep the range that is shown now."""
@@ -116,7 +117,8 @@ class StandardCharts:
         run = run or (current.run if current is not None else None)
         if run is None or self._range is None:
             return None
-        store, kind = self._feed.store, self.x_kind
+        store = self._feed.store
+        kind = self.x_kind
         begin, end = (store.t_s_of(run, x, kind) for x in self._range)
         return begin, end
 
@@ -253,7 +255,8 @@ class StandardCharts:
         return self._feed.store.full_range([run.run] if run else [], self.x_kind)
 
     def _curves(self, metric: LimitMetric, visible_range: VisibleRange) -> tuple[CurveState, ...]:
-        run_store, curves = self._workspace.run_store, list[CurveState]()
+        run_store = self._workspace.run_store
+        curves = list[CurveState]()
         for summary in run_store.shown():
             column = self._feed.column(summary.run, metric)
             x, y = self._feed.points(summary.run, column, visible_range)
@@ -308,7 +311,8 @@ class StandardCharts:
         return rate
 
     def _compute_rate(self, run: RunSummary, metric: LimitMetric) -> RateLabel:
-        store, column = self._feed.store, self._feed.column(run.run, metric)
+        store = self._feed.store
+        column = self._feed.column(run.run, metric)
         unit = METRIC_UNITS[metric]
         cleared_s = self._feed.flags.last_clearing_s(run.run)
         x, y = store.recent_points(run.run, column, span_x=SPAN_EPOCHS, kind="epochs")
@@ -439,7 +443,8 @@ class ForecastBuilder:
 
     def evidence(self, verdict: Verdict) -> tuple[float, float]:
         """From where to where the window of the evidence reaches."""
-        run, kind = self.run.run, self.x_kind
+        run = self.run.run
+        kind = self.x_kind
         begin, end = (self.store.x_of(run, t_s, kind) for t_s in (verdict.from_s, verdict.to_s))
         return begin, end
 

@@ -80,7 +80,8 @@ class Comparison:
     def count(self, kind: XKind) -> None:
         """Count epochs, seconds or models from now on."""
         if kind != self.x_kind:
-            self.x_kind, self._shown.x_range = kind, None
+            self.x_kind = kind
+            self._shown.x_range = None
 
     def zoom(self, lo: float, hi: float) -> None:
         """Show this range; kept within what there is."""
@@ -121,7 +122,8 @@ class Comparison:
     def description(self) -> str:
         """The chart in one sentence, for a screen reader."""
         unit = METRIC_UNITS[self.metric]
-        names, parts = self._names(), list[str]()
+        names = self._names()
+        parts = list[str]()
         for run in self.runs():
             value = self._feed.store.last_value(run.run, self._column(run))
             text = tr("no data") if value is None else amount_text(value, unit)

@@ -280,7 +280,8 @@ def _released(record: ActionRecord) -> ReclaimCell:
 def _held_cell(record: ActionRecord) -> ReclaimCell:
     if not record.held:
         return ReclaimCell(NOT_KNOWN, 0.0, tone="mute")
-    first, n = record.held[0], len(record.held)
+    first = record.held[0]
+    n = len(record.held)
     text = first if n == 1 else tr("{first} (+{n} more)").format(first=first, n=n - 1)
     return ReclaimCell(text, float(n), "\n".join(record.held))
 

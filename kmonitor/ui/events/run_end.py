@@ -255,7 +255,8 @@ def last_minute_start_s(run: RunSummary) -> float:
 def read_last_minute(reply: SeriesReply) -> LastMinute | None:
     """The last minute of a reply with `LAST_MINUTE_COLUMNS`; None for fewer than two samples."""
     columns = {column.name: _points(column.t_s, column.values) for column in reply.columns}
-    left, group_left = _newest(columns, "ram_left_bytes"), _newest(columns, "cgroup_left_bytes")
+    left = _newest(columns, "ram_left_bytes")
+    group_left = _newest(columns, "cgroup_left_bytes")
     is_cgroup = left is not None and left == group_left
     of_bytes = _newest(columns, "cgroup_limit_bytes" if is_cgroup else "ram_of_bytes")
     # In a control group its own account is the one that kills.
@@ -264,7 +265,8 @@ def read_last_minute(reply: SeriesReply) -> LastMinute | None:
     if not t_s:
         return None
     first = next(at for at, time_s in enumerate(t_s) if time_s >= t_s[-1] - LAST_S)
-    t_s, values = t_s[first:], values[first:]
+    t_s = t_s[first:]
+    values = values[first:]
     if len(t_s) < 2 or t_s[-1] <= t_s[0]:  # noqa: PLR2004 - a rate takes two
         return None
     return LastMinute(t_s, values, of_bytes, is_cgroup, is_account, _resources(columns))
@@ -273,7 +275,8 @@ def read_last_minute(reply: SeriesReply) -> LastMinute | None:
 def _resources(columns: Mapping[str, tuple[Floats, Floats]]) -> tuple[ResourceEnd, ...]:
     found: list[ResourceEnd] = []
     for metric, (used_column, whole_column) in COUNTED_METRICS.items():
-        used, whole = _newest(columns, used_column), _newest(columns, whole_column)
+        used = _newest(columns, used_column)
+        whole = _newest(columns, whole_column)
         if used is not None and whole:
             found.append(ResourceEnd(metric, used, whole))
     return tuple(found)
@@ -339,7 +342,8 @@ def last_minute_sparkline(minute: LastMinute) -> str:
     """The same as a line of blocks, from the lowest sample to the highest, evenly in time."""
     n = min(_SPARKLINE_WIDTH, len(minute.values))
     values = [_at(minute, minute.t_s[0] + minute.seconds * i / (n - 1)) for i in range(n)]
-    low, high = min(values), max(values)
+    low = min(values)
+    high = max(values)
     top = len(_BLOCKS) - 1
     return "".join(_BLOCKS[round((v - low) / max(high - low, 1.0) * top)] for v in values)
 
@@ -347,6 +351,8 @@ def last_minute_sparkline(minute: LastMinute) -> str:
 def _at(minute: LastMinute, t_s: float) -> float:
     """RAM at a time, on the line between two samples."""
     after = min(max(bisect_right(minute.t_s, t_s), 1), len(minute.t_s) - 1)
-    t0, t1 = minute.t_s[after - 1], minute.t_s[after]
-    v0, v1 = minute.values[after - 1], minute.values[after]
+    t0 = minute.t_s[after - 1]
+    t1 = minute.t_s[after]
+    v0 = minute.values[after - 1]
+    v1 = minute.values[after]
     return v1 if t1 <= t0 else v0 + (v1 - v0) * (t_s - t0) / (t1 - t0)

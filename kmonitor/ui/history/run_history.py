@@ -128,7 +128,8 @@ class RunHistory:
 
     def sort(self, column: HistoryColumn, *, is_falling: bool) -> None:
         """Order by this column from now on."""
-        self.sorted_by, self.is_falling = column, is_falling
+        self.sorted_by = column
+        self.is_falling = is_falling
 
     def rows(self, store: RunStore, *, now_wall_s: float) -> list[HistoryRow]:
         """Those that are wanted, in order.
@@ -169,7 +170,8 @@ class RunHistory:
             known_hub = hubs.get(at)
             if known_hub is None:
                 known_hub = hubs[at] = self._known_hub(at)
-            host, run = known_hub.name or summary.host, summary.run
+            host = known_hub.name or summary.host
+            run = summary.run
             row = before.get(run)
             if (
                 row is None
@@ -185,7 +187,8 @@ class RunHistory:
     def _fits(
         self, row: HistoryRow, terms: Sequence[tuple[str, DateRange | None]], now_wall_s: float
     ) -> bool:
-        wanted, run = self.history_filter, row.summary
+        wanted = self.history_filter
+        run = row.summary
         return (
             (not wanted.is_pinned or run.pinned)
             and (not wanted.host or row.host == wanted.host)
@@ -241,7 +244,9 @@ def parse_date_range(text: str) -> DateRange | None:
         start = datetime(year, month or 1, day or 1).astimezone()
         if day:
             next_day = date(year, month, day) + timedelta(days=1)
-            year, month, day = next_day.year, next_day.month, next_day.day
+            year = next_day.year
+            month = next_day.month
+            day = next_day.day
         else:
             year, month = (year, month + 1) if 0 < month < _MONTHS else (year + 1, 1)
         return start.timestamp(), datetime(year, month, day or 1).astimezone().timestamp()

@@ -162,9 +162,12 @@ class _HubAuditList:
             return False
         match reply:
             case AuditReply():
-                self._rows_received, self.has_more, self._refused = reply.rows, reply.more, ""
+                self._rows_received = reply.rows
+                self.has_more = reply.more
+                self._refused = ""
             case ErrorMessage():
-                self._rows_received, self.has_more = None, False
+                self._rows_received = None
+                self.has_more = False
                 self._refused = tr("The hub refuses: {why}.").format(why=reply.text)
             case _:
                 return False

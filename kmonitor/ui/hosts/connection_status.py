@@ -84,7 +84,8 @@ class ConnectionStatus:
 
     def connected(self, reply: HubReply) -> None:
         """The hub answered."""
-        self.state, self._trouble = "live", ""
+        self.state = "live"
+        self._trouble = ""
         self.apply_hub_reply(reply)
 
     def apply_hub_reply(self, reply: HubReply) -> None:
@@ -104,7 +105,9 @@ class ConnectionStatus:
         """
         # Before the first answer it is still on its way, not lost.
         self.state = "lost" if self.hub is not None else "connecting"
-        self._why, self._lost_wall_s, self._retry_wall_s = why, since_wall_s, retry_wall_s
+        self._why = why
+        self._lost_wall_s = since_wall_s
+        self._retry_wall_s = retry_wall_s
 
     @property
     def has_trouble(self) -> bool:
@@ -140,7 +143,8 @@ class ConnectionStatus:
         passed = now_wall_s - self._counted_wall_s
         if passed > 0:
             self._rows_per_s = self._rows_counted / passed if self._counted_wall_s else 0.0
-        self._rows_counted, self._counted_wall_s = 0, now_wall_s
+        self._rows_counted = 0
+        self._counted_wall_s = now_wall_s
 
     def banner(self, now_wall_s: float) -> BannerState | None:
         """The bar above the charts, or None while all is well."""

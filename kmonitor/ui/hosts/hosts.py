@@ -86,12 +86,17 @@ class Host:
         # The reason stays shown through further attempts until one works.
         if stage == "closed":
             self._is_read = self._is_read and what == self._what
-            self._what, self._remedy = what, remedy
-        self._stage, self._retry_wall_s = stage, retry_wall_s
+            self._what = what
+            self._remedy = remedy
+        self._stage = stage
+        self._retry_wall_s = retry_wall_s
 
     def connected(self, reply: HubReply, now_wall_s: float) -> None:
         """Its hub answered."""
-        self._stage, self._what, self._remedy, self._is_read = "open", "", "", False
+        self._stage = "open"
+        self._what = ""
+        self._remedy = ""
+        self._is_read = False
         self._skew_s = reply.wall_s - now_wall_s
         self.link.connected(reply)
 

@@ -39,15 +39,18 @@ def dry_run(t_s: Floats, values: Floats, *, threshold: float, cool_down_s: float
         cool_down_s: At least so long from one action to the next.
     """
     is_read = ~np.isnan(values)
-    t_s, values = t_s[is_read], values[is_read]
+    t_s = t_s[is_read]
+    values = values[is_read]
     if not len(t_s):
         return DryRun(0, 0.0)
     is_above = values > threshold
     rises = np.flatnonzero(is_above & ~np.concatenate(([False], is_above[:-1])))
-    n, last_s = 0, -np.inf
+    n = 0
+    last_s = -np.inf
     for at in rises:
         if t_s[at] - last_s >= cool_down_s:
-            n, last_s = n + 1, float(t_s[at])
+            n = n + 1
+            last_s = float(t_s[at])
     return DryRun(n, float(t_s[-1] - t_s[0]))
 
 

@@ -115,7 +115,8 @@ class LimitStore:
     def answer_with(self, run: RunSummary | None, action: LimitAction) -> None:
         """Set the action of limits. Those in force that had the same so far are changed too."""
         shown = self.shown_answer(run)
-        self.reloads, self.answer = True, action
+        self.reloads = True
+        self.answer = action
         if run is not None:
             self._change(run, ("notify", shown), action)
 

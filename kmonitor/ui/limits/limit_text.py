@@ -134,7 +134,8 @@ def requester_text(requester: str) -> str:
     match = _RAW_LIMIT.fullmatch(requester)
     if match is None:
         return translated_text(requester)
-    metric, value = match["metric"], float(match["value"])
+    metric = match["metric"]
+    value = float(match["value"])
     amount = bytes_text(value) if metric in ("ram", "vram") else count_text(value)
     return translated_text(f"limit {metric} {amount.replace(f'.0{NARROW_SPACE}', NARROW_SPACE)}")
 

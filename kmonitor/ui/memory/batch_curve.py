@@ -51,12 +51,14 @@ class BatchCurve:
 
 def batch_curve(estimator: MapEstimator) -> BatchCurve:
     """The curve of the current question."""
-    points, subject = estimator.map_estimate.points, estimator.subject
+    points = estimator.map_estimate.points
+    subject = estimator.subject
     limit = device_limit_bytes(subject, estimator.what_if) if subject is not None else None
     text, tone = batch_fit_summary(estimator.map_estimate.fit, limit)
     layout = estimator.layout
     if layout is not None and not layout.calls:
-        text, tone = tr("How the peak grows with the batch is not known."), "mute"
+        text = tr("How the peak grows with the batch is not known.")
+        tone = "mute"
     if len(points) < 2 or subject is None:  # noqa: PLR2004 - a line has two ends
         return BatchCurve(text=text, tone=tone)
     x_most = points[-1].batch
@@ -93,7 +95,8 @@ def _highest(points: Sequence[BatchPeak], limit: int | None) -> float:
 
 
 def _description(points: Sequence[BatchPeak], text: str) -> str:
-    first, last = points[0], points[-1]
+    first = points[0]
+    last = points[-1]
     range_text = tr("Peak over batch: {low} at {first}, {high} at {last}.").format(
         low=bytes_text(first.peak_bytes),
         first=count_text(first.batch),

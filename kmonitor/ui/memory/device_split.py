@@ -101,7 +101,8 @@ class _Split:
         self._add_others()
 
     def _add_in_use(self) -> None:
-        in_use, resident = self.in_use, self._resident_memory.n_bytes
+        in_use = self.in_use
+        resident = self._resident_memory.n_bytes
         source = self.source("allocator_in_use_bytes")
         if in_use is None:
             self.lack(tr("In use by the framework"), source)

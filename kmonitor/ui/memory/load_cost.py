@@ -92,24 +92,32 @@ class LoadCostStore:
 
     def begin(self) -> None:
         """Measuring begins; what was measured before goes."""
-        self._costs, self._done, self._total = (), 0, 0
-        self._is_running, self._why, self._was_cancelled = True, None, False
+        self._costs = ()
+        self._done = 0
+        self._total = 0
+        self._is_running = True
+        self._why = None
+        self._was_cancelled = False
 
     def progress(self, n_done: int, total: int) -> None:
         """So many processes have ended."""
-        self._done, self._total = n_done, total
+        self._done = n_done
+        self._total = total
 
     def finish(self, costs: Sequence[LoadCost]) -> None:
         """All of them."""
-        self._costs, self._is_running = tuple(costs), False
+        self._costs = tuple(costs)
+        self._is_running = False
 
     def refuse(self, what: str, remedy: str) -> None:
         """It cannot be measured."""
-        self._why, self._is_running = (what, remedy), False
+        self._why = (what, remedy)
+        self._is_running = False
 
     def cancel(self) -> None:
         """The user wants it no more."""
-        self._is_running, self._was_cancelled = False, True
+        self._is_running = False
+        self._was_cancelled = True
 
     def state(self) -> LoadCostState:
         """The state to show now."""
@@ -165,7 +173,8 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
     if cost.error:
         text = tr("does not work: {why}").format(why=cost.error)
         return CostRow(title, (), "", text, "crit", "")
-    kept_bytes, peak = cost.resident_bytes, cost.peak_bytes
+    kept_bytes = cost.resident_bytes
+    peak = cost.peak_bytes
     more = max(0, peak - kept_bytes)
     bar = (
         BarPart(

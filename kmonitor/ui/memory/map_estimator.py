@@ -133,7 +133,8 @@ class MapEstimator:
     def _begin(self) -> None:
         """Start over; the map itself is worked out at once."""
         self._work = None
-        layout, subject = self.layout, self.subject
+        layout = self.layout
+        subject = self.subject
         before = self.map_estimate
         self.map_estimate = MapEstimate(points=before.points, fit=before.fit, advice=before.advice)
         if layout is None or subject is None:
@@ -147,7 +148,8 @@ class MapEstimator:
             try:
                 self.map_estimate.found = best_estimate(layout, plan, measured)
             except NotIdentifiable as exc:
-                self.map_estimate.calibration, measured = translated_text(exc.why), ()
+                self.map_estimate.calibration = translated_text(exc.why)
+                measured = ()
                 self.map_estimate.found = best_estimate(layout, plan)
         except OpenShape as exc:
             self.map_estimate = MapEstimate(why_not=_open_shape_text(exc))
@@ -173,7 +175,8 @@ class MapEstimator:
         self, layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
     ) -> Generator[None]:
         """Fit, curve and advice, a little at a time."""
-        answer, subject = self.map_estimate, self.subject
+        answer = self.map_estimate
+        subject = self.subject
         limit = device_limit_bytes(subject, self.what_if) if subject is not None else None
         yield
         if limit is not None and layout.calls:
@@ -232,7 +235,8 @@ class MapPageState:
 
 def map_page_state(estimator: MapEstimator) -> MapPageState:
     """The heading for the subject that is shown."""
-    subject, found = estimator.subject, estimator.map_estimate.found
+    subject = estimator.subject
+    found = estimator.map_estimate.found
     if subject is None:
         return MapPageState(
             title=tr("Memory map"),

@@ -134,7 +134,8 @@ def log_axis(lowest: float, highest: float, *, height_px: float) -> Axis:
         height_px: Height of the plot, pixels.
     """
     air = max(highest - lowest, 0.2) * 0.08
-    lo, hi = lowest - air, highest + air
+    lo = lowest - air
+    hi = highest + air
     decades = range(math.floor(lo), math.ceil(hi) + 1)
     decade_px = height_px / (hi - lo)
     steps = (1.0, 2.0, 5.0) if decade_px * math.log10(2.0) >= _LEAST_LOG_PX else (1.0,)
@@ -226,7 +227,8 @@ def _nice(least: float, steps: tuple[float, ...] = _STEPS) -> float:
 
 def _multiples(step: float, lo: float, hi: float) -> tuple[float, ...]:
     grace = step * 1e-6
-    first, last = math.ceil((lo - grace) / step), math.floor((hi + grace) / step)
+    first = math.ceil((lo - grace) / step)
+    last = math.floor((hi + grace) / step)
     return tuple(i * step for i in range(first, last + 1))
 
 

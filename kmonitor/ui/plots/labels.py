@@ -162,7 +162,8 @@ def spans_in_band(curve: CurveState, frame: PlotFrame, band: Span) -> list[Span]
         return []
     x = frame.left + (curve.x - frame.x_lo) / (frame.x_hi - frame.x_lo) * frame.width
     y = frame.bottom - (curve.y - frame.y_lo) / (frame.y_hi - frame.y_lo) * frame.height
-    upper, lower = np.minimum(y[:-1], y[1:]), np.maximum(y[:-1], y[1:])
+    upper = np.minimum(y[:-1], y[1:])
+    lower = np.maximum(y[:-1], y[1:])
     # Where a value is missing neither holds.
     meets = (upper <= band[1]) & (lower >= band[0])
     edges = np.flatnonzero(np.diff(np.concatenate(([False], meets, [False]))))

@@ -39,8 +39,10 @@ def thin_to_buckets(
     """
     cuts = np.searchsorted(x, edges)
     cuts[-1] = np.searchsorted(x, edges[-1], side="right")
-    first, end = int(cuts[0]), int(cuts[-1])
-    before, after = max(0, first - 1), min(len(x), end + 1)
+    first = int(cuts[0])
+    end = int(cuts[-1])
+    before = max(0, first - 1)
+    after = min(len(x), end + 1)
     if end - first <= 2 * len(edges):
         return x[before:after], y[before:after]
     starts = cuts[:-1][cuts[1:] > cuts[:-1]]
@@ -56,7 +58,8 @@ def _extremes(
     x: FloatArray, y: FloatArray, starts: NDArray[np.intp], lasts: NDArray[np.intp]
 ) -> tuple[FloatArray, FloatArray]:
     """Two points a bucket, three where a gap follows; buckets are `starts[i]..lasts[i]`."""
-    origin, inside = starts[0], y[starts[0] : lasts[-1] + 1]
+    origin = starts[0]
+    inside = y[starts[0] : lasts[-1] + 1]
     # fmin and fmax pass over NaN but take twice as long: only where there is one.
     lows = np.minimum.reduceat(inside, starts - origin)
     has_gaps = bool(np.isnan(lows).any())
@@ -64,8 +67,11 @@ def _extremes(
         lows = np.fmin.reduceat(inside, starts - origin)
     highs = (np.fmax if has_gaps else np.maximum).reduceat(inside, starts - origin)
     rises = y[lasts] >= y[starts]
-    points_x, points_y = np.empty((len(lows), 3)), np.empty((len(lows), 3))
-    points_x[:, 0], points_x[:, 1], points_x[:, 2] = x[starts], x[lasts], x[lasts]
+    points_x = np.empty((len(lows), 3))
+    points_y = np.empty((len(lows), 3))
+    points_x[:, 0] = x[starts]
+    points_x[:, 1] = x[lasts]
+    points_x[:, 2] = x[lasts]
     points_y[:, 0], points_y[:, 1] = np.where(rises, lows, highs), np.where(rises, highs, lows)
     points_y[:, 2] = np.nan
     if not has_gaps:
@@ -92,7 +98,8 @@ def smoothed(y: FloatArray, weight: float) -> FloatArray:
     if weight <= 0.0:
         return y.copy()
     out = np.empty_like(y)
-    mean, left = 0.0, 1.0
+    mean = 0.0
+    left = 1.0
     for at, value in enumerate(y.tolist()):
         if not math.isfinite(value):
             out[at] = value

@@ -39,7 +39,8 @@ def chart_file(
         run_name: Of the selected run.
         typefaces: Names of families, the preferred one first.
     """
-    colours, size = DrawingColours(palette), PICTURE_SIZE
+    colours = DrawingColours(palette)
+    size = PICTURE_SIZE
     paper = tag("rect", width=size.width, height=size.height, style=f"fill:{palette.card}")
     chart = chart_markup(
         state,
@@ -79,7 +80,8 @@ def _legend(state: ChartState, colours: DrawingColours, palette: Palette) -> Mar
     """Names of the runs beside their colours, as many as there is room for."""
     if len(state.curves) < 2:  # noqa: PLR2004 - a single one needs no legend
         return Markup()
-    left, parts = _EDGE_PX, list[Markup]()
+    left = _EDGE_PX
+    parts = list[Markup]()
     for curve in state.curves:
         if curve.faint:
             continue

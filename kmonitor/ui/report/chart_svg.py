@@ -123,7 +123,8 @@ class SvgPen:
         style = f"stroke:{stroke};stroke-width:1;stroke-opacity:{opacity:g}"
         if dashes:
             style += f";stroke-dasharray:{dashes}"
-        (x1, y1), (x2, y2) = begin, end
+        (x1, y1) = begin
+        (x2, y2) = end
         return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, style=style)
 
     def box(self, corner: Point, size: Point, colour: str, *, opacity: float = 1.0) -> Markup:
@@ -136,7 +137,8 @@ class SvgPen:
             opacity: 0..1.
         """
         style = f"fill:{self.drawing_colours.colour(colour)};fill-opacity:{opacity:g}"
-        (x, y), (width, height) = corner, size
+        (x, y) = corner
+        (width, height) = size
         return tag("rect", x=x, y=y, width=width, height=height, style=style)
 
     def shape(self, corners: Sequence[Point], colour: str, *, opacity: float = 1.0) -> Markup:
@@ -238,7 +240,8 @@ def _shaded_span(
     canvas: ChartCanvas, span: tuple[float, float], colour: str, tooltip: str
 ) -> Markup:
     frame = canvas.frame
-    left, right = max(frame.left, frame.x_px(span[0])), min(frame.right, frame.x_px(span[1]))
+    left = max(frame.left, frame.x_px(span[0]))
+    right = min(frame.right, frame.x_px(span[1]))
     if right <= left:
         return Markup()
     band = canvas.box((left, frame.top), (right - left, frame.height), colour, opacity=0.12)
@@ -251,7 +254,8 @@ def backdrop_markup(canvas: ChartCanvas) -> Markup:
 
 
 def _y_texts(canvas: ChartCanvas) -> Markup:
-    frame, axis = canvas.frame, canvas.y_axis
+    frame = canvas.frame
+    axis = canvas.y_axis
     # With nothing to measure the scale is made up: lines, but no numbers.
     has_scale = canvas.chart_state.has_points or canvas.chart_state.limit is not None
     parts: list[Markup] = []
@@ -267,7 +271,8 @@ def _y_texts(canvas: ChartCanvas) -> Markup:
 
 
 def _epoch_marks(canvas: ChartCanvas) -> Markup:
-    frame, marks = canvas.frame, canvas.chart_state.epoch_marks
+    frame = canvas.frame
+    marks = canvas.chart_state.epoch_marks
     marks = marks[(marks >= frame.x_lo) & (marks <= frame.x_hi)]
     if not len(marks):
         return Markup()
@@ -280,7 +285,8 @@ def _epoch_marks(canvas: ChartCanvas) -> Markup:
 
 
 def _x_texts(canvas: ChartCanvas) -> Markup:
-    frame, axis = canvas.frame, canvas.x_axis
+    frame = canvas.frame
+    axis = canvas.x_axis
     parts: list[Markup] = []
     occupied_to = 0.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
@@ -345,12 +351,16 @@ def strokes(curve: CurveState, frame: PlotFrame) -> list[list[Point]]:
 
 def _cut(x: FloatArray, y: FloatArray, lo: float, hi: float) -> tuple[FloatArray, FloatArray]:
     """The points from `lo` to `hi`, with one on each edge that a line runs across."""
-    first, end = int(np.searchsorted(x, lo)), int(np.searchsorted(x, hi, side="right"))
-    inner_x, inner_y = x[first:end], y[first:end]
+    first = int(np.searchsorted(x, lo))
+    end = int(np.searchsorted(x, hi, side="right"))
+    inner_x = x[first:end]
+    inner_y = y[first:end]
     if 0 < first < len(x) and x[first] > lo:
-        inner_x, inner_y = np.append(lo, inner_x), np.append(_y_between(x, y, first, lo), inner_y)
+        inner_x = np.append(lo, inner_x)
+        inner_y = np.append(_y_between(x, y, first, lo), inner_y)
     if 0 < end < len(x) and x[end - 1] < hi:
-        inner_x, inner_y = np.append(inner_x, hi), np.append(inner_y, _y_between(x, y, end, hi))
+        inner_x = np.append(inner_x, hi)
+        inner_y = np.append(inner_y, _y_between(x, y, end, hi))
     return inner_x, inner_y
 
 
@@ -379,7 +389,8 @@ _BAND_OPACITY: Final = 0.16
 
 def forecast_markup(canvas: ChartCanvas) -> Markup:
     """The line to where a limit is met, and the band that it may lie in."""
-    forecast, frame = canvas.chart_state.forecast, canvas.frame
+    forecast = canvas.chart_state.forecast
+    frame = canvas.frame
     if forecast is None:
         return Markup()
     start = (frame.x_px(forecast.x), frame.y_px(forecast.y))
@@ -388,7 +399,8 @@ def forecast_markup(canvas: ChartCanvas) -> Markup:
     early = (frame.x_px(forecast.x_earliest), meets[1])
     # Without a latest moment it may also stay as it is.
     latest = (frame.right, start[1]) if forecast.x_latest is None else (late, meets[1])
-    upper, lower = _end_within(start, early, frame.right), _end_within(start, latest, frame.right)
+    upper = _end_within(start, early, frame.right)
+    lower = _end_within(start, latest, frame.right)
     band = [start, upper]
     if upper[1] == meets[1]:
         band.append((min(late, frame.right), meets[1]))
@@ -420,7 +432,8 @@ def _limit_met(canvas: ChartCanvas, text: str, start: Point, meets: Point) -> Ma
     """A limit that has no line of its own: dotted ahead, its text beside it."""
     if not text:
         return Markup()
-    y, right = meets[1], meets[0] + _DIAMOND_PX
+    y = meets[1]
+    right = meets[0] + _DIAMOND_PX
     line = canvas.line((start[0], y), (canvas.frame.right, y), "warn", dashes="2 2")
     at = max(right, canvas.frame.left + text_width(text))
     return joined((line, canvas.text((at, y - 11.0), text, colour="warn", anchor="end")))
@@ -443,7 +456,8 @@ def _placed_flags(canvas: ChartCanvas) -> list[tuple[FlagState, FlagPosition]]:
 
 
 def _flag_pole(canvas: ChartCanvas, flag: FlagState, position: FlagPosition) -> Markup:
-    x, frame = position.x, canvas.frame
+    x = position.x
+    frame = canvas.frame
     opacity = 1.0 if position.width else 0.35
     line = canvas.line((x, frame.top), (x, frame.bottom), _flag_colour(flag), opacity=opacity)
     return tag("g", tag("title", _flag_title(flag)), line)
@@ -479,7 +493,8 @@ _LABEL_HEIGHT_PX: Final = 14.0
 
 def limit_markup(canvas: ChartCanvas) -> Markup:
     """The limit line with its words, clear of curve and flags where there is such a place."""
-    limit, frame = canvas.chart_state.limit, canvas.frame
+    limit = canvas.chart_state.limit
+    frame = canvas.frame
     if limit is None:
         return Markup()
     y = min(max(frame.y_px(limit.value), frame.top), frame.bottom)
@@ -498,7 +513,8 @@ def _limit_label_at(canvas: ChartCanvas, limit: LimitLineState, text: str, y: fl
     within: Span = (frame.left + 6.0, frame.right - 4.0)
     positions = [position for _, position in _placed_flags(canvas)]
     occupied: list[Span] = [(position.x - 1.0, position.x + 1.0) for position in positions]
-    above, below = y - 9.0, y + 9.0
+    above = y - 9.0
+    below = y + 9.0
     heights = (above, below) if above > frame.top else (below,)
     for middle in heights:
         labels = [position.span for position in positions if position.width]
@@ -516,7 +532,8 @@ def _limit_label_at(canvas: ChartCanvas, limit: LimitLineState, text: str, y: fl
 
 def newest_dots_markup(canvas: ChartCanvas) -> Markup:
     """The last value of each curve."""
-    frame, colours = canvas.frame, canvas.drawing_colours
+    frame = canvas.frame
+    colours = canvas.drawing_colours
     parts: list[Markup] = []
     for curve in sorted(canvas.chart_state.curves, key=is_on_top):
         at = last_finite_index(curve, frame.x_hi)
@@ -524,13 +541,15 @@ def newest_dots_markup(canvas: ChartCanvas) -> Markup:
             continue
         colour = colours.colour("mute") if curve.stale else colours.series(curve.hue)
         style = f"fill:{colour};stroke:{colours.colour('card')};stroke-width:1.5"
-        cx, cy = frame.x_px(float(curve.x[at])), frame.y_px(float(curve.y[at]))
+        cx = frame.x_px(float(curve.x[at]))
+        cy = frame.y_px(float(curve.y[at]))
         parts.append(tag("circle", cx=cx, cy=cy, r=3.5 if curve.selected else 2.5, style=style))
     return joined(parts)
 
 
 def _empty(canvas: ChartCanvas) -> Markup:
-    state, frame = canvas.chart_state, canvas.frame
+    state = canvas.chart_state
+    frame = canvas.frame
     if state.has_points or not state.empty_text:
         return Markup()
     middle = (frame.left + frame.width / 2.0, frame.top + frame.height / 2.0)

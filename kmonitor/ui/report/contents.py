@@ -221,7 +221,8 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         UserError: The hub does not answer.
     """
     loader = ReportLoader(client, run)
-    workspace, facts = loader.workspace, _load_facts(client, run.run)
+    workspace = loader.workspace
+    facts = _load_facts(client, run.run)
     # Names as panels show them: without letters that turn a line around.
     shown = workspace.run_store.current() or run
     now_wall_s = workspace.now_wall_s()
@@ -285,11 +286,9 @@ class _Facts:
 
 
 def _load_facts(client: HubClient, run: str) -> _Facts:
-    models, sessions, sources = (
-        list[ModelFacts](),
-        list[SessionStarted](),
-        dict[str, FieldSource](),
-    )
+    models = list[ModelFacts]()
+    sessions = list[SessionStarted]()
+    sources = dict[str, FieldSource]()
     fit: FitStarted | None = None
     for row in client.all_rows(run, ("session", "fit_start", "model", "sources")):
         match decode_row(row):

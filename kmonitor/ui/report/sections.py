@@ -32,7 +32,9 @@ from kmonitor_agent.wire.messages.events import (
 
 def environment_section(contents: ReportContents) -> Markup:
     """Host, versions, processes; readings and sources, which a study's own process has none of."""
-    sessions, readings, sources = contents.sessions, contents.readings, contents.sources
+    sessions = contents.sessions
+    readings = contents.readings
+    sources = contents.sources
     return tag(
         "section",
         tag("h2", tr("Environment")),

@@ -178,7 +178,8 @@ def memory_svg(state: FoldMemoryState) -> Markup:
         )
     )
     if state.bound is not None:
-        (left, y), (right, _) = _point_px(0.0, state.bound), _point_px(1.0, state.bound)
+        (left, y) = _point_px(0.0, state.bound)
+        (right, _) = _point_px(1.0, state.bound)
         parts.append(pen.line((left, y), (right, y), "crit", dashes="2 3"))
         # Beneath the line where there is no room above it.
         beside = y + 9.0 if y < _ABOVE_PX + 12.0 else y - 8.0
@@ -187,7 +188,8 @@ def memory_svg(state: FoldMemoryState) -> Markup:
 
 
 def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, state: FoldMemoryState) -> Markup:
-    slot, n_hues = PLOT_WIDTH_PX / len(state.bars), 1 + state.has_vram
+    slot = PLOT_WIDTH_PX / len(state.bars)
+    n_hues = 1 + state.has_vram
     wide = max(1.0, min(_MOST_BAR_PX, slot * _BAR_PART / n_hues))
     left = _LEFT_PX + slot * (at + 0.5) - wide * n_hues / 2.0
     parts = [tag("title", bar.tooltip)]
@@ -203,7 +205,8 @@ def _bars(pen: SvgPen, at: int, bar: FoldMemoryBar, state: FoldMemoryState) -> M
 def _y_axis_markup(pen: SvgPen, ticks: Iterable[AxisTick]) -> Markup:
     parts: list[Markup] = []
     for tick in ticks:
-        (left, y), (right, _) = _point_px(0.0, tick.at), _point_px(1.0, tick.at)
+        (left, y) = _point_px(0.0, tick.at)
+        (right, _) = _point_px(1.0, tick.at)
         parts.append(pen.line((left, y), (right, y), "border"))
         parts.append(pen.text((left - 8.0, y), tick.text, anchor="end"))
     return joined(parts)
@@ -225,7 +228,8 @@ def _line(pen: SvgPen, curve: Curve, colour: str, *, width: float, opacity: floa
     points = [_point_px(*point) for point in curve]
     colour_text = pen.drawing_colours.colour(colour)
     if len(points) == 1:
-        (x, y), style = points[0], f"fill:{colour_text};fill-opacity:{opacity:g}"
+        (x, y) = points[0]
+        style = f"fill:{colour_text};fill-opacity:{opacity:g}"
         return tag("circle", cx=x, cy=y, r=2.0, style=style)
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     style = f"fill:none;stroke:{colour_text};stroke-width:{width:g};stroke-opacity:{opacity:g}"

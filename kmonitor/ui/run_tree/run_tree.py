@@ -318,7 +318,8 @@ class StudyGroup:
     @property
     def fraction(self) -> float | None:
         """Part of the folds that is over, 0..1; None: it has ended, or has no tally yet."""
-        tally, lead = self.lead.tally, self.lead
+        tally = self.lead.tally
+        lead = self.lead
         if tally is None or not lead.folds or has_ended(lead):
             return None
         return min(1.0, tally.over / lead.folds)
@@ -357,7 +358,8 @@ def _in_groups(hosts: Sequence[HostRow], store: RunStore, search: str) -> tuple[
     """Ranks and folds below the row of their group, wherever they run."""
     known = {row.run: row for host in hosts for row in host.runs}
     summaries = [summary for summary in store.runs() if summary.run in known]
-    groups, studies = groups_of(summaries), studies_of(summaries)
+    groups = groups_of(summaries)
+    studies = studies_of(summaries)
     if not groups and not studies:
         return tuple(hosts)
     grouped: list[HostRow] = []

@@ -155,10 +155,13 @@ class RunStore:
         before = self.selected
         wanted = self._find(self._wanted_run) if self._wanted_run else None
         if wanted is not None:
-            self.selected, self._wanted_run, self._is_picked = wanted, None, True
+            self.selected = wanted
+            self._wanted_run = None
+            self._is_picked = True
         elif self.selected not in self._runs:
             first = next(iter(self.runs()), None)
-            self.selected, self._is_picked = self._lead_of(first) if first else None, False
+            self.selected = self._lead_of(first) if first else None
+            self._is_picked = False
         elif new and not self._is_picked and self._has_selected_ended():
             # Nobody asked for what has ended; the training that has just begun is what counts.
             self.selected = self._lead_of(min(new, key=_newest_first))

@@ -99,7 +99,8 @@ class HubSettingsStore:
             case HubReply():
                 self.hub = reply
             case KeysReply():
-                self._keys, self._trouble = reply, ""
+                self._keys = reply
+                self._trouble = ""
             case ErrorMessage():
                 # A look that is refused says why in the list's place, a revocation beside it.
                 self._trouble = reply.text

@@ -120,7 +120,8 @@ class CrashReportHandler(logging.Handler):
             if traceback_text in self._reported or len(self._reported) >= _MOST_A_PROCESS:
                 return None
             self._reported.add(traceback_text)
-            number, lines = len(self._reported), list(self._lines)
+            number = len(self._reported)
+            lines = list(self._lines)
         head = crash_head_text(exception_title(kind), _moment())
         text = "\n".join((head, *lines, "", traceback_text))
         path = self._folder / f"crash-{_stamp()}-{os.getpid()}-{number}.txt"
@@ -165,7 +166,8 @@ def _finish_trail(trail: Path) -> None:
                 what = f"{WHAT}{fault[1]}"
                 text = text.replace(WHAT.rstrip(), what, 1)
                 name = trail.with_suffix(".txt").name.removeprefix("window-")
-                path, wall_s = trail.with_name(f"crash-{name}"), _written_s(trail)
+                path = trail.with_name(f"crash-{name}")
+                wall_s = _written_s(trail)
                 if not _write(path, _nameless(text)):
                     return
                 os.utime(path, (wall_s, wall_s))

@@ -294,9 +294,11 @@ def _facts(record: StudyRecord) -> str:
 
 
 def _cell(fold: AttemptState, n_tries: int) -> FoldCell:
-    share, is_estimate = fold.share or 0.0, False
+    share = fold.share or 0.0
+    is_estimate = False
     if fold.is_running and fold.share is None and fold.forecast_s and fold.seconds:
-        share, is_estimate = min(0.95, fold.seconds / fold.forecast_s), True
+        share = min(0.95, fold.seconds / fold.forecast_s)
+        is_estimate = True
     if fold.tone in ("crit", "ok"):
         share = 1.0
     text = fold_text(fold)

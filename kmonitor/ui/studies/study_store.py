@@ -54,7 +54,8 @@ class StudyRecord:
         match event:
             case StudyStarted():
                 if row.row >= self._started_at:
-                    self.started, self._started_at = event, row.row
+                    self.started = event
+                    self._started_at = row.row
             case FoldStarted(fold=fold):
                 if row.row >= self._started.get(fold, (0, event))[0]:
                     self._started[fold] = (row.row, event)

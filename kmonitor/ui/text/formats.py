@@ -95,10 +95,13 @@ def round_bytes_text(n: float) -> str:
 
 def byte_unit(n: float) -> str:
     """The unit that suits a size: the largest that leaves at least one before the point."""
-    size, index = abs(n), 0
-    names, step = _unit_names(), byte_step()
+    size = abs(n)
+    index = 0
+    names = _unit_names()
+    step = byte_step()
     while size >= step - 0.5 and index < len(names) - 1:
-        size, index = size / step, index + 1
+        size = size / step
+        index = index + 1
     return names[index]
 
 

@@ -47,7 +47,8 @@ def use_translation(translate: Callable[[str], str], tag: str = "en") -> None:
         translate: Gives a text in the language.
         tag: What the language is called in a document.
     """
-    _translator.translate, _translator.tag = translate, tag
+    _translator.translate = translate
+    _translator.tag = tag
 
 
 PACKAGE: Final = "fonts-wqy-microhei"

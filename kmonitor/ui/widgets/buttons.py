@@ -80,7 +80,9 @@ class MenuButton(QPushButton):
 
     def show_choices(self, name: str, choices: Mapping[str, str], key: str) -> None:
         """Offer exactly these, with this one chosen, without emitting `chosen`."""
-        self._name, self._choices, self.key = name, dict(choices), key
+        self._name = name
+        self._choices = dict(choices)
+        self.key = key
         self._show()
 
     def choose(self, key: str) -> None:

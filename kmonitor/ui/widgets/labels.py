@@ -61,7 +61,8 @@ class ElidedLabel(QLabel):
 
     def shown_text(self) -> str:
         """What of the text can be seen; nothing where an ellipsis would be most of it."""
-        width, text = self.contentsRect().width(), self.text()
+        width = self.contentsRect().width()
+        text = self.text()
         metrics = self.fontMetrics()
         shown = metrics.elidedText(text, self._mode, width)
         if self._brief and shown != text and metrics.horizontalAdvance(self._brief) <= width:
@@ -168,7 +169,8 @@ class LegendRow(QWidget):
         for title, _ in self._entries:
             wide = _SPOT_PX + 5 + metrics.horizontalAdvance(title)
             if x and x + wide > width:
-                x, y = 0, y + _LINE_PX
+                x = 0
+                y = y + _LINE_PX
             boxes.append(QRect(x, y, wide, _LINE_PX))
             x += wide + _GAP_PX
         return boxes

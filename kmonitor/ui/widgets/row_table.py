@@ -123,14 +123,16 @@ class RowTableView(QTableView):
 
     def current_layout(self) -> TableLayout:
         """The order of the columns, if it is not the usual one, and the widths that were given."""
-        head, names = self.horizontalHeader(), self._names
+        head = self.horizontalHeader()
+        names = self._names
         order = tuple(names[head.logicalIndex(at)] for at in range(len(names)))
         widths = {names[at]: head.sectionSize(at) for at in sorted(self._sized) if at < len(names)}
         return TableLayout(() if order == names else order, widths)
 
     def apply_layout(self, layout: TableLayout) -> None:
         """Lay the columns out as they were left; columns that are not known are passed over."""
-        head, names = self.horizontalHeader(), self._names
+        head = self.horizontalHeader()
+        names = self._names
         known = [names.index(name) for name in layout.order if name in names]
         if len(known) == len(names):
             for visual_index, at in enumerate(known):
@@ -149,7 +151,8 @@ class RowTableView(QTableView):
         self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
     ) -> QModelIndex:
         # Qt's Home and End lead along the row, where a table of whole rows has nothing to choose.
-        n, at = self.model().rowCount(), max(0, self.currentIndex().column())
+        n = self.model().rowCount()
+        at = max(0, self.currentIndex().column())
         if n and action == QAbstractItemView.CursorAction.MoveHome:
             return self.model().index(0, at)
         if n and action == QAbstractItemView.CursorAction.MoveEnd:

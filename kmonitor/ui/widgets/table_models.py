@@ -89,7 +89,8 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._rows):
             return None
-        row, at = self._rows[index.row()], index.column()
+        row = self._rows[index.row()]
+        at = index.column()
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return self.cells_of(row)[at]
@@ -127,7 +128,8 @@ class TextTableModel(CellTableModel[tuple[str, ...]]):
         if (list(heads), list(rows)) == (self._heads, self._rows):
             return
         self.beginResetModel()
-        self._heads, self._rows = list(heads), list(rows)
+        self._heads = list(heads)
+        self._rows = list(rows)
         self.endResetModel()
 
     @override

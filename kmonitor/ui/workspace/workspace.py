@@ -89,9 +89,12 @@ class Workspace:
         self.link = ConnectionStatus()
         self.hosts = HostList()
         self._rows = rows = RowStores()
-        self.log, self.alerts = rows.log_state, rows.alerts
-        self.reclaims, self.diagnoses = rows.reclaims, rows.diagnoses
-        self.studies, self.fold_metrics = rows.studies, FoldMetricStore(request)
+        self.log = rows.log_state
+        self.alerts = rows.alerts
+        self.reclaims = rows.reclaims
+        self.diagnoses = rows.diagnoses
+        self.studies = rows.studies
+        self.fold_metrics = FoldMetricStore(request)
         self.verdicts = VerdictStore(request)
         self.models = ModelStore()
         self.ends = RunEndStore(request)
@@ -295,7 +298,8 @@ class Workspace:
         other = next((o for o, hub in self._hubs.items() if hub == reply.hub and o != at), None)
         if other is None:
             return False
-        known, this_machine = self.hosts.get(other), tr("this machine")
+        known = self.hosts.get(other)
+        this_machine = tr("this machine")
         if host is not None and self.link_at(other).is_live:
             host.same_as = known.name if known is not None else this_machine
             return True
@@ -355,7 +359,8 @@ class Workspace:
             self.changed.add("series")
 
     def _note(self, row: EventRow, event: AnyEvent) -> bool:
-        summary, now_wall_s = self.run_store.get(row.run), self._clock.wall_s()
+        summary = self.run_store.get(row.run)
+        now_wall_s = self._clock.wall_s()
         name = summary.name if summary else row.run[:8]
         wall_s = (summary.started_wall_s if summary else now_wall_s - row.t_s) + row.t_s
         host = summary.host if summary else ""

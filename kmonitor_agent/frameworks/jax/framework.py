@@ -203,7 +203,8 @@ def _is_same(first: Any, second: Any) -> bool:
     # By bits: NaNs are equal to themselves, and 0.0 is not -0.0.
     if first.dtype != second.dtype or first.shape != second.shape:
         return False
-    left, right = _bits(first), _bits(second)
+    left = _bits(first)
+    right = _bits(second)
     return all(
         bool((left[start : start + _COMPARED] == right[start : start + _COMPARED]).all())
         for start in range(0, left.size, _COMPARED)

@@ -109,7 +109,8 @@ class _Search:
             self._generators = (tf.random.Generator,)
 
     def run(self, model: KerasModel) -> ModelContents:
-        todo, seen = deque([model]), {id(model): model}
+        todo = deque([model])
+        seen = {id(model): model}
         while todo and len(seen) < _MOST_FOLLOWED:
             for child in self._visit(todo.popleft()):
                 if id(child) not in seen and not is_instance(child, *_PLAIN):
@@ -259,7 +260,8 @@ def unsaved_optimizers(model: KerasModel) -> tuple[str, ...]:
     In Keras' `fit` of a model whose own optimizers train all of it there is no search for others:
     it goes through all objects, which takes tenths of a second in a large process.
     """
-    contents, backend = find_contents(model), sys.modules["keras"].backend.backend()
+    contents = find_contents(model)
+    backend = sys.modules["keras"].backend.backend()
     lines: list[str] = []
     if not (_is_in_fit(model) and _is_trained_whole(model)):
         lines += map(_keras_text, _other_optimizers(model))

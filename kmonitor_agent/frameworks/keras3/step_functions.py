@@ -76,7 +76,8 @@ def make_function(model: KerasModel, name: str) -> None:
 
     Whatever making it raises, the model has a function, or what makes one when it is called.
     """
-    deferred, make = getattr(model, name), getattr(model, f"make_{name}")
+    deferred = getattr(model, name)
+    make = getattr(model, f"make_{name}")
     if deferred is None:
         make()
     elif not isinstance(deferred, DeferredFunction):

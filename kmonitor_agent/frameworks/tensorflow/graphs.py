@@ -273,7 +273,8 @@ def argument_difference(before: TensorArguments, after: TensorArguments) -> str:
     """Difference between one trace and the next: "x (8, 64) → (9, 64)", or `VALUES`."""
     changes: list[str] = []
     for name in (*before, *(name for name in after if name not in before)):
-        was, comes = before.get(name), after.get(name)
+        was = before.get(name)
+        comes = after.get(name)
         if was == comes:
             continue
         is_shape = was is not None and comes is not None and was[0] == comes[0]

@@ -99,7 +99,8 @@ class TensorMemory:
 
         It is valid until the tensor that `pop_tensor` gives is gone.
         """
-        tf, np = sys.modules["tensorflow"], sys.modules["numpy"]
+        tf = sys.modules["tensorflow"]
+        np = sys.modules["numpy"]
         if not self.is_open:
             return np.empty(shape, dtype)
         try:

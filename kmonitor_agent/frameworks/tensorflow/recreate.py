@@ -112,7 +112,8 @@ class _Saved:
     def value(self, at: int) -> Any:
         """The value at an index; the first one is kept until it is read again."""
         if self._cached is not None and self._cached[0] == at:
-            value, self._cached = self._cached[1], None
+            value = self._cached[1]
+            self._cached = None
             return value
         try:
             value = self._read(at)
@@ -125,7 +126,8 @@ class _Saved:
 
     def _read(self, at: int) -> Any:
         if self._values is None or self._next > at:
-            self._values, self._next = self._open(), 0
+            self._values = self._open()
+            self._next = 0
         while self._next < at:
             next(self._values)
             self._next += 1

@@ -26,7 +26,8 @@ def traced_functions(step: Any) -> Iterator[Any]:
 
     Keras 3.6 gives a tf.function around others, newer ones a plain function around them.
     """
-    todo, seen = [step], {id(step): step}
+    todo = [step]
+    seen = {id(step): step}
     while todo:
         function = todo.pop()
         # By its class: the model itself is in the closure too.

@@ -410,7 +410,9 @@ class SizeFormulas:
             return ()
         if None in pixels[1:3]:
             return ()
-        image, volume, depth = pixels[1] * pixels[2], math.prod(weights[:-1]), weights[-1]
+        image = pixels[1] * pixels[2]
+        volume = math.prod(weights[:-1])
+        depth = weights[-1]
         unit = image * volume + volume * depth + image * depth
         image_count = -(-(_CACHE_BYTES // item.size) // unit)
         return (self.index_of(SizeFormula(item.size * image_count * image * volume)),)
@@ -461,8 +463,10 @@ def _noted_shape(tensor: Any) -> Any:
 
 def _fitted(factors: Sequence[tuple[int, ...]]) -> SizeFormula:
     """The product of factors, each a line over the batch."""
-    one, other = factors[0], factors[-1]
-    fixed, terms = 1, []
+    one = factors[0]
+    other = factors[-1]
+    fixed = 1
+    terms = []
     for low, high in zip(one, other, strict=True):
         if low == high:
             fixed *= low
@@ -477,16 +481,20 @@ def _work(operation: Any) -> tuple[int, ...] | None:
     kind = operation.type
     inputs = [each for each in operation.inputs if is_counted(each)]
     if kind in _PRODUCTS and len(inputs) > 1:
-        left, out = _shape(inputs[0]), _shape(operation.outputs[0])
+        left = _shape(inputs[0])
+        out = _shape(operation.outputs[0])
         return None if left is None or not out else (*left, out[-1])
     if not kind.startswith(("Conv", "_FusedConv", "DepthwiseConv")):
         return None
     if "BackpropFilter" in kind:
-        weights, pixels = _shape(operation.outputs[0]), _shape(operation.inputs[2])
+        weights = _shape(operation.outputs[0])
+        pixels = _shape(operation.inputs[2])
     elif "BackpropInput" in kind:
-        weights, pixels = _shape(operation.inputs[1]), _shape(operation.inputs[2])
+        weights = _shape(operation.inputs[1])
+        pixels = _shape(operation.inputs[2])
     else:
-        weights, pixels = _shape(operation.inputs[1]), _shape(operation.outputs[0])
+        weights = _shape(operation.inputs[1])
+        pixels = _shape(operation.outputs[0])
     if weights is None or pixels is None:
         return None
     per_pixel = math.prod(weights[:-2] if kind.startswith("Depth") else weights[:-1])

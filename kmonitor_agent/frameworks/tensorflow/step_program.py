@@ -44,7 +44,9 @@ _SMALL: Final = ("BroadcastGradientArgs", "Placeholder", "VariableShape")
 
 _BODIES: Final = ("cond", "body", "then_branch", "else_branch", "f", "branches")
 _BACKWARD: Final = "gradient_tape/"
-_FORWARD, _BACK, _UPDATE = 0, 1, 2
+_FORWARD = 0
+_BACK = 1
+_UPDATE = 2
 
 
 def trace_training_step(
@@ -367,7 +369,8 @@ class _Library:
         """A function's graph; with the shapes that an operation gives it, if one is named."""
         from tensorflow.python.framework import function_def_to_graph
 
-        function, shapes = self._functions[name], None
+        function = self._functions[name]
+        shapes = None
         if operation is not None:
             shapes = [each.shape for each in operation.inputs]
             shapes = shapes[len(shapes) - len(function.signature.input_arg) :]

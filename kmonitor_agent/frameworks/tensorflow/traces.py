@@ -269,7 +269,8 @@ def _count_models(graphs: Iterable[Any]) -> int:
     # is a layer of the other: then the name shows which of them was fitted.
     groups: list[tuple[set[int], set[str]]] = []
     for graph in graphs:
-        used, names = set(_variables(graph)), {_model_name(graph)}
+        used = set(_variables(graph))
+        names = {_model_name(graph)}
         for group in [each for each in groups if each[0] & used]:
             groups.remove(group)
             used |= group[0]

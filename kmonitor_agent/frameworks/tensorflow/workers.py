@@ -68,7 +68,8 @@ def worker_group(model: KerasModel) -> WorkerGroup:
         return WorkerGroup()
     cluster = resolver.cluster_spec().as_dict()
     count = sum(len(cluster.get(job, ())) for job in _JOBS)
-    kind, index = str(resolver.task_type or ""), int(resolver.task_id or 0)
+    kind = str(resolver.task_type or "")
+    index = int(resolver.task_id or 0)
     first = "chief" if "chief" in cluster else "worker"
     are_alike = any(cls.__name__ == _ALIKE for cls in type(strategy).__mro__)
     members = (f"{job} {n}" for job in _JOBS[:2] for n in range(len(cluster.get(job, ()))))

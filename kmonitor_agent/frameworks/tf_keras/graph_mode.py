@@ -206,9 +206,12 @@ class _ScopeCounts:
 
     def count(self, graph: Any) -> GraphCount:
         """Operations of a default graph by scope; only new ones are read."""
-        key, total = id(graph), _operation_count(graph)
+        key = id(graph)
+        total = _operation_count(graph)
         if self._graph != key or total < (self._count.operations or 0):
-            self._graph, self._scopes, self._count = key, {}, GraphCount(operations=0)
+            self._graph = key
+            self._scopes = {}
+            self._count = GraphCount(operations=0)
         if total != self._count.operations or not self._count.source:
             for op in graph.get_operations()[self._count.operations :]:
                 scope = _NUMBERED.sub("", op.name.partition("/")[0])
@@ -270,7 +273,8 @@ def _step_operations(model: KerasModel) -> set[str]:
     functions = {each.signature.name: each for each in definition.library.function}
     nodes = {node.name: node for node in definition.node}
     needed = _needed(nodes, [op.name for op in fetched])
-    kinds, todo = {node.op for node in needed}, [*needed]
+    kinds = {node.op for node in needed}
+    todo = [*needed]
     while todo:
         # A branch of a condition, such as Dropout's on the learning phase, is a function.
         for name in called_functions(todo.pop()):
@@ -282,7 +286,8 @@ def _step_operations(model: KerasModel) -> set[str]:
 
 
 def _needed(nodes: Mapping[str, Any], names: Iterable[str]) -> list[Any]:
-    todo, seen = list(names), set(names)
+    todo = list(names)
+    seen = set(names)
     needed: list[Any] = []
     while todo:
         node = nodes[todo.pop()]

@@ -128,7 +128,8 @@ def _hyperparameters(optimizer: Any) -> Iterator[Any]:
 def _tracked(root: Any) -> list[Any]:
     """Variables below an object, as a checkpoint would find them."""
     variables: list[Any] = []
-    todo, seen = [root], {id(root)}
+    todo = [root]
+    seen = {id(root)}
     while todo:
         tracked = todo.pop(0)
         if _is_variable(tracked):
@@ -208,10 +209,12 @@ def clear_keras2_session(package: str) -> str:
     try:
         backend = keras2_backend(package)
         settings = {name: getattr(backend, name) for name in _PRESERVED_GLOBALS}
-        phase, session = backend._DUMMY_EAGER_GRAPH, backend._SESSION  # noqa: SLF001 - looked for
+        phase = backend._DUMMY_EAGER_GRAPH  # noqa: SLF001 - looked for
+        session = backend._SESSION  # noqa: SLF001 - looked for
         names = [dict(each) for each in keras2_name_counters(backend)]
         observed = set(backend.OBSERVED_NAMES)
-        is_set, own_session = phase.learning_phase_is_set, session.session
+        is_set = phase.learning_phase_is_set
+        own_session = session.session
     except (ImportError, AttributeError) as exc:
         return f"session not cleared: {missing_name_text(keras2_title(package), exc)}"
     try:

@@ -32,7 +32,8 @@ class TorchGraphs:
         counts, why = self._counts_since_reload()
         if why:
             return GraphCount(operations=None, absent=why)
-        calls, graphs = counts["calls"], counts["graphs"]
+        calls = counts["calls"]
+        graphs = counts["graphs"]
         compiled = FunctionTraces(name="torch.compile", traces=graphs, operations=calls)
         return GraphCount(
             operations=calls,

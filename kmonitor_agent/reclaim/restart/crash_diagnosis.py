@@ -182,12 +182,16 @@ def _read_last(folders: Folders, run: str) -> _Last | None:
     if spool is None:
         raise SpoolLocked
     facts: SessionFacts | None = None
-    t_s, ended, died = 0.0, None, None
+    t_s = 0.0
+    ended = None
+    died = None
     with spool:
         seq = spool.last_seq
         for event in spool.events(after=max(0, seq - _EVENTS_SEARCHED)):
             if event.facts is not None and event.facts != facts:
-                facts, ended, died = event.facts, None, None
+                facts = event.facts
+                ended = None
+                died = None
             t_s = event_time_s(event.body)
             ended, died = _latest_endings(event.body, ended, died)
     return None if facts is None else _Last(facts, seq, t_s, ended, died)

@@ -177,7 +177,8 @@ def _adopt_environment(
 def _source(source: FunctionSource, scripts: Mapping[str, bytes], own: Path) -> FunctionSource:
     """The same function, found on this node: in the text that came along, if need be."""
     functions = {name: _source(each, scripts, own) for name, each in source.functions.items()}
-    text, file = scripts.get(source.file), source.file
+    text = scripts.get(source.file)
+    file = source.file
     if text is not None and not _has_text(Path(file), text):
         folder = own / "script"
         make_folder(folder)

@@ -110,11 +110,13 @@ class RayAttempt:
 
     def task_started(self, started: AttemptStarted) -> None:
         """Its task runs."""
-        self.attempt_started, self._started_wall_s = started, time.time()
+        self.attempt_started = started
+        self._started_wall_s = time.time()
 
     def note_progress(self, progress: AttemptProgress) -> None:
         """It sent how far it is."""
-        self._attempt_progress, self._progress_s = progress, time.monotonic()
+        self._attempt_progress = progress
+        self._progress_s = time.monotonic()
 
     def elapsed_s(self, now_s: float) -> float:
         """Since it began; 0 while it waits."""
@@ -126,7 +128,8 @@ class RayAttempt:
 
     def limit_s(self, now_s: float) -> float | None:
         """How long it may take, seconds; None: not known yet."""
-        elapsed_s, finished_s = self.elapsed_s(now_s), self._learned_times.finished_s
+        elapsed_s = self.elapsed_s(now_s)
+        finished_s = self._learned_times.finished_s
         return self._bound.limit_s(elapsed_s, self.share, finished_s, self.attempt)
 
     def judge(self, now_s: float) -> StopOrder | None:
@@ -157,9 +160,11 @@ class RayAttempt:
             cause: As Ray says; the study's own order goes before it.
             why: In words.
         """
-        progress, stop = self._attempt_progress, self.stop_order
+        progress = self._attempt_progress
+        stop = self.stop_order
         if stop is not None and cause == "killed":
-            cause, why = stop.cause, stop.why
+            cause = stop.cause
+            why = stop.why
         return Attempt(
             fold=self.fold,
             attempt=self.attempt,
@@ -252,9 +257,11 @@ class RayRunner:
         job = self._job_factory.of(
             fold, attempt, self._runs.get(fold, {}), keeps_files=keeps_files
         )
-        name, node = f"{self._study_options.source.name} fold {fold}", self._nodes.get(fold, "")
+        name = f"{self._study_options.source.name} fold {fold}"
+        node = self._nodes.get(fold, "")
         stream = self._cluster.send(run_attempt, encode_for_task(job), name, node)
-        known, bound = self._fold_queue.learned_times, self._study_options.time
+        known = self._fold_queue.learned_times
+        bound = self._study_options.time
         self._running.append(RayAttempt(fold, attempt, stream, known, bound))
         self._unpacking[fold] = FileReceiver(self._study_folder, fold)
 
@@ -331,7 +338,8 @@ class RayRunner:
         for attempt in self._running:
             stop_order = attempt.judge(now_s)
             if stop_order is not None and attempt.attempt_started is not None:
-                path, node = attempt.attempt_started.stop_order_path, attempt.attempt_started.node
+                path = attempt.attempt_started.stop_order_path
+                node = attempt.attempt_started.node
                 self._cluster.write(write_file, path, encode_for_task(stop_order), node)
             if attempt.is_overdue:
                 self._cluster.cancel(attempt.stream)
@@ -408,7 +416,8 @@ class SpoolRelay:
 
     def _write(self, session_id: str) -> bool:
         """Whether it is written."""
-        bodies, writer = self._waiting[session_id], self._writers[session_id]
+        bodies = self._waiting[session_id]
+        writer = self._writers[session_id]
         run = writer.facts.run
         try:
             spool = writer.open()

@@ -94,7 +94,8 @@ class _Watch:
     def run(self) -> Iterator[TaskMessage]:
         """Run it."""
         ray: Any = importlib.import_module("ray")
-        folders, fold = self._attempt_folders, self._attempt_job.fold
+        folders = self._attempt_folders
+        fold = self._attempt_job.fold
         node = str(ray.get_runtime_context().get_node_id())
         yield AttemptStarted(node, self._host, str(folders.stop_order_path), folders.has_folder)
         running = self._started()
@@ -130,7 +131,8 @@ class _Watch:
         return running
 
     def _follow(self, attempt: LocalAttempt) -> Iterator[TaskMessage]:
-        next_s, was_ready = 0.0, False
+        next_s = 0.0
+        was_ready = False
         while True:
             wait_for_attempts([attempt])
             now_s = time.monotonic()
@@ -138,7 +140,8 @@ class _Watch:
                 return
             self._obey(attempt)
             if now_s >= next_s or attempt.is_ready != was_ready:
-                next_s, was_ready = now_s + _EVERY_S, attempt.is_ready
+                next_s = now_s + _EVERY_S
+                was_ready = attempt.is_ready
                 yield _progress(attempt, now_s, self._attempt_launcher.runs(attempt.fold))
                 yield from self._spools.new()
 
@@ -149,7 +152,8 @@ class _Watch:
             attempt.kill(stop_order.cause, stop_order.why)
 
     def _finish(self, local_attempt: LocalAttempt, attempt: Attempt) -> Iterator[TaskMessage]:
-        job, folders = self._attempt_job, self._attempt_folders
+        job = self._attempt_job
+        folders = self._attempt_folders
         keeps_files = job.keeps_files and attempt.cause in TRIED_AGAIN
         yield from self._spools.new()
         if not folders.has_folder:

@@ -84,7 +84,8 @@ def _scheduler(environ: Mapping[str, str]) -> tuple[str, str, str]:
         # JOB_ID is a word that others use too.
         if not job or (system == "sge" and not environ.get("SGE_ROOT")):
             continue
-        array, task = environ.get("SLURM_ARRAY_JOB_ID"), environ.get("SLURM_ARRAY_TASK_ID")
+        array = environ.get("SLURM_ARRAY_JOB_ID")
+        task = environ.get("SLURM_ARRAY_TASK_ID")
         if system == "slurm" and array and task:
             job = f"{array}_{task}"
         name = environ.get(named, "")
@@ -95,7 +96,8 @@ def _scheduler(environ: Mapping[str, str]) -> tuple[str, str, str]:
 def _find_rank(environ: Mapping[str, str]) -> tuple[int | None, int, str]:
     """Rank, size and a name of the launch, from the most exact source."""
     for rank_variable, size_variable, named, rendezvous in _LAUNCHERS:
-        rank, size = _count(environ.get(rank_variable)), _count(environ.get(size_variable))
+        rank = _count(environ.get(rank_variable))
+        size = _count(environ.get(size_variable))
         if rank is not None and size is not None and rank < size:
             return rank, size, _launch(environ, named, rendezvous)
     tensorflow_rank = _tensorflow_rank(environ.get("TF_CONFIG", ""))
@@ -126,8 +128,10 @@ def _tensorflow_rank(config: str) -> tuple[int, int, str] | None:
         return None
     try:
         read: Any = json.loads(config)
-        cluster, task = read["cluster"], read["task"]
-        kind, index = str(task["type"]), int(task["index"])
+        cluster = read["cluster"]
+        task = read["task"]
+        kind = str(task["type"])
+        index = int(task["index"])
         sizes = {str(each): len(addresses) for each, addresses in cluster.items()}
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

@@ -266,7 +266,8 @@ def _mounts_of(mounts: str, kind: str, option: str) -> list[_Mount]:
     matching: list[_Mount] = []
     for line in mounts.splitlines():
         before, _, after = line.partition(" - ")
-        fields, tail = before.split(), after.split()
+        fields = before.split()
+        tail = after.split()
         if len(fields) < 5 or len(tail) < 3 or tail[0] != kind:  # noqa: PLR2004 - proc(5)
             continue
         if not option or option in tail[2].split(","):

@@ -35,14 +35,16 @@ def file_system_of(path: Path, mounts: Iterable[Mount] | None = None) -> str:
         path: Need not exist.
         mounts: What is mounted, the newest last; None: asked of the system.
     """
-    best, kind = -1, ""
+    best = -1
+    kind = ""
     resolved = Path(os.path.realpath(path))
     for point, its_kind in mounted() if mounts is None else mounts:
         root = Path(point)
         depth = len(root.parts)
         # A later mount hides an earlier one of the same place.
         if depth >= best and (root == resolved or root in resolved.parents):
-            best, kind = depth, its_kind
+            best = depth
+            kind = its_kind
     return kind
 
 
@@ -65,7 +67,8 @@ def mounted() -> list[Mount]:
 def parse_mount(line: str) -> Mount | None:
     """One line of `mountinfo`; None if it is none. Source: proc(5)."""
     before, dash, after = line.partition(" - ")
-    fields, kinds = before.split(" "), after.split(" ")
+    fields = before.split(" ")
+    kinds = after.split(" ")
     if not dash or len(fields) < 5 or not kinds[0]:  # noqa: PLR2004 - the mount point is the fifth
         return None
     return _OCTAL.sub(lambda match: chr(int(match[1], 8)), fields[4]), kinds[0]

@@ -111,7 +111,8 @@ def find_folders(environ: Mapping[str, str] | None = None) -> Folders:
     else:
         state = _usual_state()
         runtime = _default_runtime(environ)
-    database, spool = state / "database", state / "spool"
+    database = state / "database"
+    spool = state / "spool"
     if is_on_network_file_system(state):
         runtime = _local_folder(state, _temporary_folder()) if home else runtime
         database = _local_folder(state, _persistent_folder()) / "database"

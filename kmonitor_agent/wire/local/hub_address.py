@@ -85,7 +85,8 @@ def parse_direct_address(text: str) -> DirectAddress:
     match = _ADDRESS.match(text.strip())
     if match is None:
         raise ValueError(f"{text!r} is no address of a hub; {_FORM}")
-    key, port = match["key"] or "", int(match["port"])
+    key = match["key"] or ""
+    port = int(match["port"])
     if not key:
         raise ValueError(
             f"{text!r} names no key: without the hub's key anybody could answer in its place; "

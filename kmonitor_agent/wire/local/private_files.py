@@ -285,7 +285,8 @@ def _is_private_group(group: int) -> bool:
         import grp  # noqa: PLC0415 - not on Windows
         import pwd  # noqa: PLC0415 - not on Windows
 
-        user, group_entry = pwd.getpwuid(os.getuid()), grp.getgrgid(group)
+        user = pwd.getpwuid(os.getuid())
+        group_entry = grp.getgrgid(group)
     except (ImportError, KeyError):
         return False
     is_users = user.pw_gid == group and group_entry.gr_name == user.pw_name
@@ -484,5 +485,6 @@ def _check(
 
 
 def _too_large(path: Path, n_bytes: int, limit_bytes: int) -> UnsafeFile:
-    size, limit = bytes_text(n_bytes), bytes_text(limit_bytes)
+    size = bytes_text(n_bytes)
+    limit = bytes_text(limit_bytes)
     return UnsafeFile(path, f"has {size}, and such a file at most {limit}; remove it")

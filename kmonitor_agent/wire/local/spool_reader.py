@@ -126,7 +126,8 @@ class SpoolReader:
                     events += lost_events(self.seq + 1, event, self._before)
                     lost += range(self.seq + 1, event.seq)
                 events.append(event)
-                self.seq, self._before = event.seq, event
+                self.seq = event.seq
+                self._before = event
                 self.facts = event.facts or self.facts
                 if len(events) >= limit:
                     return SpoolChunk(events, skipped, tuple(lost))
@@ -138,7 +139,8 @@ class SpoolReader:
         """Give out next what follows this number: the newest that a hub has."""
         if seq < self.seq:
             self._positions.clear()
-        self.seq, self._before = seq, None
+        self.seq = seq
+        self._before = None
 
     def _unread(self) -> list[tuple[Path, bool]]:
         """Segments that can hold what comes next, and whether each is the last."""
@@ -158,7 +160,8 @@ class SpoolReader:
         try:
             status = path.lstat()
             if status.st_ino != position.inode or status.st_size < position.offset:
-                position.inode, position.offset = status.st_ino, 0  # replaced by a thinner one
+                position.inode = status.st_ino  # replaced by a thinner one
+                position.offset = 0
             segment = _parse(path, position)
         except FileNotFoundError:
             return  # freed meanwhile: its numbers are missing from here on

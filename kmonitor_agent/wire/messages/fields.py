@@ -180,7 +180,8 @@ def _fitted(value: Any, kind: inspect.Type) -> Any:
 
 
 def _fitted_many(value: Any, kind: inspect.Type | None) -> Any:
-    is_row, is_map = isinstance(value, list | tuple), isinstance(value, dict)
+    is_row = issubclass(type(value), list | tuple)
+    is_map = issubclass(type(value), dict)
     match kind:
         case inspect.ListType() | inspect.VarTupleType() if is_row:
             return _fitted_items(value, kind)
@@ -238,7 +239,8 @@ def _member(kind: inspect.Type, value: Any) -> inspect.Type | None:
 def _clamped(value: float, kind: inspect.Type | None) -> float:
     if not isinstance(kind, inspect.IntType | inspect.FloatType):
         return value
-    low, high = kind.ge, kind.le
+    low = kind.ge
+    high = kind.le
     if low is None and kind.gt is not None:
         low = math.nextafter(kind.gt, math.inf)
     if high is None and kind.lt is not None:

@@ -143,7 +143,8 @@ def error_text(exc: psycopg.Error) -> str:
 
 def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
     """The error for a hub that cannot begin with this database, with its remedy."""
-    error, shown = error_text(exc), address.shown
+    error = error_text(exc)
+    shown = address.shown
     if isinstance(exc, errors.InsufficientPrivilege):
         return StoreUnusable(
             f"{shown}: kmonitor may not make or use its tables: {error}.", _RIGHTS

@@ -107,7 +107,8 @@ class TeamDatabase(Database):
         super().__init__(self.server, id_range)
         self._seen = self.server.generation
         self._commit_in_flight: _CommitInFlight | None = None
-        self._size_bytes, self._size_s = 0, float("-inf")
+        self._size_bytes = 0
+        self._size_s = float("-inf")
         try:
             self._load(max(head, id_range.middle))
         except StoreUnavailable as exc:
@@ -247,7 +248,8 @@ class TeamDatabase(Database):
         found = _fetch_by_number(connection, query, self.number)
         if found is None or found[2] != self._instance:
             raise self._takeover_error(connection)
-        commits, head = int(found[0]), int(found[1])
+        commits = int(found[0])
+        head = int(found[1])
         in_flight = self._commit_in_flight
         if commits == self._commits + 1 and in_flight is not None:
             self._leave_out(in_flight, batch, head)

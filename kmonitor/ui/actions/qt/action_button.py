@@ -19,7 +19,8 @@ from kmonitor.ui.theme.qt.theme import Theme, repolish, set_tone
 _AROUND_TEXT = 62
 """Icon, padding and the least gap before the shortcut, pixels."""
 
-_HEIGHT, _LOW_HEIGHT = 36, 32
+_HEIGHT = 36
+_LOW_HEIGHT = 32
 _MORE_WIDTH = 26
 """Width of the menu's button with the gap before it, pixels."""
 

@@ -20,7 +20,8 @@ from kmonitor.ui.theme.palettes import SIZES
 from kmonitor.ui.theme.qt.theme import Theme, role_label
 from kmonitor.ui.widgets.keyboard import add_shortcut
 
-_APART, _CLOSE = 9, 6
+_APART = 9
+_CLOSE = 6
 """Between two parts, pixels: usually, and where there is little height."""
 
 
@@ -162,14 +163,16 @@ class ActionsPanel(QFrame):
             spare = self._buttons.pop()
             spare.hide()
             spare.deleteLater()
-        line, side = 0, 0
+        line = 0
+        side = 0
         previous: QWidget | None = None
         for at, (button, is_half) in enumerate(zip(self._buttons, self._shape, strict=True)):
             self._grid.removeWidget(button)
             follows = at + 1 < len(self._shape) and self._shape[at + 1]
             if is_half and (side or follows):
                 self._grid.addWidget(button, line, side)
-                line, side = line + side, 1 - side
+                line = line + side
+                side = 1 - side
             else:
                 self._grid.addWidget(button, line, 0, 1, 2)
                 line += 1

@@ -53,7 +53,8 @@ class CommandController(QObject):
     @Slot(str, str)
     def request(self, command: str, variant: str = "") -> None:
         """Send a command to the selected run; what loses something is asked back first."""
-        run, name = self._workspace.run_store.current(), _command(command)
+        run = self._workspace.run_store.current()
+        name = _command(command)
         if run is None or name is None:
             return
         question = confirmation_before(run, name)

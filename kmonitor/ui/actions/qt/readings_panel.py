@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 from kmonitor.ui.runs.readings import ReadingGroup
 from kmonitor.ui.theme.qt.theme import role_label
 
-_APART, _CLOSE = 5, 2
+_APART = 5
+_CLOSE = 2
 """Between two lines, pixels: usually, and where there is little height."""
 
 
@@ -54,7 +55,9 @@ class ReadingsPanel(QWidget):
             self._grid.removeWidget(label)
             label.hide()
             label.deleteLater()
-        self._labels, self._numbers, self._notes = [], [], []
+        self._labels = []
+        self._numbers = []
+        self._notes = []
         line = 0
         for group in groups:
             heading = role_label("section", group.title.upper())

@@ -119,7 +119,8 @@ class AlertController(QObject):
 
     @Slot()
     def _on_timer_timeout(self) -> None:
-        workspace, now_wall_s = self._workspace, self._workspace.now_wall_s()
+        workspace = self._workspace
+        now_wall_s = self._workspace.now_wall_s()
         workspace.alerts.hosts(workspace.hosts.lost(), now_wall_s=now_wall_s)
         for alert in workspace.alerts.due(now_wall_s):
             self._deliver(alert)

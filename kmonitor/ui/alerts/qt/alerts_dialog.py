@@ -159,7 +159,8 @@ class AlertsDialog(QDialog):
             for rule in [self._rows[name].rule()]
             if rule != default_rule(key[0])
         }
-        command, webhook = self._command.text().strip(), self._webhook.text().strip()
+        command = self._command.text().strip()
+        webhook = self._webhook.text().strip()
         return AlertSettings(rules=rules, command=command, webhook=webhook)
 
     def _build(self, settings: AlertSettings) -> None:
@@ -257,7 +258,8 @@ class AlertsDialog(QDialog):
 
     @Slot()
     def _on_test_clicked(self) -> None:
-        settings, why = self.settings(), self._why_not()
+        settings = self.settings()
+        why = self._why_not()
         if not (why or settings.command or settings.webhook):
             why = self.tr("Write a command or a webhook first.")
         self.show_outcome(why or self.tr("Sent. What fails is said here."), is_bad=bool(why))

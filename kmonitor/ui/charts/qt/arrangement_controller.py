@@ -122,7 +122,8 @@ class ArrangementController(QObject):
 
     @Slot(str, QMenu)
     def _on_charts_menu_opening(self, key: str, menu: QMenu) -> None:
-        kind, keys = chart_kind(key), self.arrangement.keys
+        kind = chart_kind(key)
+        keys = self.arrangement.keys
         if kind is None or key not in keys:
             return
         menu.addSeparator()
@@ -141,7 +142,8 @@ class ArrangementController(QObject):
         self.fill_add_menu(menu.addMenu(self._theme.icon("plus"), self.tr("Add a chart")))
 
     def _add_style_menus(self, key: str, menu: QMenu) -> None:
-        setup, kind = self.arrangement.setup(key), chart_kind(key)
+        setup = self.arrangement.setup(key)
+        kind = chart_kind(key)
         smoothing = menu.addMenu(self.tr("Smoothing"))
         group = QActionGroup(smoothing)
         for choice in smoothing_choices(setup):

@@ -235,7 +235,8 @@ class ChartCard(QFrame):
 
     @override
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
-        at, start = event.globalPosition().toPoint(), self._drag_from
+        at = event.globalPosition().toPoint()
+        start = self._drag_from
         if start is None:
             return
         if not self._is_dragged:
@@ -299,7 +300,8 @@ class ChartCard(QFrame):
     def _show_verdict(self) -> None:
         if self._card_state is None:
             return
-        title, verdict = self._card_state.title, self._card_state.verdict
+        title = self._card_state.title
+        verdict = self._card_state.verdict
         if self._is_tight:
             # Beside it the number would be cut off.
             verdict = replace(verdict, is_quiet=not verdict.text)

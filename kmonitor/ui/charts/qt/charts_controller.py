@@ -93,14 +93,16 @@ class ChartsController(QObject):
 
     def state(self, key: str, width_px: int) -> ChartState:
         """What a chart shows now."""
-        metric, kind = standard_metric(key), chart_kind(key)
+        metric = standard_metric(key)
+        kind = chart_kind(key)
         if metric is not None or kind is None:
             return self.standard_charts.state(metric or "ram", width_px)
         return self._extra_charts.state(kind, self.arrangement.setup(key), width_px)
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
         """The text above it."""
-        metric, kind = standard_metric(key), chart_kind(key)
+        metric = standard_metric(key)
+        kind = chart_kind(key)
         if metric is not None or kind is None:
             return self.standard_charts.card(metric or "ram", now_s=now_s)
         return self._extra_charts.card(kind, self.arrangement.setup(key))
@@ -199,14 +201,16 @@ class ChartsController(QObject):
 
     @Slot(str, float)
     def _on_card_limit_dropped(self, metric: str, value: float) -> None:
-        run, known = self._workspace.run_store.current(), _metric(metric)
+        run = self._workspace.run_store.current()
+        known = _metric(metric)
         if run is not None and known is not None:
             self._workspace.limits.request_value(run, known, value)
             self._after_limit()
 
     @Slot(str)
     def _on_card_limit_requested(self, metric: str) -> None:
-        run, known = self._workspace.run_store.current(), _metric(metric)
+        run = self._workspace.run_store.current()
+        known = _metric(metric)
         if run is None or known is None:
             return
         limit = self.standard_charts.state(known, self._charts[known].plot_width_px()).limit
@@ -216,14 +220,16 @@ class ChartsController(QObject):
 
     @Slot(str)
     def _on_card_limit_removed(self, metric: str) -> None:
-        run, known = self._workspace.run_store.current(), _metric(metric)
+        run = self._workspace.run_store.current()
+        known = _metric(metric)
         if run is not None and known is not None:
             self._workspace.limits.remove(run, known)
             self._after_limit()
 
     @Slot(str, str)
     def _on_card_limit_action_chosen(self, metric: str, action: str) -> None:
-        run, known = self._workspace.run_store.current(), _metric(metric)
+        run = self._workspace.run_store.current()
+        known = _metric(metric)
         chosen = _action(action)
         if run is not None and known is not None and chosen is not None:
             self._workspace.limits.change_action(run, known, chosen)
@@ -236,10 +242,12 @@ class ChartsController(QObject):
                 self._charts[other].set_crosshair(x, self._crosshair(other, x, metric))
 
     def _crosshair(self, key: str, x: float, hovered: str) -> CrosshairCard:
-        metric, kind = standard_metric(key), chart_kind(key)
+        metric = standard_metric(key)
+        kind = chart_kind(key)
         if metric is not None or kind is None:
             return self.standard_charts.crosshair(metric or "ram", x, is_shown=key == hovered)
-        setup, width_px = self.arrangement.setup(key), self._charts[key].plot_width_px()
+        setup = self.arrangement.setup(key)
+        width_px = self._charts[key].plot_width_px()
         return self._extra_charts.crosshair(
             kind, setup, x, is_shown=key == hovered, width_px=width_px
         )

@@ -72,7 +72,9 @@ class CompareController(QObject):
             self._show()
 
     def _show(self) -> None:
-        comparison, table, chart = self._comparison, self._table, self._chart
+        comparison = self._comparison
+        table = self._table
+        chart = self._chart
         if comparison is None or table is None or chart is None:
             return
         legend = comparison.legend()

@@ -148,7 +148,8 @@ class ComparePanel(QFrame):
         self._only.setCheckable(True)
         self._only.setProperty("kind", "filter")
         self._copy.setProperty("kind", "small")
-        table, head = self._table_view, self._table_view.horizontalHeader()
+        table = self._table_view
+        head = self._table_view.horizontalHeader()
         table.setModel(self._model)
         table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         head.setTextElideMode(Qt.TextElideMode.ElideMiddle)
@@ -166,7 +167,8 @@ class ComparePanel(QFrame):
         self._lay_out(top)
 
     def _lay_out(self, top: QHBoxLayout) -> None:
-        chart, table = QFrame(), QFrame()
+        chart = QFrame()
+        table = QFrame()
         for card in (chart, table):
             card.setObjectName("card")
         inside = QVBoxLayout(chart)
@@ -358,7 +360,8 @@ class CompareModel(QAbstractTableModel):
         if not same_form:
             # Another table: which runs or which rows is only changed by the user.
             self.beginResetModel()
-        self._rows, self._heads = list(rows), list(heads)
+        self._rows = list(rows)
+        self._heads = list(heads)
         if not same_form:
             self.endResetModel()
         elif rows:
@@ -407,7 +410,8 @@ class CompareModel(QAbstractTableModel):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._rows):
             return None
-        row, at = self._rows[index.row()], index.column()
+        row = self._rows[index.row()]
+        at = index.column()
         tone = "plain" if row.differs else "mute"
         cell = CompareCell(row.title, tone=tone) if at == 0 else row.cells[at - 1]
         match role:

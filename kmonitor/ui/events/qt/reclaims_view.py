@@ -148,7 +148,8 @@ class ReclaimTablePanel(QWidget):
     def _fit_columns(self, rows: Sequence[ReclaimRow]) -> None:
         """Give each column the room of its widest text, unless the user has set widths."""
         head = self._table_view.horizontalHeader()
-        metrics, head_metrics = QFontMetrics(self._font()), head.fontMetrics()
+        metrics = QFontMetrics(self._font())
+        head_metrics = head.fontMetrics()
         for at, column in enumerate(reclaim_columns()):
             widest = max(
                 (metrics.horizontalAdvance(row.cells[at].text) for row in rows), default=0
@@ -183,7 +184,8 @@ def _cell_of(index: Index, colours: Palette) -> CellStyle | None:
     row = index.data(ROW_ROLE)
     if not isinstance(row, ReclaimRow):
         return None
-    cell, icon = row.cells[index.column()], ("", "")
+    cell = row.cells[index.column()]
+    icon = ("", "")
     if reclaim_columns()[index.column()].key == "level":
         icon = (row.icon, colours.accent if row.ok else colours.warn)
     tones = {"plain": colours.text, "mute": colours.mute, "warn": colours.warn}
@@ -218,7 +220,8 @@ class ReclaimModel(NumberedRowModel[ReclaimRow]):
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         if not index.isValid() or index.row() >= len(self._rows):
             return None
-        row, column = self._rows[index.row()], self._columns[index.column()]
+        row = self._rows[index.row()]
+        column = self._columns[index.column()]
         return row if role == ROW_ROLE else _cell_data(row, column, index.column(), role)
 
 

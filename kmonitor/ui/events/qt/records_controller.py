@@ -54,7 +54,8 @@ class RecordsController(QObject):
 
     def refresh(self) -> None:
         """Show what is known of the selected run."""
-        workspace, records = self._workspace, self._window.records
+        workspace = self._workspace
+        records = self._window.records
         run = workspace.run_store.current()
         records.log.show_rows(workspace.log.rows(), workspace.log.empty_text())
         rows = workspace.reclaims.rows(run.run if run is not None else "")
@@ -82,7 +83,8 @@ class RecordsController(QObject):
             self._diagnosis.diagnose_requested.connect(self._on_diagnosis_diagnose_requested)
             self._diagnosis.step_requested.connect(self._on_diagnosis_step_requested)
         run = self._workspace.run_store.current()
-        self._shown, self._shown_of = row, run.run if run is not None else ""
+        self._shown = row
+        self._shown_of = run.run if run is not None else ""
         self._diagnosis.bring_to_front()
         self._refresh_diagnosis()
 
@@ -95,7 +97,8 @@ class RecordsController(QObject):
         self._refresh_end()
 
     def _refresh_end(self) -> None:
-        window, run = self._end, self._workspace.run_store.get(self._end_of)
+        window = self._end
+        run = self._workspace.run_store.get(self._end_of)
         if window is None or not window.isVisible() or run is None:
             return
         self._workspace.ends.want(run)
@@ -120,11 +123,13 @@ class RecordsController(QObject):
             self._record.show_state(state)
 
     def _refresh_diagnosis(self) -> None:
-        window, run = self._diagnosis, self._workspace.run_store.current()
+        window = self._diagnosis
+        run = self._workspace.run_store.current()
         if window is None or not window.isVisible() or run is None:
             return
         if run.run != self._shown_of:
-            self._shown, self._shown_of = None, run.run
+            self._shown = None
+            self._shown_of = run.run
         workspace = self._workspace
         command = workspace.commands.newest(run.run, "diagnose")
         is_open = command is not None and command.is_open

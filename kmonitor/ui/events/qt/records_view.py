@@ -117,7 +117,8 @@ class RecordsPanel(QFrame):
         self._pages.setMinimumHeight(_LEAST_PAGE)
         # Without room for both the switches are below each other, and neither is cut off.
         self.setMinimumWidth(1)
-        left, right = QHBoxLayout(), QHBoxLayout()
+        left = QHBoxLayout()
+        right = QHBoxLayout()
         left.addWidget(self._tabs)
         left.addStretch(1)
         for part in (self.log.filter_switch, self._copy):

@@ -276,7 +276,8 @@ def blocks_of(document: QTextDocument) -> Iterator[QTextBlock]:
 
 
 def _spaced(block: QTextBlock, *, is_cell: bool) -> QTextBlockFormat:
-    spaced, known = QTextBlockFormat(), block.blockFormat()
+    spaced = QTextBlockFormat()
+    known = block.blockFormat()
     level = known.headingLevel()
     if level:
         spaced.setTopMargin(_ABOVE_HEADING_PX[min(level, len(_ABOVE_HEADING_PX)) - 1])

@@ -237,7 +237,8 @@ class RunHistoryPanel(QFrame):
         column.addWidget(self.selection_bar)
 
     def _build_table(self) -> None:
-        table, head = self._table_view, self._table_view.horizontalHeader()
+        table = self._table_view
+        head = self._table_view.horizontalHeader()
         table.setModel(self._model)
         table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -275,7 +276,8 @@ class RunHistoryPanel(QFrame):
         font = QFont(self.font())
         font.setPixelSize(SIZES.body_px)
         head = self._table_view.horizontalHeader()
-        metrics, head_metrics = QFontMetrics(font), head.fontMetrics()
+        metrics = QFontMetrics(font)
+        head_metrics = head.fontMetrics()
         for at, column in enumerate(self._heads):
             cells = [history_cell(row, column.key, now_wall_s=now_wall_s) for row in rows]
             has_icon = any(cell.icon for cell in cells)

@@ -145,7 +145,8 @@ class Icicle(QWidget):
             painter.fillRect(inner, QColor(colours.hover))
             _paint_label(painter, tile.label, inner, colours.text)
             return
-        total, bottom = sum(tile.parts), inner.bottom()
+        total = sum(tile.parts)
+        bottom = inner.bottom()
         for part, n_bytes in zip(PARTS, tile.parts, strict=True):
             height = inner.height() * n_bytes / total
             area = QRectF(inner.left(), bottom - height, inner.width(), height)

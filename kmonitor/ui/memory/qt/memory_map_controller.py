@@ -128,7 +128,9 @@ class MemoryMapController(QObject):
 
     def _show_map(self) -> None:
         estimator = self.map_estimator
-        found, subject, layout = estimator.map_estimate.found, estimator.subject, estimator.layout
+        found = estimator.map_estimate.found
+        subject = estimator.subject
+        layout = estimator.layout
         self.panel.if_sidebar.controls.show_state(
             what_if_controls_state(estimator.subject, estimator.what_if)
         )
@@ -149,7 +151,8 @@ class MemoryMapController(QObject):
         )
 
     def _connect(self) -> None:
-        panel, controls = self.panel, self.panel.if_sidebar.controls
+        panel = self.panel
+        controls = self.panel.if_sidebar.controls
         panel.close_requested.connect(self.close)
         panel.view_chosen.connect(self._on_panel_view_chosen)
         panel.sort_requested.connect(self._on_panel_sort_requested)

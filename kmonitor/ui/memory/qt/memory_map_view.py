@@ -72,14 +72,18 @@ class MemoryMapPanel(QFrame):
         self._legend = LegendRow(theme)
         self._model = MapModel(self)
         self._table_view = RowTableView()
-        self._back, self._open, self._details = QPushButton(), QPushButton(), QPushButton()
-        self._copy, self._missing = QPushButton(), QPushButton()
+        self._back = QPushButton()
+        self._open = QPushButton()
+        self._details = QPushButton()
+        self._copy = QPushButton()
+        self._missing = QPushButton()
         self._title = ElidedLabel("title")
         self._subtitle = ElidedLabel("meta", at_end=True)
         self._views = SegmentedControl(self._view_titles(), "")
         self._text = role_label("title")
         self._remedy = role_label("sub")
-        self._body, self._pages = QWidget(), QStackedWidget()
+        self._body = QWidget()
+        self._pages = QStackedWidget()
         self._empty = QWidget()
         self._has_map = False
         self._needs: Missing = ""
@@ -162,10 +166,8 @@ class MemoryMapPanel(QFrame):
 
     def _name_missing(self) -> None:
         if self._needs == "config":
-            text, tooltip = (
-                self.tr("Architecture\u2026"),
-                self.tr("A JSON file, as to_json wrote it"),
-            )
+            text = self.tr("Architecture\u2026")
+            tooltip = self.tr("A JSON file, as to_json wrote it")
         else:
             text = self.tr("Custom classes\u2026")
             tooltip = self.tr("A Python file with its classes; it is run in another process")
@@ -215,7 +217,8 @@ class MemoryMapPanel(QFrame):
         column.addWidget(self._pages, 1)
 
     def _build_table(self) -> None:
-        table, head = self._table_view, self._table_view.horizontalHeader()
+        table = self._table_view
+        head = self._table_view.horizontalHeader()
         table.setModel(self._model)
         table.setItemDelegate(CellDelegate(self._theme, _cell_of, table))
         table.name_columns(MAP_COLUMNS)

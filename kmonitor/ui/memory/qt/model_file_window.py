@@ -231,7 +231,8 @@ class ModelFileWindow(QDialog):
         self._table_view.horizontalHeader().setSectionResizeMode(
             QHeaderView.ResizeMode.Interactive
         )
-        left, right = QFrame(), QFrame()
+        left = QFrame()
+        right = QFrame()
         for card in (left, right):
             card.setObjectName("card")
         inside = QVBoxLayout(left)

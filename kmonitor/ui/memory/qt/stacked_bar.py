@@ -45,8 +45,10 @@ class StackedBar(QWidget):
             marks: On top of it.
             span: An interval to be marked below the bar; (0, 0): none.
         """
-        self._parts, self._marks = tuple(parts), tuple(marks)
-        self._span, self._reach = span, max(reach, 1.0)
+        self._parts = tuple(parts)
+        self._marks = tuple(marks)
+        self._span = span
+        self._reach = max(reach, 1.0)
         self.updateGeometry()
         self.update()
 
@@ -78,7 +80,8 @@ class StackedBar(QWidget):
     def _paint_parts(self, painter: QPainter, bar: QRectF, colours: Palette) -> None:
         at = 0.0
         for part in self._parts:
-            left, right = self._x(at), self._x(at + part.n_bytes)
+            left = self._x(at)
+            right = self._x(at + part.n_bytes)
             at += part.n_bytes
             if part.hue < 0:
                 continue
@@ -94,7 +97,8 @@ class StackedBar(QWidget):
             return
         y = bar.bottom() + 2
         painter.setPen(QPen(QColor(colours.sub), 1))
-        left, right = self._x(low), self._x(high)
+        left = self._x(low)
+        right = self._x(high)
         painter.drawLine(int(left), int(y + 4), int(right), int(y + 4))
         for x in (left, right):
             painter.drawLine(int(x), int(y), int(x), int(y + _BRACKET_PX))

@@ -44,7 +44,8 @@ class WhatIfSidebar(QScrollArea):
         self._advice_note = role_label("sub")
         self._advice = QGridLayout()
         self._advised: tuple[PeakReductionRow, ...] | None = None
-        self._chart_card, self._advice_card = QFrame(), QFrame()
+        self._chart_card = QFrame()
+        self._advice_card = QFrame()
         self.setWidgetResizable(True)
         self.setFixedWidth(_SIDEBAR_PX)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -80,7 +81,8 @@ class WhatIfSidebar(QScrollArea):
                 widget.hide()
                 widget.deleteLater()
         for at, line in enumerate(advised):
-            saved, advice = role_label("number", line.saved), role_label("sub", line.text)
+            saved = role_label("number", line.saved)
+            advice = role_label("sub", line.text)
             advice.setWordWrap(True)
             for label in (saved, advice):
                 label.setToolTip(line.tooltip)
@@ -306,7 +308,8 @@ class BatchCurveView(QWidget):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        curve, colours = self._curve, self._theme.palette
+        curve = self._curve
+        colours = self._theme.palette
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         font = self.font()

@@ -36,10 +36,13 @@ def _paint_gaps(painter: QPainter, scene: Scene) -> None:
 
 
 def _paint_values(painter: QPainter, scene: Scene) -> None:
-    frame, axis, colours = scene.frame, scene.y_axis, scene.colours
+    frame = scene.frame
+    axis = scene.y_axis
+    colours = scene.colours
     # With nothing to measure the scale is made up: lines, but no numbers.
     has_scale = scene.chart_state.has_points or scene.chart_state.limit is not None
-    grid, base = colours.on_card(colours.colour("border"), 0.75), colours.colour("border")
+    grid = colours.on_card(colours.colour("border"), 0.75)
+    base = colours.colour("border")
     unit_bottom = frame.top + 8.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
         y = frame.y_px(tick)
@@ -58,7 +61,8 @@ def _text_left_of_plot(painter: QPainter, scene: Scene, y: float, text: str) -> 
 
 
 def _paint_epoch_marks(painter: QPainter, scene: Scene) -> None:
-    frame, marks = scene.frame, scene.chart_state.epoch_marks
+    frame = scene.frame
+    marks = scene.chart_state.epoch_marks
     marks = marks[(marks >= frame.x_lo) & (marks <= frame.x_hi)]
     if not len(marks):
         return
@@ -71,7 +75,8 @@ def _paint_epoch_marks(painter: QPainter, scene: Scene) -> None:
 
 
 def _paint_x_texts(painter: QPainter, scene: Scene) -> None:
-    frame, axis = scene.frame, scene.x_axis
+    frame = scene.frame
+    axis = scene.x_axis
     painter.setPen(scene.colours.colour("mute"))
     occupied_to = 0.0
     for tick, text in zip(axis.ticks, axis.texts, strict=True):
@@ -90,7 +95,8 @@ def _paint_evidence(painter: QPainter, scene: Scene) -> None:
         return
     frame = scene.frame
     begin, end = scene.chart_state.evidence
-    left, right = max(frame.left, frame.x_px(begin)), min(frame.right, frame.x_px(end))
+    left = max(frame.left, frame.x_px(begin))
+    right = min(frame.right, frame.x_px(end))
     if right <= left:
         return
     accent = scene.colours.colour("accent")

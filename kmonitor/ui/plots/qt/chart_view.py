@@ -65,7 +65,8 @@ class ChartView(pg.GraphicsView):
 
     def show_chart(self, chart: Scene) -> None:
         """Draw this at the next paint."""
-        self._chart, self._painted = chart, None
+        self._chart = chart
+        self._painted = None
         frame = chart.frame
         if self._box.geometry() != frame_rect(frame):
             self._box.setGeometry(frame_rect(frame))
@@ -108,7 +109,8 @@ class ChartView(pg.GraphicsView):
             painter.restore()
 
     def _paint_all(self) -> QPixmap:
-        scale, size = self.devicePixelRatioF(), self.viewport().size()
+        scale = self.devicePixelRatioF()
+        size = self.viewport().size()
         pixmap = QPixmap(QSizeF(size * scale).toSize())
         pixmap.setDevicePixelRatio(scale)
         # As pyqtgraph's own paint event does: the box takes its new ranges.
@@ -161,8 +163,12 @@ class RunCurve(pg.PlotCurveItem):
 
     def show_state(self, state: CurveState, frame: PlotFrame, colours: ChartColours) -> None:
         """Draw this from the next paint on; cheap when arrays and frame are the same objects."""
-        old, old_frame, old_colours = self._curve_state, self._frame, self._colours
-        self._curve_state, self._frame, self._colours = state, frame, colours
+        old = self._curve_state
+        old_frame = self._frame
+        old_colours = self._colours
+        self._curve_state = state
+        self._frame = frame
+        self._colours = colours
         same_scale = old is not None and old_frame == frame
         same_style = (
             old is not None and old_colours is colours and _style_key(old) == _style_key(state)
@@ -197,7 +203,8 @@ class RunCurve(pg.PlotCurveItem):
         p.setBrush(Qt.BrushStyle.NoBrush)
         p.setRenderHint(QPainter.RenderHint.Antialiasing, True)
         p.setPen(self._pen)
-        path, base = self.getPath(), p.transform()
+        path = self.getPath()
+        base = p.transform()
         for offset in self._stroke_offsets(p.device().devicePixelRatioF()):
             p.setTransform(base * QTransform.fromTranslate(0.0, offset))
             p.drawPath(path)
@@ -288,7 +295,8 @@ def _area(x: FloatArray, y: FloatArray, base: float) -> QPolygonF:
         # Under a dense line the jagged rim cannot be seen but costs: one point for each two.
         even = len(x) // 2 * 2
         low = np.minimum(y[0:even:2], y[1:even:2])
-        x, y = np.append(x[0:even:2], x[-1]), np.append(low, y[-1])
+        x = np.append(x[0:even:2], x[-1])
+        y = np.append(low, y[-1])
     path_x = np.concatenate((x[:1], x, x[-1:]))
     path_y = np.concatenate(([base], y, [base]))
     polygon: QPolygonF = pg_functions.arrayToQPolygonF(path_x, path_y)
@@ -299,7 +307,8 @@ def _gradient(colour: QColor, areas: list[QPolygonF], frame: PlotFrame) -> QLine
     """From the highest point of the line, strongest, to nothing at the base."""
     top = max((area.boundingRect().bottom() for area in areas), default=frame.y_hi)
     gradient = QLinearGradient(QPointF(0.0, top), QPointF(0.0, frame.y_lo))
-    strong, none = QColor(colour), QColor(colour)
+    strong = QColor(colour)
+    none = QColor(colour)
     strong.setAlphaF(_FILL_OPACITY)
     none.setAlphaF(0.02)
     gradient.setColorAt(0.0, strong)

@@ -36,7 +36,8 @@ class CrosshairLayer(QWidget):
     def show_crosshair(self, x: float | None, card: CrosshairCard) -> None:
         """Show the crosshair at x with this card; None: nowhere."""
         before = self._damage()
-        self._x, self._card = x, card
+        self._x = x
+        self._card = card
         for rect in (before, self._damage()):
             if not rect.isEmpty():
                 self.update(rect.toAlignedRect())
@@ -48,7 +49,8 @@ class CrosshairLayer(QWidget):
 
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
-        scene, px = self._scene, self._px()
+        scene = self._scene
+        px = self._px()
         if scene is None:
             return
         painter = QPainter(self)
@@ -60,7 +62,8 @@ class CrosshairLayer(QWidget):
             self._paint_crosshair(painter, scene, px)
 
     def _paint_crosshair(self, painter: QPainter, scene: Scene, px: float) -> None:
-        frame, colours = scene.frame, scene.colours
+        frame = scene.frame
+        colours = scene.colours
         painter.setPen(QPen(colours.colour("sub"), 1.0))
         line_x = round(px) + 0.5
         painter.drawLine(QLineF(line_x, frame.top, line_x, frame.bottom))
@@ -81,7 +84,8 @@ class CrosshairLayer(QWidget):
 
     def _damage(self) -> QRectF:
         """What the crosshair covers now."""
-        scene, px = self._scene, self._px()
+        scene = self._scene
+        px = self._px()
         if scene is None or px is None:
             return QRectF()
         line = QRectF(px - 6.0, 0.0, 12.0, self.height())
@@ -159,7 +163,8 @@ class CrosshairLayer(QWidget):
     def _paint_row(
         self, painter: QPainter, scene: Scene, row: CrosshairRow, row_box: QRectF
     ) -> None:
-        colours, middle = scene.colours, Qt.AlignmentFlag.AlignVCenter
+        colours = scene.colours
+        middle = Qt.AlignmentFlag.AlignVCenter
         plain = colours.font(colours.body_px)
         swatch = QRectF(
             row_box.left(), row_box.center().y() - _SWATCH_PX / 2, _SWATCH_PX, _SWATCH_PX

@@ -124,7 +124,9 @@ class LimitDragControl(QObject):
     def show_scene(self, scene: Scene) -> None:
         """Put the grip where the line is."""
         self._scene = scene
-        limit, y, colours = scene.chart_state.limit, limit_y(scene), scene.colours
+        limit = scene.chart_state.limit
+        y = limit_y(scene)
+        colours = scene.colours
         if limit is None or y is None or not limit.is_draggable:
             self._handle.hide()
             return
@@ -169,7 +171,8 @@ class LimitDragControl(QObject):
     def release(self) -> None:
         """Let go: from here on the value counts."""
         self._settle.stop()
-        drag, limit = self._drag, self._limit
+        drag = self._drag
+        limit = self._limit
         if not self.is_held or drag is None:
             return
         self.is_held = False
@@ -187,11 +190,13 @@ class LimitDragControl(QObject):
     @Slot()
     def _on_handle_cancelled(self) -> None:
         self._settle.stop()
-        self.is_held, self._drag = False, None
+        self.is_held = False
+        self._drag = None
         self.cancelled.emit()
 
     def _begin(self) -> LimitDrag | None:
-        limit, scene = self._draggable(), self._scene
+        limit = self._draggable()
+        scene = self._scene
         if limit is None or scene is None:
             return None
         if not self.is_held:
@@ -234,7 +239,8 @@ class LimitHandle(QWidget):
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
-        self._line, self._card = QColor(), QColor()
+        self._line = QColor()
+        self._card = QColor()
         self._focus = QColor()
         self._has_ring = False
         self.setFixedSize(
@@ -248,7 +254,9 @@ class LimitHandle(QWidget):
     def set_colours(self, line: QColor, card: QColor, focus: QColor) -> None:
         """Colours of the pill's line, its inside and its focus ring."""
         if (line, card, focus) != (self._line, self._card, self._focus):
-            self._line, self._card, self._focus = line, card, focus
+            self._line = line
+            self._card = card
+            self._focus = focus
             self.update()
 
     def move_to(self, right: float, y: float) -> None:

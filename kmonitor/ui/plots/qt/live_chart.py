@@ -125,7 +125,8 @@ class LiveChart(QWidget):
         elif self._limit.is_near(event.position()):
             self._limit.grab(event.position().y())
         elif frame_rect(self._scene.frame).contains(event.position()):
-            self._pan_from, self._pan_range = event.position(), self._chart_state.x_range
+            self._pan_from = event.position()
+            self._pan_range = self._chart_state.x_range
 
     @override
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -230,7 +231,8 @@ class LiveChart(QWidget):
             self.flag_clicked.emit(flag.row)
 
     def _pan(self, at: QPointF) -> None:
-        start, frame = self._pan_from, self._scene.frame
+        start = self._pan_from
+        frame = self._scene.frame
         if start is None or abs(at.x() - start.x()) < _PAN_FROM_PX:
             return
         shift = (start.x() - at.x()) / frame.width * (frame.x_hi - frame.x_lo)
@@ -274,7 +276,8 @@ _BELOW_LABEL_PX = 4.0
 
 def flag_at(scene: Scene, at: QPointF) -> FlagState | None:
     """The flag there, by its label or else by the nearest pole; None beside all."""
-    frame, near = scene.frame, list[tuple[float, FlagState]]()
+    frame = scene.frame
+    near = list[tuple[float, FlagState]]()
     if not frame.top - _BELOW_LABEL_PX <= at.y() <= frame.bottom:
         return None
     for flag, position in reversed(placed_flags(scene)):

@@ -82,13 +82,15 @@ def paint_overlay(painter: QPainter, scene: Scene) -> None:
 
 def end_points(scene: Scene) -> list[EndPoint]:
     """The last point in sight of each curve that has one."""
-    frame, ends = scene.frame, list[EndPoint]()
+    frame = scene.frame
+    ends = list[EndPoint]()
     x_to = max(scene.chart_state.x_range)
     for curve in scene.chart_state.curves:
         index = last_finite_index(curve, x_to)
         if index < 0:
             continue
-        x, y = float(curve.x[index]), float(curve.y[index])
+        x = float(curve.x[index])
+        y = float(curve.y[index])
         if x >= frame.x_lo and frame.y_lo <= y <= frame.y_hi:
             is_newest = index == last_finite_index(curve, math.inf)
             ends.append(EndPoint(curve, frame.x_px(x), frame.y_px(y), is_newest=is_newest))
@@ -102,7 +104,8 @@ _BAND_OPACITY = 0.16
 
 def _paint_forecast(painter: QPainter, scene: Scene) -> None:
     """Draw the line to where the limit is met, and the band that it may lie in."""
-    forecast, frame = scene.chart_state.forecast, scene.frame
+    forecast = scene.chart_state.forecast
+    frame = scene.frame
     if forecast is None:
         return
     painter.save()
@@ -120,13 +123,15 @@ def _paint_forecast(painter: QPainter, scene: Scene) -> None:
     painter.drawLine(QLineF(start, meets))
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(colour)
-    across, down = QPointF(_DIAMOND_PX, 0.0), QPointF(0.0, _DIAMOND_PX)
+    across = QPointF(_DIAMOND_PX, 0.0)
+    down = QPointF(0.0, _DIAMOND_PX)
     painter.drawPolygon(QPolygonF([meets - across, meets - down, meets + across, meets + down]))
     painter.restore()
 
 
 def _paint_band(painter: QPainter, scene: Scene, forecast: ForecastState, start: QPointF) -> None:
-    frame, top = scene.frame, scene.frame.y_px(forecast.limit)
+    frame = scene.frame
+    top = scene.frame.y_px(forecast.limit)
     beyond = frame.right + 1.0
     late = beyond if forecast.x_latest is None else frame.x_px(forecast.x_latest)
     edge = [
@@ -147,7 +152,8 @@ def _paint_limit_met(
     painter: QPainter, scene: Scene, text: str, start: QPointF, meets: QPointF
 ) -> None:
     """A limit that has no line of its own: dotted ahead, its text beside it."""
-    frame, colours = scene.frame, scene.colours
+    frame = scene.frame
+    colours = scene.colours
     if meets.x() > frame.right or meets.y() < frame.top:
         return
     pen = QPen(colours.colour("warn"), 1.0)
@@ -179,7 +185,8 @@ def placed_flags(scene: Scene) -> list[tuple[FlagState, FlagPosition]]:
 def _paint_flags(
     painter: QPainter, scene: Scene, flags: list[tuple[FlagState, FlagPosition]]
 ) -> None:
-    frame, colours = scene.frame, scene.colours
+    frame = scene.frame
+    colours = scene.colours
     painter.setFont(colours.font(colours.meta_px, weight=_FLAG_WEIGHT))
     # All poles first: none may cross another flag's label.
     for flag, position in flags:
@@ -214,7 +221,8 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
     painter.setFont(colours.font(colours.meta_px))
     metrics = QFontMetricsF(painter.font())
     for name in _placed_names(scene, ends):
-        end, text = name.end, name.end.curve.label
+        end = name.end
+        text = name.end.curve.label
         if name.width > name.room:
             if name.room < _SHORTEST_NAME_PX:
                 continue
@@ -229,7 +237,8 @@ def _paint_names(painter: QPainter, scene: Scene, ends: list[EndPoint]) -> None:
 
 def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
     """Each name beside the end of its line, higher or lower where another run's dot is."""
-    frame, colours = scene.frame, scene.colours
+    frame = scene.frame
+    colours = scene.colours
     named = [end for end in ends if not end.curve.selected and end.curve.label]
     within = (frame.top + _LINE_PX / 2, frame.bottom - _LINE_PX / 2)
     spread_ys = spread_labels([end.y for end in named], apart=_LINE_PX, within=within)
@@ -257,7 +266,8 @@ def _placed_names(scene: Scene, ends: list[EndPoint]) -> list[PlacedLabel]:
 
 def _right_of_names(scene: Scene, y: float, dots: list[tuple[float, float]]) -> float:
     """How far a name may reach at this height: it stays clear of the grip and of dots."""
-    limit, height = scene.chart_state.limit, limit_y(scene)
+    limit = scene.chart_state.limit
+    height = limit_y(scene)
     ahead = [x - DOT_PX for x, at in dots if abs(at - y) < _LINE_PX / 2 + DOT_PX]
     if ahead:
         return min(ahead)
@@ -273,7 +283,8 @@ _LIMIT_WEIGHT = QFont.Weight.Medium
 def _paint_limit(
     painter: QPainter, scene: Scene, flags: list[FlagPosition], ends: list[EndPoint]
 ) -> None:
-    limit, y = scene.chart_state.limit, limit_y(scene)
+    limit = scene.chart_state.limit
+    y = limit_y(scene)
     if limit is None or y is None:
         return
     frame = scene.frame
@@ -308,7 +319,9 @@ def _limit_label_box(
     None where it would lie over flags and dots, unless it says that a limit is not in force yet:
     else the head of the card, or the grip's tooltip, says the same.
     """
-    frame, limit, y = scene.frame, scene.chart_state.limit, limit_y(scene)
+    frame = scene.frame
+    limit = scene.chart_state.limit
+    y = limit_y(scene)
     if limit is None or y is None:
         return None
     grip = GRIP_WIDTH_PX + 4.0 if limit.is_draggable else 0.0

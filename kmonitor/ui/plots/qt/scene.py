@@ -130,7 +130,8 @@ def left_margin(axis: Axis, colours: ChartColours) -> float:
 def _room_for_ends(state: ChartState, width: float, colours: ChartColours) -> float:
     """How much of the width names and newest dots need beyond the range, pixels."""
     lo, hi = spread_range(state.x_range)
-    room, limit = 0.0, state.limit
+    room = 0.0
+    limit = state.limit
     # The grip beside the newest dot, not on it.
     has_grip = limit is not None and limit.is_draggable
     least = GRIP_WIDTH_PX + _DOT_ROOM_PX + 2.0 if has_grip else _DOT_ROOM_PX
@@ -159,7 +160,8 @@ def name_width(curve: CurveState, colours: ChartColours) -> float:
 
 def limit_y(scene: Scene) -> float | None:
     """Where the limit line lies, pixels, kept within the plot; None without one."""
-    limit, frame = scene.chart_state.limit, scene.frame
+    limit = scene.chart_state.limit
+    frame = scene.frame
     if limit is None:
         return None
     return min(max(frame.y_px(limit.value), frame.top), frame.bottom)

@@ -64,7 +64,8 @@ class ExportController(QObject):
 
     def attach(self, hosts: "HostsController | None", controller: "ChartsController") -> None:
         """The parts that know the hubs and the charts are loaded."""
-        self._hosts, self._charts_controller = hosts, controller
+        self._hosts = hosts
+        self._charts_controller = controller
 
     def stop(self) -> None:
         """Give up what is being written, and wait for the thread."""
@@ -125,16 +126,21 @@ class ExportController(QObject):
         Args:
             file: Its ending says as what.
         """
-        at, span_s, output = self._run_at(), self._held_span_s(), Path(file)
+        at = self._run_at()
+        span_s = self._held_span_s()
+        output = Path(file)
         if at is not None:
-            work, is_cancelled = self._tools(), self._is_leaving.is_set
+            work = self._tools()
+            is_cancelled = self._is_leaving.is_set
             self._start(
                 lambda: work.export(at, output, between=span_s, is_cancelled=is_cancelled), output
             )
 
     def export_all_to(self, file: str) -> None:
         """Write the data of all runs that are drawn; while the view is held what is shown."""
-        charts, hosts, output = self._charts_controller, self._hosts, Path(file)
+        charts = self._charts_controller
+        hosts = self._hosts
+        output = Path(file)
         if charts is None or hosts is None:
             return
         run_at = importlib.import_module(_MODULE).RunAt
@@ -142,12 +148,14 @@ class ExportController(QObject):
             (run_at(run, hosts.hub_of(run.run)), charts.standard_charts.held_span_s(run.run))
             for run in self._workspace.run_store.shown()
         ]
-        work, is_cancelled = self._tools(), self._is_leaving.is_set
+        work = self._tools()
+        is_cancelled = self._is_leaving.is_set
         self._start(lambda: work.export_all(runs, output, is_cancelled=is_cancelled), output)
 
     def report_to(self, file: str) -> None:
         """Write the selected run's report."""
-        at, output = self._run_at(), Path(file)
+        at = self._run_at()
+        output = Path(file)
         if at is not None:
             work = self._tools()
             self._start(lambda: work.report(at, output), output)
@@ -164,7 +172,8 @@ class ExportController(QObject):
             return
         module = importlib.import_module(_MODULE)
         style = module.ChartStyle(run.name, self._theme.palette, self._window.font().family())
-        work, output = self._tools(), Path(file)
+        work = self._tools()
+        output = Path(file)
         kind = output.suffix.casefold().removeprefix(".")
         drawn = work.draw(self._charts_controller, metric, style, kind)
         self._start(lambda: work.write_picture(drawn, output), output)

@@ -217,7 +217,8 @@ class SettingsController(QObject):
 
     @Slot(float, float)
     def _on_history_keep_requested(self, days: float, n_bytes: float) -> None:
-        before, keep = load_keep_or_default(self._folders), Keep(days, int(n_bytes))
+        before = load_keep_or_default(self._folders)
+        keep = Keep(days, int(n_bytes))
         is_tighter = _is_tighter(keep.days, before.days) or _is_tighter(
             keep.n_bytes, before.n_bytes
         )
@@ -290,7 +291,8 @@ class AppearanceController(QObject):
         self._guide = guide
         self._preferences = preferences
         preferences.attach_language(language)
-        header, page = window.header, window.first_start.choices
+        header = window.header
+        page = window.first_start.choices
         for part in (header, page, preferences):
             part.theme_chosen.connect(self.choose_theme)
             part.language_chosen.connect(self.choose_language)
@@ -332,7 +334,8 @@ class AppearanceController(QObject):
         )
 
     def _show(self) -> None:
-        theme, language = self._theme.choice, self._language.language
+        theme = self._theme.choice
+        language = self._language.language
         self._window.header.show_theme(theme)
         self._window.header.show_language(language)
         self._window.first_start.choices.show_theme(theme)

@@ -226,7 +226,8 @@ class HistoryPage(QWidget):
         self._trouble.hide()
 
     def _check(self) -> tuple[FieldValue, FieldValue]:
-        days, size = parse_days_field(self._days.text()), parse_size_field(self._size.text())
+        days = parse_days_field(self._days.text())
+        size = parse_size_field(self._size.text())
         self._days_row.refuse(days.why_not)
         self._size_row.refuse(size.why_not)
         return days, size

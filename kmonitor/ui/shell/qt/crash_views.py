@@ -81,7 +81,8 @@ class CrashNoticeBar(QFrame):
             text_column.addWidget(label)
         self._row.setContentsMargins(14, 7, 10, 7)
         self._row.setSpacing(10)
-        link_row, buttons = QHBoxLayout(), QHBoxLayout()
+        link_row = QHBoxLayout()
+        buttons = QHBoxLayout()
         for row in (link_row, buttons):
             row.setSpacing(10)
         link_row.addWidget(self._icon)
@@ -134,7 +135,8 @@ class CrashReportWindow(QDialog):
         """
         super().__init__(parent)
         self.resize(760, 560)
-        self._title, self._lead = role_label("title"), role_label("sub")
+        self._title = role_label("title")
+        self._lead = role_label("sub")
         self._text = QPlainTextEdit(text)
         self._copy = QPushButton()
         self._save = QPushButton()

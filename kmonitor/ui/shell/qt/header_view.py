@@ -256,7 +256,8 @@ class HeaderPanel(QFrame):
         self.setFixedHeight(SIZES.header)
         self._shared_theme = theme
         self._theme = self._language = "system"
-        self._is_live, self._is_narrow = True, False
+        self._is_live = True
+        self._is_narrow = False
         self._left_px = 0
         self._is_other_page = self._has_run = False
         self._has_charts = True

@@ -93,7 +93,8 @@ class MainWindow(QMainWindow):
         }
         self.charts.show_cards(CHART_METRICS)
         self.panel_sizes = PanelSizes(self)
-        self._central, self._charts_page = QWidget(), QWidget()
+        self._central = QWidget()
+        self._charts_page = QWidget()
         self._pages = QStackedWidget()
         self._centre = QStackedWidget()
         self._has_runs: bool | None = None
@@ -101,8 +102,8 @@ class MainWindow(QMainWindow):
         self._study: QWidget | None = None
         self._build()
         self._fit_to_size()
-        self.banner.toggled.connect(self._fit_to_size)
-        self.crash_notice.toggled.connect(self._fit_to_size)
+        for bar in (self.banner, self.crash_notice):
+            bar.toggled.connect(self._fit_to_size)
         self.records.tab_shown.connect(self._fit_to_size)
         self.panel_sizes.changed.connect(self._fit_to_size)
 
@@ -116,7 +117,8 @@ class MainWindow(QMainWindow):
         has_runs = not is_first_start
         if (self._has_runs, self._has_hosts) == (has_runs, has_hosts):
             return
-        self._has_runs, self._has_hosts = has_runs, has_hosts
+        self._has_runs = has_runs
+        self._has_hosts = has_hosts
         self._study = None
         self._centre.setCurrentWidget(self.charts if has_runs else self.first_start)
         self.run_tree.setVisible(has_runs or has_hosts)

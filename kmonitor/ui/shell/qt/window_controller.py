@@ -200,8 +200,10 @@ class WindowController(QObject):
         self._regions.run_stepped.connect(self._on_regions_run_stepped)
 
     def _refresh_panels(self) -> None:
-        workspace, window = self._workspace, self._window
-        now_wall_s, is_live = time.time(), workspace.link.is_live
+        workspace = self._workspace
+        window = self._window
+        now_wall_s = time.time()
+        is_live = workspace.link.is_live
         run = workspace.run_store.current()
         is_reached = workspace.is_reached(run.run) if run is not None else is_live
         hosts = [host.state(now_wall_s, version=VERSION) for host in workspace.hosts.all()]
@@ -249,7 +251,8 @@ class WindowController(QObject):
             window.actions_panel.show_readings(workspace.readings(run.run).groups())
 
     def _empty_text(self) -> str:
-        run_store, link = self._workspace.run_store, self._workspace.link
+        run_store = self._workspace.run_store
+        link = self._workspace.link
         return empty_tree_text(
             run_store, self._search, is_connected=link.is_live, has_trouble=link.has_trouble
         )

@@ -71,7 +71,8 @@ class _Chart(QWidget):
         return painter
 
     def _paint_y(self, painter: QPainter, ticks: Sequence[AxisTick]) -> None:
-        area, colours = self._area(), self._theme.palette
+        area = self._area()
+        colours = self._theme.palette
         for tick in ticks:
             y = area.bottom() - tick.at * area.height()
             painter.setPen(QColor(colours.border))
@@ -113,7 +114,8 @@ class FoldMetricChart(_Chart):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        state, colours = self._metric_state, self._theme.palette
+        state = self._metric_state
+        colours = self._theme.palette
         painter = self._begin()
         if not state.mean:
             self._paint_empty(painter, state.text)
@@ -138,7 +140,8 @@ class FoldMetricChart(_Chart):
     def _paint_x(self, painter: QPainter, ticks: Sequence[AxisTick]) -> None:
         area = self._area()
         painter.setPen(QColor(self._theme.palette.mute))
-        metrics, free = painter.fontMetrics(), -1.0
+        metrics = painter.fontMetrics()
+        free = -1.0
         for tick in ticks:
             width = metrics.horizontalAdvance(tick.text)
             left = area.left() + tick.at * area.width() - width / 2
@@ -177,7 +180,8 @@ class FoldMemoryChart(_Chart):
     @override
     def paintEvent(self, event: QPaintEvent) -> None:
         del event
-        state, colours = self._memory_state, self._theme.palette
+        state = self._memory_state
+        colours = self._theme.palette
         painter = self._begin()
         if not state.bars:
             self._paint_empty(painter, state.text)
@@ -208,13 +212,15 @@ class FoldMemoryChart(_Chart):
         return super().event(event)
 
     def _bar_at(self, x: float) -> FoldMemoryBar | None:
-        area, bars = self._area(), self._memory_state.bars
+        area = self._area()
+        bars = self._memory_state.bars
         if not bars or not area.left() <= x < area.right():
             return None
         return bars[int((x - area.left()) / area.width() * len(bars))]
 
     def _paint_bar(self, painter: QPainter, at: int, bar: FoldMemoryBar, colours: Palette) -> None:
-        area, state = self._area(), self._memory_state
+        area = self._area()
+        state = self._memory_state
         slot = area.width() / len(state.bars)
         n_hues = 1 + state.has_vram
         wide = max(1.0, min(_MOST_BAR_PX, (slot * 0.74) / n_hues))

@@ -159,7 +159,8 @@ class FoldGrid(QWidget):
 
     def _grid(self, width: int) -> tuple[int, float, float]:
         """Cells a line, their width and height: lower ones where there are very many."""
-        n, room = max(1, len(self._cells)), max(1, width - 2)
+        n = max(1, len(self._cells))
+        room = max(1, width - 2)
         sure = max(1, self._room_px - 2)
         fit = max(1, int((sure + _GAP_PX) // (_LEAST_PX + _GAP_PX)))
         if n > fit * _MOST_LINES:

@@ -80,7 +80,8 @@ class StudyPanel(QScrollArea):
         self._memory_label = ElidedLabel("meta", at_end=True)
         self._legend = LegendRow(theme)
         self._attempts_title = role_label("name")
-        self._copy, self._guide = QPushButton(), QPushButton()
+        self._copy = QPushButton()
+        self._guide = QPushButton()
         self._build()
         self._connect()
         self._on_theme_palette_changed()
@@ -265,7 +266,8 @@ class StudyModel(CellTableModel[AttemptRow]):
 
     def show_rows(self, rows: Sequence[AttemptRow]) -> None:
         """Become this table."""
-        before, n = self._rows, len(rows)
+        before = self._rows
+        n = len(rows)
         if list(rows) == before:
             return
         if n > len(before):
@@ -353,7 +355,8 @@ def attempt_cell_style(index: Index, colours: Palette) -> CellStyle | None:
     row = index.data(ROW_ROLE)
     if not isinstance(row, AttemptRow):
         return None
-    key, text = ATTEMPT_COLUMNS[index.column()], row.cells[index.column()]
+    key = ATTEMPT_COLUMNS[index.column()]
+    text = row.cells[index.column()]
     if key == "state":
         return CellStyle(text, colours.tone(row.tone), row.icon)
     if key == "why":

@@ -127,11 +127,9 @@ class VerdictController(QObject):
 
     def refresh(self) -> None:
         """Bring the open evidence up to date; it closes with its verdict."""
-        window, metric, run = (
-            self._verdict_window,
-            self._metric,
-            self._workspace.run_store.current(),
-        )
+        window = self._verdict_window
+        metric = self._metric
+        run = self._workspace.run_store.current()
         if window is None or metric is None or not window.isVisible():
             return
         verdict = self._workspace.verdicts.get(run.run, metric) if run is not None else None
