@@ -15,12 +15,12 @@ from typing import Final
 from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 from kmonitor_agent.wire.local.folder_lock import is_locked
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.spool_folder import (
+from kmonitor_agent.wire.spool.folder import (
     LARGE_GAP,
     SpooledEvent,
     lost_events,
 )
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.spool.format import (
     RESERVE_NAME,
     Segment,
     SessionFacts,
