@@ -28,7 +28,8 @@ def thin_series(t_s: Floats, values: Floats, buckets: int) -> tuple[Floats, Floa
 def with_gaps(t_s: Floats, values: Floats, gaps_t_s: Floats) -> tuple[Floats, Floats]:
     """The same with a NaN at each gap behind the first point, so that no line leads across it."""
     at = np.searchsorted(t_s, gaps_t_s, "right")
-    at, gaps_t_s = at[at > 0], gaps_t_s[at > 0]
+    gaps_t_s = gaps_t_s[at > 0]
+    at = at[at > 0]
     if not len(at):
         return t_s, values
     return np.insert(t_s, at, gaps_t_s), np.insert(values, at, np.nan)

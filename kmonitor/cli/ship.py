@@ -44,9 +44,9 @@ from kmonitor.connect.shipping import (
 from kmonitor_agent.wire.local.folders import Folders, expand_user, find_folders
 from kmonitor_agent.wire.local.hub_address import SCHEME, ingest_socket_path, ipc_endpoint
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.spool_format import segments_bytes, unsafe_in
-from kmonitor_agent.wire.local.spool_reader import SpoolReader, is_left, spools_below
 from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.spool.format import segments_bytes, unsafe_in
+from kmonitor_agent.wire.spool.reader import SpoolReader, is_left, spools_below
 
 
 def ship(

@@ -20,7 +20,7 @@ from kmonitor.base.errors import UserError
 from kmonitor.connect.local_hub import request_local_hub
 from kmonitor_agent.wire.local.folders import Folders, expand_user, find_folders
 from kmonitor_agent.wire.local.private_files import read_own
-from kmonitor_agent.wire.local.spool_reader import spools_below
+from kmonitor_agent.wire.spool.reader import spools_below
 
 _STARTS_WITHIN_S: Final = 10.0
 _POLL_S: Final = 0.02

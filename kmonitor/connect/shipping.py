@@ -20,15 +20,6 @@ from kmonitor.connect.hub_client import HubAccessDenied, HubUnreachable
 from kmonitor.connect.hub_socket import IngestSocket, NetworkHub
 from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, encode_lost_event
-from kmonitor_agent.wire.local.spool_format import (
-    SessionFacts,
-    parse_segment,
-    read_segment,
-    read_session_facts,
-    segments_in,
-)
-from kmonitor_agent.wire.local.spool_reader import SpoolChunk, SpoolReader, is_left, lateness_s
 from kmonitor_agent.wire.messages.codec import ProtocolError, UnsupportedType, decode_event
 from kmonitor_agent.wire.messages.events import SessionDied, SessionEnded
 from kmonitor_agent.wire.messages.fields import (
@@ -49,6 +40,15 @@ from kmonitor_agent.wire.messages.unions import (
     ToAgent,
     Welcome,
 )
+from kmonitor_agent.wire.spool.folder import RunSpool, SpooledEvent, encode_lost_event
+from kmonitor_agent.wire.spool.format import (
+    SessionFacts,
+    parse_segment,
+    read_segment,
+    read_session_facts,
+    segments_in,
+)
+from kmonitor_agent.wire.spool.reader import SpoolChunk, SpoolReader, is_left, lateness_s
 
 _ANSWER_S: Final = 1.0
 _POLL_S: Final = 0.2

@@ -81,7 +81,7 @@ def leave_timing_check_to_others(callback_list: object) -> None:
     than a few milliseconds, as soon as one of them is of a class that is not tf_keras' own.
     """
     attributes = instance_dict(callback_list)
-    if attributes.get("_check_timing") is not True:
+    if not times_hooks(callback_list):
         return
     modules = (kind.__module__ for kind in type(callback_list).__mro__)
     module = next((each for each in modules if each.startswith("tf_keras.")), "")
@@ -89,6 +89,11 @@ def leave_timing_check_to_others(callback_list: object) -> None:
     kinds = map(type, items_of(attributes.get("callbacks")))
     if all(_is_ours(kind) or kind.__name__ in known for kind in kinds):
         attributes["_check_timing"] = False
+
+
+def times_hooks(callback_list: object) -> bool:
+    """True while tf_keras times the hooks of the first steps, and may warn that they are slow."""
+    return instance_dict(callback_list).get("_check_timing") is True
 
 
 def _callback_class(environ: Mapping[str, str]) -> type:

@@ -9,7 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
-from kmonitor_agent.frameworks.callback_base import with_keras_callback
+from kmonitor_agent.frameworks.callback_base import times_hooks, with_keras_callback
 from kmonitor_agent.frameworks.script_values import (
     class_bases,
     class_name,
@@ -122,8 +122,8 @@ class CallbackMarkers:
         own = instance_dict(token).get("callbacks") if token is not None else None
         if self.is_set or type(own) is not list:
             return self.is_set
-        if instance_dict(token).get("_check_timing") is True:
-            return False  # tf_keras times the hooks of the first steps, and may warn of them
+        if times_hooks(token):
+            return False
         callbacks = cast("list[object]", own)
         if len(self._marks) != len(callbacks) + 1:
             make = with_keras_callback(_Mark)

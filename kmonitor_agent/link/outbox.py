@@ -15,22 +15,22 @@ import msgspec
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.private_files import NotPrivate, UnsafePath
-from kmonitor_agent.wire.local.spool_folder import (
+from kmonitor_agent.wire.messages.codec import MessageTooLarge, encode_event
+from kmonitor_agent.wire.messages.events import Event, GraphSize, Notice, Sample, SessionStarted
+from kmonitor_agent.wire.spool.folder import (
     WHY_MISSING,
     SpooledEvent,
     encode_lost_event,
     event_time_s,
     trim_root,
 )
-from kmonitor_agent.wire.local.spool_format import SpoolRecord
-from kmonitor_agent.wire.local.spool_writer import (
+from kmonitor_agent.wire.spool.format import SpoolRecord
+from kmonitor_agent.wire.spool.writer import (
     DiskReserve,
     SpoolLocked,
     SpoolWriter,
     means_full,
 )
-from kmonitor_agent.wire.messages.codec import MessageTooLarge, encode_event
-from kmonitor_agent.wire.messages.events import Event, GraphSize, Notice, Sample, SessionStarted
 
 HOT_EVENTS: Final = 4096
 """Newest events kept in memory besides the disk, so that sending reads no file."""

@@ -23,10 +23,10 @@ from kmonitor_agent.wire.local.interpreter_record import (
     InterpreterRecord,
     write_interpreter_record,
 )
-from kmonitor_agent.wire.local.spool_format import SessionFacts
-from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.messages.events import Event, Notice, SessionEnded, SessionStarted
 from kmonitor_agent.wire.release import VERSION
+from kmonitor_agent.wire.spool.format import SessionFacts
+from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 
 AFTER_FAULT_S: Final = 1.0
 """Pause of a run after a fault of our own, so that a lasting one does not spin."""

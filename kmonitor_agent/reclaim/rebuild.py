@@ -3,7 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from kmonitor_agent.frameworks.base import Framework, KerasModel, ReclaimSteps, StateUnreadable
+from kmonitor_agent.frameworks.base import (
+    Framework,
+    KerasModel,
+    ReclaimSteps,
+    ReleasedTraces,
+    StateUnreadable,
+)
 from kmonitor_agent.frameworks.model_building import CannotRebuild, ModelFactory, keras_module
 from kmonitor_agent.frameworks.model_rebuilder import (
     EagerRebuilder,
@@ -120,10 +126,7 @@ def rebuild(
         _restore(steps, model, saved.shapes, store, checkpoint)
         new_model = model
         outcome = replace(outcome, ok=False, mode="", why=why)
-    collect_garbage()
-    released = steps.release_retained()
-    collect_garbage()
-    return_free_pages()
+    released = _release(steps)
     seconds = outcome.seconds + clock.monotonic_s() - began_s
     return new_model, replace(
         outcome,
@@ -134,6 +137,14 @@ def rebuild(
         disused_traces=released.disused,
         held=released.held,
     )
+
+
+def _release(steps: ReclaimSteps) -> ReleasedTraces:
+    collect_garbage()
+    released = steps.release_retained()
+    collect_garbage()
+    return_free_pages()
+    return released
 
 
 def _why_not_rebuilt(exc: Exception, script: ModelFactory | None) -> str:

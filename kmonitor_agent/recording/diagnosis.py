@@ -416,7 +416,7 @@ def is_slowing(steps_s: Sequence[float]) -> bool:
 
 
 def _callbacks_of(fit: Fit | None) -> list[object]:
-    token = None if fit is None or fit.origin.token is None else fit.origin.token()
+    token = None if fit is None else fit.origin.callback_list()
     return items_of(instance_dict(token).get("callbacks"))
 
 

@@ -54,6 +54,10 @@ class FitOrigin:
     is_own_loop: bool = False
     epoch_iterator: "weakref.ref[Any] | None" = None
 
+    def callback_list(self) -> Any:
+        """Keras' CallbackList; None: not found, or gone."""
+        return None if self.token is None else self.token()
+
 
 @dataclass(slots=True)
 class PeakWatch:
@@ -319,8 +323,8 @@ def _read_locals(frame: FrameType) -> _FitLocals:
 
 def is_same_fit(one: FitOrigin, other: FitOrigin) -> bool:
     """Whether two hooks were called in one and the same call of `fit`."""
-    token = None if other.token is None else other.token()
-    return token is not None and one.token is not None and one.token() is token
+    token = other.callback_list()
+    return token is not None and one.callback_list() is token
 
 
 def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
@@ -329,7 +333,7 @@ def watch_end(fit: Fit, ended: Callable[[Fit], None]) -> None:
     The frame dies when the exception that left it does: at the end of the script's `except`, on
     whatever thread drops it. Which exception it was is not known any more by then.
     """
-    token = None if fit.origin.token is None else fit.origin.token()
+    token = fit.origin.callback_list()
     if token is not None:
         fit.watch = weakref.ref(token, lambda _: ended(fit))
 
@@ -341,7 +345,7 @@ def is_on_stack(fit: Fit) -> bool:
     as long as its list of callbacks lives.
     """
     if fit.origin.is_own_loop:
-        return fit.origin.token is not None and fit.origin.token() is not None
+        return fit.origin.callback_list() is not None
     return _is_among(fit, _callers(inspect.currentframe()))
 
 
@@ -352,7 +356,7 @@ def is_running(fit: Fit) -> bool:
 
 
 def _is_among(fit: Fit, frames: Iterable[FrameType]) -> bool:
-    if fit.origin.token is None or fit.origin.token() is None:
+    if fit.origin.callback_list() is None:
         return False
     return any(id(frame) == fit.origin.frame_id for frame in frames)
 
@@ -476,7 +480,7 @@ class FitStopper:
     def fit_ended(self, fit: Fit) -> None:
         """It is over, however that came about."""
         self._settle(fit, "")
-        token = None if fit.origin.token is None else fit.origin.token()
+        token = fit.origin.callback_list()
         if token is not None and fit.stop_tail is not None:
             # By identity: the script's callbacks may compare as they like.
             token.callbacks[:] = [each for each in token.callbacks if each is not fit.stop_tail]
@@ -511,7 +515,7 @@ def _request_stop(fit: Fit) -> None:
         return
     model.stop_training = True
     fit.stopped_by_us = True
-    token = None if fit.origin.token is None else fit.origin.token()
+    token = fit.origin.callback_list()
     if token is not None and fit.stop_tail is None:
         fit.stop_tail = with_keras_callback(StopCallback)(fit)
         fit.stop_tail.set_model(model)

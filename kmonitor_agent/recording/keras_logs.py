@@ -66,7 +66,7 @@ class KerasLogWriter:
         """
         self._is_wanted = True
         self._metrics.pop(threading.get_ident(), None)
-        token = None if fit is None or fit.origin.token is None else fit.origin.token()
+        token = None if fit is None else fit.origin.callback_list()
         before = _readers_before(callback, items_of(safe_getattr(token, "callbacks")))
         if before and not self._is_order_reported:
             self._is_order_reported = True

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path, PurePath
-from typing import Any, Final
+from typing import Final
 
 from kmonitor_agent.frameworks.script_values import (
     instance_dict,
@@ -173,7 +173,7 @@ def checkpoint_folder(fit: Fit | None) -> Path | None:
     Args:
         fit: That runs.
     """
-    token: Any = None if fit is None or fit.origin.token is None else fit.origin.token()
+    token = None if fit is None else fit.origin.callback_list()
     callbacks = items_of(instance_dict(token).get("callbacks"))
     for name in _FOLDERS_OF:
         for callback in callbacks:

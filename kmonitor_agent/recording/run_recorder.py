@@ -10,7 +10,7 @@ from functools import partial
 from typing import Final, TypedDict
 
 from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
-from kmonitor_agent.frameworks.callback_base import leave_timing_check_to_others
+from kmonitor_agent.frameworks.callback_base import leave_timing_check_to_others, times_hooks
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.script_values import safe_count, safe_get
 from kmonitor_agent.guard import FaultLog, is_from_signal_handler
@@ -103,11 +103,7 @@ class RunRecorder:
         self._limits = limits = LimitEnforcer(
             emit=session.emit, request=queue.put, now_s=session.now_s
         )
-        reporting: _EventArguments = {
-            "emit": session.emit,
-            "now_s": session.now_s,
-            "privacy": privacy,
-        }
+        reporting = _EventArguments(emit=session.emit, now_s=session.now_s, privacy=privacy)
         self._action_executor = ActionExecutor(
             run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **reporting
         )
@@ -118,10 +114,11 @@ class RunRecorder:
         self.log_writer = KerasLogWriter(
             self._sampler, self.current_target, session.emit, session.now_s
         )
-        device = self._sampler.device_name
-        reporter = self._fit_reporter
         self._model_reporter = ModelReporter(
-            reporter=reporter, faults=self.faults, device=device, **reporting
+            reporter=self._fit_reporter,
+            faults=self.faults,
+            device=self._sampler.device_name,
+            **reporting,
         )
         self._supervised_fits = SupervisedFits(
             self._supervisor_client,
@@ -213,7 +210,7 @@ class RunRecorder:
         origin = find_origin(callback)
         guarded = self.faults.guarded
         with guarded("run.timing_check"):
-            leave_timing_check_to_others(None if origin.token is None else origin.token())
+            leave_timing_check_to_others(origin.callback_list())
         if not self._process_session.is_ours or self._is_followed(origin):
             return None
         with self._begin_lock:
@@ -518,6 +515,9 @@ class RunRecorder:
     def _serve_batch(self, fit: Fit) -> None:
         # Before its first step a model that Keras builds late has neither layers nor slots, and
         # none has the step's graph, and the first epoch may take hours.
+        if not self._queue.waits("batch") and times_hooks(fit.origin.callback_list()):
+            fit.clock.due_after(1)
+            return
         fit.enter_hook()
         is_early = fit.clock.steps == 0
         fit.clock.due = is_early and not fit.is_traced

@@ -12,9 +12,6 @@ import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
-from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import parse_segment, segments_in
-from kmonitor_agent.wire.local.spool_writer import RESERVE_BYTES
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
@@ -27,6 +24,9 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     SessionEnded,
 )
+from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import parse_segment, segments_in
+from kmonitor_agent.wire.spool.writer import RESERVE_BYTES
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, body, epoch, flip_byte, sample, spooled_events
 from tests.support.waiting import wait_until

@@ -10,10 +10,10 @@ import pytest
 
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
-from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import encode_record, segments_in
 from kmonitor_agent.wire.messages.events import EpochEnded
 from kmonitor_agent.wire.messages.unions import Bye
+from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import encode_record, segments_in
 from tests.support.agent_process import run_agent, start_agent
 from tests.support.fake_hub import FakeHub
 from tests.support.links import LinkUnderTest, body, spooled, spooled_events

@@ -11,16 +11,16 @@ import zmq
 from kmonitor.connect.hub_client import HubClient
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
+from kmonitor_agent.wire.messages.events import Sample, SessionStarted
+from kmonitor_agent.wire.messages.fields import MAGIC, new_id
+from kmonitor_agent.wire.messages.unions import Batch, Nack
+from kmonitor_agent.wire.spool.format import (
     SessionFacts,
     encode_record,
     segment_head,
     segment_name,
 )
-from kmonitor_agent.wire.messages.codec import encode_event, pack, unpack_to_agent
-from kmonitor_agent.wire.messages.events import Sample, SessionStarted
-from kmonitor_agent.wire.messages.fields import MAGIC, new_id
-from kmonitor_agent.wire.messages.unions import Batch, Nack
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.simulated_agent import SimulatedAgent

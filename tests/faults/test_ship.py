@@ -11,10 +11,10 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.shipping import IngestEndpoint, Shipper, ShippingProgress
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path, ipc_endpoint
-from kmonitor_agent.wire.local.spool_format import encode_record, parse_segment, segment_head
-from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import Sample
+from kmonitor_agent.wire.spool.format import encode_record, parse_segment, segment_head
+from kmonitor_agent.wire.spool.reader import SpoolReader, spools_below
 from tests.support.links import LinkUnderTest, sample
 from tests.support.live_hub import LiveHub
 from tests.support.spooling import OTHER_NAMESPACE, can_unshare, spooling

@@ -13,7 +13,7 @@ from kmonitor.cli.main import main
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.local_hub import stop_hub
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_reader import spools_below
+from kmonitor_agent.wire.spool.reader import spools_below
 from tests.support.command_line import start_kmonitor
 from tests.support.spooling import SpoolingProcess, spooling
 from tests.support.waiting import DEADLINE_S, wait_until

@@ -6,9 +6,11 @@ import gc
 import os
 import pickle
 import random
+import sys
 import threading
 import weakref
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import keras
@@ -343,6 +345,29 @@ listed.on_train_end()
     assert names["kept"] == "mine"
     [epoch] = of(EpochEnded, told(names["monitor"]))
     assert (epoch.steps, epoch.logs) == (2, {"loss": 0.5})
+
+
+def test_describing_the_model_waits_until_tf_keras_has_timed_the_first_hooks(monitor: Any):
+    listed: Any = keras.callbacks.CallbackList([monitor], model=small_model(), epochs=1, steps=9)
+    calls: list[int] = []
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        is_ours = "kmonitor_agent" in frame.f_code.co_filename
+        calls[-1] += event == "call" and is_ours
+
+    listed.on_train_begin()
+    listed.on_epoch_begin(0)
+    for batch in range(9):
+        vars(listed)["_check_timing"] = batch < 6
+        calls.append(0)
+        sys.setprofile(count)
+        listed.on_train_batch_begin(batch)
+        sys.setprofile(None)
+        listed.on_train_batch_end(batch)
+    listed.on_train_end()
+
+    assert max(calls[:6]) < 200
+    assert max(calls[6:]) > 500
 
 
 def test_two_callbacks_of_one_run_in_one_fit_tell_it_once(monitor: Any, told: Told):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kmonitor_agent.wire.local.spool_format import RECORD_HEADER, SEGMENT_MAGIC
+from kmonitor_agent.wire.spool.format import RECORD_HEADER, SEGMENT_MAGIC
 from tests.support.waiting import DEADLINE_S
 
 OTHER_USER: Final = 54321

@@ -41,17 +41,17 @@ from kmonitor_agent.wire.local.interpreter_record import (
     write_interpreter_record,
 )
 from kmonitor_agent.wire.local.private_files import make_private_folder
-from kmonitor_agent.wire.local.spool_folder import RunSpool, spooled_runs, trim_root
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.local.supervision import Supervision, SupervisorSettings
+from kmonitor_agent.wire.spool.folder import RunSpool, spooled_runs, trim_root
+from kmonitor_agent.wire.spool.format import (
     SpoolRecord,
     encode_record,
     segment_head,
     segment_name,
     unsafe_in,
 )
-from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
-from kmonitor_agent.wire.local.spool_writer import DiskReserve, SpoolWriter
-from kmonitor_agent.wire.local.supervision import Supervision, SupervisorSettings
+from kmonitor_agent.wire.spool.reader import SpoolReader, spools_below
+from kmonitor_agent.wire.spool.writer import DiskReserve, SpoolWriter
 from tests.support.links import FACTS, body
 
 HOST: Final = "host"

@@ -16,11 +16,11 @@ from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent
-from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.messages.codec import decode_event, encode_event
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import AnyEvent, EpochEnded, Sample, SessionStarted
+from kmonitor_agent.wire.spool.folder import RunSpool, SpooledEvent
+from kmonitor_agent.wire.spool.format import SessionFacts
 
 QUICK = Timing(
     hello_s=0.1,

@@ -1,9 +1,9 @@
 """What a run left in its spool, once its process has let it go."""
 
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.spool.folder import RunSpool
 
 
 def spooled_events(folders: Folders, run: str) -> list[AnyEvent]:

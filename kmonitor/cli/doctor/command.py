@@ -47,8 +47,8 @@ from kmonitor_agent.wire.local.private_files import (
     check_private_folder,
     is_plain,
 )
-from kmonitor_agent.wire.local.spool_folder import ROOT_LIMIT_BYTES
 from kmonitor_agent.wire.messages.unions import HubReply
+from kmonitor_agent.wire.spool.folder import ROOT_LIMIT_BYTES
 
 _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 

@@ -13,15 +13,15 @@ from kmonitor.hub.runs.hub_event_log import HubEventLog, Origin, spooled_events
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.spool_format import unsafe_in
-from kmonitor_agent.wire.local.spool_reader import (
+from kmonitor_agent.wire.messages.fields import is_id
+from kmonitor_agent.wire.spool.format import unsafe_in
+from kmonitor_agent.wire.spool.reader import (
     SpoolChunk,
     SpoolReader,
     is_left,
     lateness_s,
     spools_below,
 )
-from kmonitor_agent.wire.messages.fields import is_id
 
 _FOLDER_SCAN_EVERY_S = 3.0
 _POLL_S = 0.5

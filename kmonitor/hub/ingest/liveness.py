@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.control_groups import (
     read_oom_kill_count,
 )
 from kmonitor_agent.wire.local.host_identity import host_pseudonym, read_salt
-from kmonitor_agent.wire.local.spool_format import SessionFacts
+from kmonitor_agent.wire.spool.format import SessionFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,10 @@ from kmonitor.hub.runs.hub_event_log import HubEventLog, Origin, spooled_events
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.private_files import UnsafePath, check_private_folder
-from kmonitor_agent.wire.local.spool_folder import RunSpool, SpooledEvent, spooled_runs, trim_root
-from kmonitor_agent.wire.local.spool_format import SessionFacts, segments_bytes, unsafe_in
-from kmonitor_agent.wire.local.spool_reader import lateness_s
 from kmonitor_agent.wire.messages.fields import is_id
+from kmonitor_agent.wire.spool.folder import RunSpool, SpooledEvent, spooled_runs, trim_root
+from kmonitor_agent.wire.spool.format import SessionFacts, segments_bytes, unsafe_in
+from kmonitor_agent.wire.spool.reader import lateness_s
 
 _SCAN_EVERY_S = 5.0
 _RETRY_S = 600.0

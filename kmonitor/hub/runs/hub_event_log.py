@@ -21,8 +21,6 @@ from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import count_of
 from kmonitor.hub.store.sample_blocks import SampleBlock
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.spool_folder import SpooledEvent, encode_lost_event
-from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.messages.codec import (
     MalformedMessage,
     ProtocolError,
@@ -49,6 +47,8 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.fields import clamp_count, clamp_seconds, is_id
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
+from kmonitor_agent.wire.spool.folder import SpooledEvent, encode_lost_event
+from kmonitor_agent.wire.spool.format import SessionFacts
 
 TakenEvent = tuple[int, str, AnyEvent | None, bytes]
 """seq, kind, event (None: a type of a newer agent, kept as it is), body."""

@@ -363,7 +363,8 @@ def read_record(body: object) -> RunRecord | None:
     """A stored record, cut to the bounds of its fields; None if it is none, or is damaged."""
     if not isinstance(body, bytes) or len(body) < _SUM_BYTES:
         return None
-    body, stored = body[:-_SUM_BYTES], int.from_bytes(body[-_SUM_BYTES:])
+    stored = int.from_bytes(body[-_SUM_BYTES:])
+    body = body[:-_SUM_BYTES]
     if zlib.crc32(body) != stored:
         body = repaired_bytes(body, stored) if len(body) <= _MAX_REPAIRED_BYTES else None
     if body is None:

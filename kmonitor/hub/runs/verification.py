@@ -17,7 +17,6 @@ from kmonitor.hub.store.connection import RETRYABLE_ERRORS
 from kmonitor.hub.store.row_checks import DAMAGED, NewEvent, is_sound, repaired_body, seconds, wall
 from kmonitor.hub.store.salvage import DAMAGE, is_of_tables
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.spool_folder import encode_lost_event, spooled_bodies
 from kmonitor_agent.wire.messages.codec import (
     ProtocolError,
     decode_event,
@@ -25,6 +24,7 @@ from kmonitor_agent.wire.messages.codec import (
     event_type,
 )
 from kmonitor_agent.wire.messages.events import LostEvents
+from kmonitor_agent.wire.spool.folder import encode_lost_event, spooled_bodies
 
 STEP_EVERY_S: Final = 0.25
 _BUSY_EVERY_S: Final = 5.0

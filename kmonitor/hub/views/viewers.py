@@ -15,7 +15,6 @@ from kmonitor.hub.views.commands import CommandService
 from kmonitor.hub.views.edits import EditService
 from kmonitor.hub.views.rows_queue import RowsQueue
 from kmonitor_agent.wire.local.clock import Clock
-from kmonitor_agent.wire.local.spool_folder import encode_lost_event
 from kmonitor_agent.wire.messages.codec import unpack_from_desktop
 from kmonitor_agent.wire.messages.events import FieldSource
 from kmonitor_agent.wire.messages.fields import MAX_ANSWER_ROWS_BYTES
@@ -42,6 +41,7 @@ from kmonitor_agent.wire.messages.unions import (
     troubles_checksum,
 )
 from kmonitor_agent.wire.release import VERSION
+from kmonitor_agent.wire.spool.folder import encode_lost_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -220,11 +220,11 @@ def _iterate_untrusted(node: Any, depth: int) -> Iterator[str]:
 
 
 def _of_object(node: Mapping[str, Any]) -> Iterator[str]:
-    kind, module, registered = (
-        node.get("class_name"), node.get("module"), node.get("registered_name")
-    )  # fmt: skip
+    kind = node.get("class_name")
     if kind is None:
         return
+    module = node.get("module")
+    registered = node.get("registered_name")
     name = kind if isinstance(kind, str) else json.dumps(kind)
     if name in _RUNS_CODE or str(registered).endswith(">Lambda"):
         yield f"{name}{HOLDS_CODE}"

@@ -114,7 +114,8 @@ class Simulation:
         """Peaks of several steps in a row, without the first; `seed` None: with a single queue."""
         heap = SimulatedHeap(self._unseen)
         effects = HeapEffects(heap, _variables(self.program, heap))
-        random, found = Random(seed), list[int]()  # noqa: S311 - no secret
+        random = Random(seed)  # noqa: S311 - no secret
+        found = list[int]()
         for step in range(steps):
             heap.forget_peak()
             if seed is None:

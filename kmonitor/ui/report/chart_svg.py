@@ -335,11 +335,8 @@ def stack_markup(canvas: ChartCanvas) -> Markup:
         left = entry.left + SWATCH_PX + SWATCH_GAP_PX
         style = f"fill:{canvas.drawing_colours.series(entry.layer.hue)}"
         top = middle - SWATCH_PX / 2.0
-        parts.append(
-            tag(
-                "rect", x=entry.left, y=top, width=SWATCH_PX, height=SWATCH_PX, rx=2.0, style=style
-            )
-        )
+        size = {"width": SWATCH_PX, "height": SWATCH_PX, "rx": 2.0}
+        parts.append(tag("rect", x=entry.left, y=top, style=style, **size))
         parts.append(canvas.text((left, middle), entry.text, colour="sub"))
     return joined(parts)
 

@@ -209,7 +209,8 @@ def clear_keras2_session(package: str) -> str:
     try:
         backend = keras2_backend(package)
         settings = {name: getattr(backend, name) for name in _PRESERVED_GLOBALS}
-        phase, session = backend._DUMMY_EAGER_GRAPH, backend._SESSION  # noqa: SLF001 - looked for
+        phase = backend._DUMMY_EAGER_GRAPH  # noqa: SLF001 - looked for
+        session = backend._SESSION  # noqa: SLF001 - looked for
         names = [dict(each) for each in keras2_name_counters(backend)]
         observed = set(backend.OBSERVED_NAMES)
         is_set = phase.learning_phase_is_set

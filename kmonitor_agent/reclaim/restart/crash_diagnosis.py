@@ -17,11 +17,11 @@ from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.control_groups import OomKillCounts
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.spool_folder import RunSpool, event_time_s
-from kmonitor_agent.wire.local.spool_format import SessionFacts, SpoolRecord
-from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event, encode_event
 from kmonitor_agent.wire.messages.events import SessionDied, SessionEnded
+from kmonitor_agent.wire.spool.folder import RunSpool, event_time_s
+from kmonitor_agent.wire.spool.format import SessionFacts, SpoolRecord
+from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.fold_messages import FitPhase
 from kmonitor_agent.studies.function_source import FunctionSource
-from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.messages.study_events import FoldCause
+from kmonitor_agent.wire.spool.format import SessionFacts
 
 
 class AttemptJob(msgspec.Struct, frozen=True):

@@ -34,10 +34,10 @@ from kmonitor_agent.studies.runner import FoldQueue
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.spool_format import SpoolRecord
-from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.local.supervision import Supervision
 from kmonitor_agent.wire.messages.study_events import FoldCause
+from kmonitor_agent.wire.spool.format import SpoolRecord
+from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 
 _OBEYS_WITHIN_S = 30.0
 """How long a task may take to act on a stop order before Ray ends it, seconds."""

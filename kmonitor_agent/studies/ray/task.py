@@ -39,7 +39,7 @@ from kmonitor_agent.studies.runner import wait_for_attempts
 from kmonitor_agent.studies.study_folder import StudyFacts
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.private_files import SETTING_BYTES, read_plain
-from kmonitor_agent.wire.local.spool_reader import SpoolReader, spools_below
+from kmonitor_agent.wire.spool.reader import SpoolReader, spools_below
 
 _EVERY_S: Final = 2.0
 _MOST_EVENTS: Final = 256

@@ -1,1 +1,1 @@
-"""Shared by processes on one machine: folders, sockets, the spool's format and reader."""
+"""Shared by processes on one machine: folders, sockets, clocks, control groups."""

@@ -68,7 +68,8 @@ class WallClockCheck:
         wall_s = self._clock.wall_s()
         passed_s = wall_s - self._newest_s
         if passed_s < -_HOUR_S:
-            self._newest_s, self._unsure_s = wall_s, 0.0  # it was set back
+            self._newest_s = wall_s  # it was set back
+            self._unsure_s = 0.0
         # Of a machine that is on for some hours a week, steps of days follow each other.
         elif passed_s > (_MONTH_S if self._unsure_s else _DAY_S):
             self._newest_s = wall_s

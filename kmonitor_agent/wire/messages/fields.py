@@ -180,8 +180,8 @@ def _fitted(value: Any, kind: inspect.Type) -> Any:
 
 
 def _fitted_many(value: Any, kind: inspect.Type | None) -> Any:
-    is_row = isinstance(value, list | tuple)
-    is_map = isinstance(value, dict)
+    is_row = issubclass(type(value), list | tuple)
+    is_map = issubclass(type(value), dict)
     match kind:
         case inspect.ListType() | inspect.VarTupleType() if is_row:
             return _fitted_items(value, kind)

@@ -14,8 +14,8 @@ from kmonitor.cli.main import main
 from kmonitor.connect import shipping
 from kmonitor.connect.host_errors import HostError
 from kmonitor.connect.shipping import IngestEndpoint
-from kmonitor_agent.wire.local.spool_format import encode_record, segment_head, segment_name
 from kmonitor_agent.wire.messages.unions import Ack, Batch, Hello, ToAgent, Welcome
+from kmonitor_agent.wire.spool.format import encode_record, segment_head, segment_name
 from tests.support.links import FACTS, body
 
 _RUN = FACTS.run

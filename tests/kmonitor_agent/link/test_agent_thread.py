@@ -18,8 +18,8 @@ from kmonitor_agent.link.agent_thread import (
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
-from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.events import EpochEnded, Notice
+from kmonitor_agent.wire.spool.folder import RunSpool
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
 from tests.support.links import QUICK, LinkUnderTest, epoch, spooled_events

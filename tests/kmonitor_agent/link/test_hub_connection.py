@@ -20,7 +20,6 @@ from kmonitor_agent.link.hub_connection import (
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.spool_writer import SpoolWriter
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import Event, LostEvents, Notice
@@ -37,6 +36,7 @@ from kmonitor_agent.wire.messages.unions import (
     ToAgent,
     Welcome,
 )
+from kmonitor_agent.wire.spool.writer import SpoolWriter
 from tests.support.clock import MovedClock
 from tests.support.links import FACTS, sample, session_started
 

@@ -15,10 +15,10 @@ from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
 from kmonitor_agent.wire.local.interpreter_record import read_interpreter_record
-from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.commands import Command
 from kmonitor_agent.wire.messages.events import CommandProgress, Notice, Sample, SessionEnded
 from kmonitor_agent.wire.messages.unions import Bye, Hello
+from kmonitor_agent.wire.spool.folder import RunSpool
 from tests.support.clock import MovedClock
 from tests.support.fake_hub import FakeHub
 from tests.support.links import (

@@ -1,8 +1,8 @@
 """What the disk refused is held; the oldest samples go first, epochs never."""
 
 from kmonitor_agent.link.outbox import MemoryBuffer, drop_rank
-from kmonitor_agent.wire.local.spool_format import SpoolRecord
 from kmonitor_agent.wire.messages.events import GraphSize
+from kmonitor_agent.wire.spool.format import SpoolRecord
 from tests.support.links import epoch, sample, session_started
 
 

@@ -11,10 +11,6 @@ import pytest
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link import outbox as module
 from kmonitor_agent.link.outbox import MemoryBuffer, Outbox
-from kmonitor_agent.wire.local import spool_folder
-from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import segment_name, segments_in
-from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.commands import LimitSpec
 from kmonitor_agent.wire.messages.events import (
@@ -26,6 +22,10 @@ from kmonitor_agent.wire.messages.events import (
     Sample,
     SessionStarted,
 )
+from kmonitor_agent.wire.spool import folder as spool_folder
+from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import segment_name, segments_in
+from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 from tests.support.clock import MovedClock
 from tests.support.links import FACTS, epoch, flip_byte, sample
 

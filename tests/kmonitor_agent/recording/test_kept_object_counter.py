@@ -49,7 +49,7 @@ class Process:
             last_steps=None,
             is_count_due=False,
             clock=SimpleNamespace(steps=0, due=False),
-            origin=SimpleNamespace(token=lambda: self._callbacks),
+            origin=SimpleNamespace(callback_list=lambda: self._callbacks),
             model=lambda: None,
         )
         self.counter = KeptObjectCounter(

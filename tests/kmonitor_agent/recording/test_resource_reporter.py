@@ -113,8 +113,8 @@ def test_names_of_one_folder_with_nothing_in_common_are_the_folders():
     ],
 )
 def test_checkpoints_are_where_callbacks_say(callbacks: list[Any], expected: Path | None):
-    token = SimpleNamespace(callbacks=callbacks)
-    fit = cast("Fit", SimpleNamespace(origin=SimpleNamespace(token=lambda: token)))
+    callback_list = SimpleNamespace(callbacks=callbacks)
+    fit = cast("Fit", SimpleNamespace(origin=SimpleNamespace(callback_list=lambda: callback_list)))
 
     assert checkpoint_folder(fit) == expected
 

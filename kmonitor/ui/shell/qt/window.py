@@ -102,8 +102,8 @@ class MainWindow(QMainWindow):
         self._study: QWidget | None = None
         self._build()
         self._fit_to_size()
-        self.banner.toggled.connect(self._fit_to_size)
-        self.crash_notice.toggled.connect(self._fit_to_size)
+        for bar in (self.banner, self.crash_notice):
+            bar.toggled.connect(self._fit_to_size)
         self.records.tab_shown.connect(self._fit_to_size)
         self.panel_sizes.changed.connect(self._fit_to_size)
 

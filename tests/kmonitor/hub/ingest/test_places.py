@@ -15,9 +15,9 @@ from kmonitor.hub.ingest.liveness import (
 )
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_reader import LATE_S
 from kmonitor_agent.wire.messages.events import Event, FitStarted, SessionDied, SessionStarted
 from kmonitor_agent.wire.messages.fields import new_id
+from kmonitor_agent.wire.spool.reader import LATE_S
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, epoch, sample
 from tests.support.waiting import wait_until

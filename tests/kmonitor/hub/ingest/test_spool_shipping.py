@@ -14,9 +14,9 @@ from kmonitor.hub.store.pages import PageRequest
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, record_death
 from kmonitor_agent.wire.local.clock import WallClockCheck
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_folder import RunSpool
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import LostEvents
+from kmonitor_agent.wire.spool.folder import RunSpool
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, sample
 

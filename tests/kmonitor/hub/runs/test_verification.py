@@ -14,14 +14,14 @@ from kmonitor.hub.runs.verification import EventVerifier
 from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import DAMAGED
 from kmonitor.hub.store.salvage import DAMAGE, salvage
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import EpochEnded, LostEvents
+from kmonitor_agent.wire.spool.format import (
     SessionFacts,
     encode_record,
     segment_head,
     segment_name,
 )
-from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import EpochEnded, LostEvents
 from tests.support.hub_parts import HubParts
 from tests.support.links import sample
 

@@ -15,10 +15,10 @@ from kmonitor_agent.reclaim.restart.crash_diagnosis import (
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.control_groups import OomKillCounts, read_oom_kills
 from kmonitor_agent.wire.local.folders import Folders
-from kmonitor_agent.wire.local.spool_format import SessionFacts, SpoolRecord
-from kmonitor_agent.wire.local.spool_writer import SpoolWriter
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import Event, SessionDied, SessionEnded, SessionStarted
+from kmonitor_agent.wire.spool.format import SessionFacts, SpoolRecord
+from kmonitor_agent.wire.spool.writer import SpoolWriter
 from tests.support.spooled import spooled_events
 
 RUN = "a" * 32

@@ -21,10 +21,10 @@ from kmonitor_agent.studies.ray.runner import RayAttempt, SpoolRelay
 from kmonitor_agent.studies.run_folds import study_path
 from kmonitor_agent.studies.study_folder import StudyPaths
 from kmonitor_agent.wire.local.folders import Folders, make_studies_folder, studies_folder
-from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import Notice
+from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import SessionFacts
 from tests.support import fold_functions as functions
 
 

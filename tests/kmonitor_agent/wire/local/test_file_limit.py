@@ -14,8 +14,8 @@ from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.reclaim.disk_file import DiskFile
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.private_files import open_new, write_all, write_private
-from kmonitor_agent.wire.local.spool_format import SessionFacts, SpoolRecord
-from kmonitor_agent.wire.local.spool_writer import DiskReserve, SpoolWriter
+from kmonitor_agent.wire.spool.format import SessionFacts, SpoolRecord
+from kmonitor_agent.wire.spool.writer import DiskReserve, SpoolWriter
 folder = Path(sys.argv[1])
 facts = SessionFacts("run", "session", "host", 1, 0.0)
 signal.signal(signal.SIGXFSZ, signal.SIG_DFL)

@@ -7,14 +7,14 @@ import pytest
 
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.spool.format import (
     SessionFacts,
     SpoolRecord,
     parse_segment,
     read_segment,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_writer import SpoolWriter
+from kmonitor_agent.wire.spool.writer import SpoolWriter
 
 
 @pytest.fixture

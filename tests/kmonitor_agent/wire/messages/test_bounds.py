@@ -12,7 +12,6 @@ from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.study_folder import StudyFacts
 from kmonitor_agent.wire.local.fold_identity import FoldIdentity
 from kmonitor_agent.wire.local.interpreter_record import InterpreterRecord
-from kmonitor_agent.wire.local.spool_format import SessionFacts
 from kmonitor_agent.wire.local.supervision import RestartRequest, SupervisorSettings
 from kmonitor_agent.wire.messages.codec import (
     MalformedMessage,
@@ -36,6 +35,7 @@ from kmonitor_agent.wire.messages.fields import (
 )
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from kmonitor_agent.wire.messages.unions import Batch
+from kmonitor_agent.wire.spool.format import SessionFacts
 from tests.support.extremes import extremes, unbounded
 from tests.support.golden_frames import kinds
 

@@ -7,16 +7,16 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.wire.local.folder_lock import FolderLock
-from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import LostEvents
+from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import (
     encode_record,
     segment_head,
     segment_name,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_reader import LARGE_GAP, SETTLED_S, SpoolReader, spools_below
-from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import LostEvents
+from kmonitor_agent.wire.spool.reader import LARGE_GAP, SETTLED_S, SpoolReader, spools_below
 from tests.support.links import FACTS, body, flip_byte
 
 

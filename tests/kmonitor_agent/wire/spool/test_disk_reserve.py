@@ -7,14 +7,14 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.spool.format import (
     RESERVE_NAME,
     SpoolRecord,
     parse_segment,
     segment_name,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_writer import RESERVE_BYTES, DiskReserve
+from kmonitor_agent.wire.spool.writer import RESERVE_BYTES, DiskReserve
 from tests.support.links import FACTS, body, epoch, sample, session_started
 
 

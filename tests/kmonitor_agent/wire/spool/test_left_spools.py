@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.wire.local import spool_reader
 from kmonitor_agent.wire.local.folder_lock import FolderLock, is_locked
-from kmonitor_agent.wire.local.spool_reader import is_left, lateness_s, spools_below
+from kmonitor_agent.wire.spool import reader as spool_reader
+from kmonitor_agent.wire.spool.reader import is_left, lateness_s, spools_below
 from tests.support.spooling import spooling
 
 

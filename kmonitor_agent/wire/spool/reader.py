@@ -15,12 +15,12 @@ from typing import Final
 from kmonitor_agent.wire.local.file_system import is_on_network_file_system
 from kmonitor_agent.wire.local.folder_lock import is_locked
 from kmonitor_agent.wire.local.private_files import UnsafePath
-from kmonitor_agent.wire.local.spool_folder import (
+from kmonitor_agent.wire.spool.folder import (
     LARGE_GAP,
     SpooledEvent,
     lost_events,
 )
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.spool.format import (
     RESERVE_NAME,
     Segment,
     SessionFacts,
@@ -160,7 +160,8 @@ class SpoolReader:
         try:
             status = path.lstat()
             if status.st_ino != position.inode or status.st_size < position.offset:
-                position.inode, position.offset = status.st_ino, 0  # replaced by a thinner one
+                position.inode = status.st_ino  # replaced by a thinner one
+                position.offset = 0
             segment = _parse(path, position)
         except FileNotFoundError:
             return  # freed meanwhile: its numbers are missing from here on

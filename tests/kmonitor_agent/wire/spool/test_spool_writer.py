@@ -7,15 +7,15 @@ from typing import Never
 import pytest
 
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import (
     SEGMENT_BYTES,
     SEGMENT_S,
     SpoolRecord,
     segment_name,
     segments_in,
 )
-from kmonitor_agent.wire.local.spool_writer import SpoolLocked, SpoolWriter
+from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
 from tests.support.clock import MovedClock
 from tests.support.links import FACTS, body
 

@@ -6,10 +6,10 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.wire.local.spool_folder import RunSpool, spooled_bytes, trim_root
-from kmonitor_agent.wire.local.spool_format import encode_record, segment_head, segment_name
 from kmonitor_agent.wire.messages.codec import decode_event, encode_event
 from kmonitor_agent.wire.messages.events import EpochEnded, LostEvents
+from kmonitor_agent.wire.spool.folder import RunSpool, spooled_bytes, trim_root
+from kmonitor_agent.wire.spool.format import encode_record, segment_head, segment_name
 from tests.support.links import FACTS, body, epoch
 
 

@@ -20,17 +20,6 @@ from kmonitor_agent.wire.local.private_files import (
     open_plain,
     write_all,
 )
-from kmonitor_agent.wire.local.spool_folder import RunSpool
-from kmonitor_agent.wire.local.spool_format import (
-    RESERVE_NAME,
-    SEGMENT_BYTES,
-    SEGMENT_S,
-    SessionFacts,
-    SpoolRecord,
-    encode_record,
-    segment_head,
-    segment_name,
-)
 from kmonitor_agent.wire.messages.events import (
     Diagnosis,
     EpochEnded,
@@ -42,6 +31,17 @@ from kmonitor_agent.wire.messages.events import (
     ModelFacts,
     ObjectsCounted,
     Sample,
+)
+from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import (
+    RESERVE_NAME,
+    SEGMENT_BYTES,
+    SEGMENT_S,
+    SessionFacts,
+    SpoolRecord,
+    encode_record,
+    segment_head,
+    segment_name,
 )
 
 

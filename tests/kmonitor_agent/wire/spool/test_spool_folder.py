@@ -6,8 +6,10 @@ from typing import Never
 
 import pytest
 
-from kmonitor_agent.wire.local import spool_folder
-from kmonitor_agent.wire.local.spool_folder import (
+from kmonitor_agent.wire.messages.codec import decode_event
+from kmonitor_agent.wire.messages.events import LostEvents
+from kmonitor_agent.wire.spool import folder as spool_folder
+from kmonitor_agent.wire.spool.folder import (
     ACKED_NAME,
     KEEP_ACKED_S,
     RunSpool,
@@ -15,14 +17,12 @@ from kmonitor_agent.wire.local.spool_folder import (
     event_time_s,
     spooled_runs,
 )
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.spool.format import (
     SessionFacts,
     encode_record,
     segment_head,
     segment_name,
 )
-from kmonitor_agent.wire.messages.codec import decode_event
-from kmonitor_agent.wire.messages.events import LostEvents
 from tests.support.links import FACTS, body, flip_byte
 
 LATER = SessionFacts(run="run1", session="session2", host="here", pid=2, started_wall_s=1.9e9)

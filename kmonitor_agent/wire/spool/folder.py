@@ -32,7 +32,15 @@ from kmonitor_agent.wire.local.private_files import (
     write_all,
     write_private,
 )
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.messages.codec import (
+    ProtocolError,
+    decode_event,
+    encode_event,
+    event_type,
+)
+from kmonitor_agent.wire.messages.events import LostEvents
+from kmonitor_agent.wire.messages.fields import MAX_COUNT
+from kmonitor_agent.wire.spool.format import (
     SEGMENT_LIMIT_BYTES,
     Segment,
     SessionFacts,
@@ -46,14 +54,6 @@ from kmonitor_agent.wire.local.spool_format import (
     segments_in,
     unsafe_in,
 )
-from kmonitor_agent.wire.messages.codec import (
-    ProtocolError,
-    decode_event,
-    encode_event,
-    event_type,
-)
-from kmonitor_agent.wire.messages.events import LostEvents
-from kmonitor_agent.wire.messages.fields import MAX_COUNT
 
 KEEP_ACKED_S: Final = 24 * 3600.0
 """How long acknowledged events stay for a hub that lost its commits, seconds."""
@@ -86,7 +86,7 @@ class SpooledEvent(NamedTuple):
 class RunSpool:
     """A run's folder, owned: no other process writes there until `close`.
 
-    One thread. The agent that writes appends through `kmonitor_agent.wire.local.spool_writer`.
+    One thread. The agent that writes appends through `kmonitor_agent.wire.spool.writer`.
 
     Attributes:
         folder: The run's folder.

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kmonitor_agent.wire.local.spool_format import (
+from kmonitor_agent.wire.messages.fields import MAX_EVENT_BYTES
+from kmonitor_agent.wire.spool.format import (
     RECORD_HEADER,
     SEGMENT_MAGIC,
     SpoolRecord,
@@ -17,7 +18,6 @@ from kmonitor_agent.wire.local.spool_format import (
     segment_name,
     segments_in,
 )
-from kmonitor_agent.wire.messages.fields import MAX_EVENT_BYTES
 from tests.support.links import FACTS
 
 HEAD = segment_head(FACTS)

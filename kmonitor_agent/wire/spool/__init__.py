@@ -1,0 +1,1 @@
+"""Spools: the files in which a run's events wait until a hub has them."""
