@@ -27,7 +27,7 @@ pytestmark = [*KERAS, pytest.mark.slow, LONG]
 Line = tuple[str, int, str]
 """File of ours, line and function."""
 
-IN_SHORT = 16
+IN_SHORT = 6
 """Lines in `make test`, half of them where variables are made again."""
 
 PARTS = 6
@@ -162,7 +162,7 @@ def wrong_at(mode: str, kind: str, chosen: Callable[[list[Line]], list[Line]]) -
     tracing, why = interrupted(mode, None, kind)
     assert not why
     lines = [each for each in tracing.lines if each[0] != "deferred_signals.py"]
-    assert len(lines) > 10 * IN_SHORT
+    assert len(lines) > 160
     found = [(line, interrupted(mode, line, kind)[1]) for line in chosen(lines)]
     return [f"{line}: {why}" for line, why in found if why]
 

@@ -62,7 +62,6 @@ ALL: Final = [
 
 QUICK: Final = {
     "Adam, Dropout, BatchNorm",
-    "keras.random without a seed",
     "tf.data that shuffles",
 }
 """What `make test` runs; the rest is for `make test-full`."""
@@ -217,7 +216,14 @@ def _state_after(train: Callable[[], object]) -> dict[str, Any]:
     return process_state()
 
 
-@pytest.mark.parametrize("asks", [(), ((1, "reload"),), ((0, "reload"), (2, "reload"))])
+@pytest.mark.parametrize(
+    "asks",
+    [
+        (),
+        pytest.param(((1, "reload"),), marks=pytest.mark.full),
+        ((0, "reload"), (2, "reload")),
+    ],
+)
 @pytest.mark.parametrize("given", ["configuration", "function"])
 def test_training_in_parts_leaves_the_process_as_kerass_fit_does(
     asks: tuple[tuple[int, str], ...], given: str

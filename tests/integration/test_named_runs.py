@@ -38,7 +38,7 @@ def states(client: HubClient, ids: list[str]) -> dict[str, int]:
 
 
 @pytest.mark.promise(16)
-@pytest.mark.parametrize("how", ["one", "kept"])
+@pytest.mark.parametrize("how", [pytest.param("one", marks=pytest.mark.full), "kept"])
 def test_a_hundred_names_cost_the_threads_and_descriptors_of_one(
     how: str, live_hub: LiveHub, client: HubClient
 ):

@@ -176,8 +176,15 @@ def test_stop_while_an_inner_fit_is_paused_ends_both(monitor: Any):
     assert states(monitor) == [("pause", True, 2), ("stop", True, 2)]
 
 
-@pytest.mark.parametrize("mode", ["assign", "recreate"])
-@pytest.mark.parametrize("shared", [False, True], ids=["other model", "part of the outer model"])
+@pytest.mark.parametrize(
+    ("shared", "mode"),
+    [
+        pytest.param(True, "recreate", id="part of the outer model-recreate"),
+        pytest.param(True, "assign", id="part of the outer model", marks=pytest.mark.full),
+        pytest.param(False, "recreate", id="other model-recreate", marks=pytest.mark.full),
+        pytest.param(False, "assign", id="other model", marks=pytest.mark.full),
+    ],
+)
 def test_reload_in_an_inner_fit_changes_neither_result(monitor: Any, mode: str, shared: bool):  # noqa: FBT001
     def train(ask: Callable[[int], object]) -> list[bytes]:
         keras.utils.set_random_seed(3)

@@ -88,8 +88,11 @@ def test_a_run_beyond_its_limit_names_what_was_still_running(
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "name"),
-    [(HANGS, "test_hangs"), (HANGS_IN_A_FIXTURE, "test_waits"), (DIES, "test_dies")],
-    ids=["test", "fixture", "worker"],
+    [
+        pytest.param(HANGS, "test_hangs", id="test", marks=pytest.mark.full),
+        pytest.param(HANGS_IN_A_FIXTURE, "test_waits", id="fixture", marks=pytest.mark.full),
+        pytest.param(DIES, "test_dies", id="worker"),
+    ],
 )
 def test_what_hangs_or_dies_is_named_and_the_other_worker_goes_on(
     tmp_path: Path, text: str, name: str

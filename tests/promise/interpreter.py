@@ -11,7 +11,6 @@ INTERPRETER: Final = (
 import types
 sys.modules["IPython"] = types.ModuleType("IPython")
 """,
-        full=False,
     ),
     Case("IPython is None", before='sys.modules["IPython"] = None'),
     Case(

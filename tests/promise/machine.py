@@ -12,7 +12,7 @@ _NOWHERE: Final = {
 }
 
 MACHINE: Final = (
-    Case("no state folder", env=_NOWHERE, full=False),
+    Case("no state folder", env=_NOWHERE),
     Case("no state folder, standard error full", env=_NOWHERE, err="full", full=False),
     Case("no state folder, standard error broken", env=_NOWHERE, err="broken"),
     Case("no state folder, standard error stuck", env=_NOWHERE, err="stuck"),

@@ -75,7 +75,15 @@ def _catches(process: "subprocess.Popen[str]", number: int) -> bool:
     return bool(caught >> (number - 1) & 1)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=str)
+@pytest.mark.parametrize(
+    "number",
+    [
+        pytest.param(signal.SIGINT, marks=pytest.mark.full),
+        signal.SIGTERM,
+        pytest.param(signal.SIGKILL, marks=pytest.mark.full),
+    ],
+    ids=str,
+)
 @pytest.mark.parametrize(
     "words", [("map", "model.py:build"), ("load-cost", "model.keras")], ids=str
 )

@@ -29,7 +29,6 @@ def make_model():
         random.random(), np.random.random(), keras.random.uniform((1,))
         return super().get_config()"""
         ),
-        full=False,
     ),
     Case(
         "a get_config that makes an initializer",
@@ -152,7 +151,6 @@ class Own(keras.optimizers.schedules.LearningRateSchedule):
 def compile_model(model):
     model.compile(keras.optimizers.SGD(Own()), "mse")
 """,
-        full=False,
     ),
     Case(
         "a schedule of the user's that draws, eagerly",
@@ -236,7 +234,6 @@ def make_callbacks():
 def fit(model, callbacks, data):
     model.fit(callbacks=callbacks, **data)
 """,
-        full=False,
     ),
     Case(
         "logs of a dict of the user's",
@@ -484,7 +481,6 @@ def make_model():
     COUNTS.clear()
     return keras.Sequential([keras.layers.Dense(3, activation=act), keras.layers.Dense(1)])
 """,
-        full=False,
     ),
     Case(
         "a layer with a property named __dict__",
@@ -607,7 +603,6 @@ kind.__call__ = call
 def compile_model(model):
     model.compile(keras.optimizers.SGD(kind(0.1, 20)), "mse", run_eagerly=True)
 """,
-        full=False,
     ),
     Case(
         "classes of the user's that seem to be Python's",
@@ -636,7 +631,6 @@ def make_callbacks(): return [Adds()]
 def compile_model(model):
     model.compile(keras.optimizers.SGD(names["S"]()), "mse", run_eagerly=True)
 """,
-        full=False,
     ),
     Case(
         "a file of the user's that is named like a module of Python's",

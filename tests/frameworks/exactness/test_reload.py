@@ -42,12 +42,10 @@ ALL: Final = [
 
 QUICK: Final = {
     ("Adam, Dropout, BatchNorm", THREE_TIMES, "recreate"),
-    ("keras.random without a seed", THREE_TIMES, "recreate"),
     ("tf.data that shuffles", THREE_TIMES, "assign"),
     ("variables of more than a MiB", THREE_TIMES, "recreate"),
     ("MultiOptimizer by map", THREE_TIMES, "recreate"),
     ("GAN", THREE_TIMES, "assign"),
-    ("diffusion with averaged weights", THREE_TIMES, "recreate"),
 }
 """What `make test` runs; the rest is for `make test-full`."""
 

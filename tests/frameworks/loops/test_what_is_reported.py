@@ -73,7 +73,7 @@ EXPECTED: Final[dict[str, dict[str, list[str]]]] = {
 }
 """Where it differs from that."""
 
-QUICK: Final = {("GAN", "batch"), ("tf.function", "epoch"), ("three models", "epoch")}
+QUICK: Final = {("GAN", "batch"), ("tf.function", "epoch")}
 
 
 @dataclass
