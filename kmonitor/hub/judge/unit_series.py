@@ -41,15 +41,17 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
     """Series that is judged, one value a unit; NaN where not measured, `[n]`.
 
     Of memory the smallest sample, or what it had at its end where hardly a sample falls into a
-    unit: one would be of its beginning, the next of its end. Of the graph its size at the end; of
-    steps their time, in a loop of models as if all were of one kind.
+    unit: one would be of its beginning, the next of its end; what came with a batch larger than
+    all before is left out. Of the graph its size at the end; of steps their time, in a loop of
+    models as if all were of one kind.
     """
     match metric:
         case "ram" if _are_short(units):
-            return _array(unit.at_end for unit in units)
+            return _without_batches(_array(unit.at_end for unit in units), units)
         case "ram" | "vram":
             lows = _array(unit.low.get(metric, np.nan) for unit in units)
-            return _by_steps(lows, units) if kind in COUNTED_WITHIN else lows
+            adjusted = _by_steps if kind in COUNTED_WITHIN else _without_batches
+            return adjusted(lows, units)
         case "open_files" | "threads" | "processes" | "shared_memory" | "disk" | "temp_disk":
             return _array(unit.low.get(metric, np.nan) for unit in units)
         case "graph":
@@ -77,6 +79,23 @@ def _by_steps(values: Floats, parts: Sequence[Unit]) -> Floats:
     return np.interp(even, steps[is_finite], values[is_finite])
 
 
+def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
+    """Memory as if units with the largest batch so far, and the next, had grown as the others do.
+
+    A unit's smallest sample may be of its beginning. Where batches grow again and again the trend
+    would be gone with them: then all of it is judged.
+    """
+    batches = _array(unit.kind[1] or 0.0 for unit in units)
+    is_larger = (batches[1:] > np.maximum.accumulate(batches)[:-1]) & (batches[:-1] > 0.0)
+    if not is_larger.any() or is_larger.sum() > _MOST_LARGER * len(units):
+        return values
+    is_larger[1:] |= is_larger[:-1]
+    rises = np.nan_to_num(np.diff(values))
+    usual = max(0.0, float(np.median(rises[~is_larger])))
+    more = np.where(is_larger, np.maximum(rises - usual, 0.0), 0.0)
+    return values - np.concatenate(([0.0], np.cumsum(more)))
+
+
 def _are_short(units: Sequence[Unit]) -> bool:
     if any(math.isnan(unit.at_end) for unit in units):
         return False
@@ -84,6 +103,9 @@ def _are_short(units: Sequence[Unit]) -> bool:
 
 
 _FEW_SAMPLES: Final = 3
+
+_MOST_LARGER: Final = 0.2
+"""Part of the units, beyond which larger batches are no exception."""
 
 
 def highest_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> Floats:

@@ -1,6 +1,6 @@
 """What is made of a run's units, and what of it is told anew."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import pytest
 from msgspec.structs import replace
@@ -12,12 +12,13 @@ from kmonitor_agent.wire.messages.events import (
     Diagnosis,
     EpochEnded,
     Event,
+    FitStarted,
     LimitsInForce,
     Sample,
     SessionStarted,
     Verdict,
 )
-from kmonitor_agent.wire.messages.verdict_events import LimitForecast
+from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, LimitForecast
 from tests.support.growing_run import EPOCH_S, MIB, Growing, events_of
 
 
@@ -205,6 +206,34 @@ def test_many_short_fits_are_judged_by_fits():
     (now,) = _of(judge.newest_verdicts(), "ram")
     assert (now.per, now.state, now.cause) == ("fit", "suspected", "retained_traces")
     assert now.slope == pytest.approx(10.0 * MIB, rel=0.05)
+
+
+def _with_larger_batches(mib_each: float, grows: Growing, n: int) -> Iterator[Event]:
+    """The batch is doubled after every fifth fit, four times, and takes so much more each time."""
+    for event in events_of(grows, n):
+        times = min((getattr(event, "fit", 1) - 1) // 5, 4)
+        if isinstance(event, FitStarted):
+            yield replace(event, batch_size=32 * 2**times)
+        elif isinstance(event, Sample) and event.ram_bytes is not None:
+            yield replace(event, ram_bytes=event.ram_bytes + times * mib_each * MIB)
+        else:
+            yield event
+
+
+def test_memory_that_rises_with_larger_batches_is_no_growth():
+    _, told = _judged(_with_larger_batches(9.0, Growing(epochs_a_fit=2), 40))
+
+    assert [one.state for one in _of(told, "ram")] == ["steady"]
+
+
+def test_a_leak_beside_larger_batches_is_growing():
+    judge, told = _judged(_with_larger_batches(30.0, Growing(ram_mib=10.0, epochs_a_fit=2), 40))
+
+    first = next(one for one in _of(told, "ram") if one.state in ALARMED_STATES)
+    (now,) = _of(judge.newest_verdicts(), "ram")
+    assert first.units <= 15
+    assert now.state in ALARMED_STATES
+    assert now.slope == pytest.approx(10.0 * MIB, rel=0.2)
 
 
 def test_slower_and_slower_steps_grow_and_their_cause_is_open():
