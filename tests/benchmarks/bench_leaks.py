@@ -19,6 +19,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Self
 
+import psutil
+
 from kmonitor.base.errors import UserError
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
@@ -37,6 +39,10 @@ from tests.leaks.running import (
     run_script,
 )
 from tests.support.live_hub import LiveHub
+
+_LONGEST_WAIT_S: Final = 300.0
+_PART_OF_TIME: Final = 0.1
+"""Of the time until growth has filled this machine's memory."""
 
 _LATE_S: Final = 30.0
 """How long the hub may take to hear of a run's end."""
@@ -92,9 +98,15 @@ class Result:
 
     @property
     def is_in_time(self) -> bool:
-        """Whether growth was called within the units that it may take."""
+        """Whether growth was called within the units, of steps and calls the time, it may take."""
         alarm = self.course.first_alarm
-        return alarm is not None and alarm.units <= self.report.units_until_called
+        if alarm is None:
+            return False
+        if alarm.per in {"step", "call"} and alarm.slope is not None:
+            growth_per_s = alarm.slope * alarm.units / alarm.t_s
+            until_full_s = psutil.virtual_memory().total / growth_per_s
+            return alarm.t_s <= min(_LONGEST_WAIT_S, _PART_OF_TIME * until_full_s)
+        return alarm.units <= self.report.units_until_called
 
 
 class Bench:

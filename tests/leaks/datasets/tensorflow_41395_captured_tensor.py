@@ -19,7 +19,7 @@ LEAK = Report(
     unit="fit",
     grows=("anonymous", "malloc", "blocks"),
     expected="leak",
-    named=("retracing", "tensors", "malloc"),
+    named=("kept", "retracing", "tensors", "malloc"),
     cause="a traced function of the module captures each round's table as a constant of its graph",
     remedy="pass the table as an argument",
 )
