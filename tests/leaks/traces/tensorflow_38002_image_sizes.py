@@ -22,6 +22,7 @@ LEAK = Report(
     named=("retracing",),
     cause="the step is traced for each size, forward and backward",
     remedy="declare the shape: input_signature",
+    fixed="growing",
     units=20,
 )
 

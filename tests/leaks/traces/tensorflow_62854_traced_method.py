@@ -22,6 +22,7 @@ LEAK = Report(
     named=("retained_traces", "rebuilt", "retracing"),
     cause="the trace of each object's bound method stays, with its custom gradients",
     remedy="no tf.function",
+    fixed="growing",
     units=30,
 )
 
