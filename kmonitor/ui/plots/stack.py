@@ -28,7 +28,7 @@ Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
-class LegendEntry:
+class LegendLabel:
     """Where a layer's name is.
 
     Attributes:
@@ -46,7 +46,7 @@ class LegendEntry:
 
 def place_legend(
     stack: StackState, size: tuple[float, float], text_width: Callable[[str], float]
-) -> list[LegendEntry]:
+) -> list[LegendLabel]:
     """The layers' names in as many rows as there is room for; the smallest layers give way.
 
     Args:
@@ -64,7 +64,7 @@ def place_legend(
     return []
 
 
-def legend_height(legend: Sequence[LegendEntry]) -> float:
+def legend_height(legend: Sequence[LegendLabel]) -> float:
     """What is above the plot with this legend, pixels."""
     return TOP_PX + (legend[-1].row + 1) * ROW_PX + 2.0 if legend else TOP_PX
 
@@ -101,8 +101,8 @@ def _px(least: float, zero: float, one: float, x: FloatArray, most: float) -> Fl
 
 def _placed(
     layers: Sequence[LayerState], width_px: float, text_width: Callable[[str], float]
-) -> list[LegendEntry]:
-    placed: list[LegendEntry] = []
+) -> list[LegendLabel]:
+    placed: list[LegendLabel] = []
     left = 0.0
     row = 0
     for layer in layers:
@@ -111,7 +111,7 @@ def _placed(
         if left > 0.0 and left + width > width_px:
             left = 0.0
             row += 1
-        placed.append(LegendEntry(layer, text, left, row))
+        placed.append(LegendLabel(layer, text, left, row))
         left += width + _APART_PX
     return placed
 

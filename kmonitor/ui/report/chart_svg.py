@@ -27,7 +27,7 @@ from kmonitor.ui.plots.stack import (
     ROW_PX,
     SWATCH_GAP_PX,
     SWATCH_PX,
-    LegendEntry,
+    LegendLabel,
     layer_boxes,
     legend_height,
     place_legend,
@@ -210,7 +210,7 @@ class ChartCanvas(SvgPen):
     frame: PlotFrame
     x_axis: Axis
     y_axis: Axis
-    legend: list[LegendEntry]
+    legend: list[LegendLabel]
 
 
 _DOT_ROOM_PX: Final = 8.0

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF
 from kmonitor.ui.plots.axes import Axis
 from kmonitor.ui.plots.chart_state import ChartState, CurveState
 from kmonitor.ui.plots.layout import PlotFrame, lay_out_chart, spread_range
-from kmonitor.ui.plots.stack import LegendEntry, legend_height, place_legend
+from kmonitor.ui.plots.stack import LegendLabel, legend_height, place_legend
 from kmonitor.ui.theme.palettes import DARK, SIZES, Palette
 
 GRIP_WIDTH_PX = 24.0
@@ -106,7 +106,7 @@ class Scene:
     x_axis: Axis
     y_axis: Axis
     colours: ChartColours
-    legend: list[LegendEntry] = field(default_factory=list[LegendEntry])
+    legend: list[LegendLabel] = field(default_factory=list[LegendLabel])
 
 
 _DOT_ROOM_PX = 6.0
