@@ -11,6 +11,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -308,24 +309,30 @@ class AgentLoop:
         is_still = now_s - self._last_activity_s > self._timing.still_s
         poll_s = wait_s if is_still and self._fall_asleep(streams) else self._timing.drain_s
         end_s = now_s + wait_s
+        is_called = self._sleeper()
+        looks = [stream.look for stream in streams]
+        # Twenty times a second, in a processor whose caches the step has filled: each call shows.
+        # Measured: 40 us of 90 are the kernel's and Python's share of a thread that wakes up.
         while True:
-            if self._is_called(min(poll_s, max(0.0, end_s - now_s))):
+            if is_called(min(poll_s, end_s - now_s)):
                 self._agent_wakeup.clear()
                 break
+            if any([look() for look in looks]):  # noqa: C419 - each
+                break
             now_s = self._clock.monotonic_s()
-            if now_s >= end_s or any(not stream.event_queue.is_empty for stream in streams):
+            if now_s >= end_s:
                 break
         for stream in streams:
             stream.event_queue.is_sleeping = False
 
     def _fall_asleep(self, streams: list[RunStream]) -> bool:
-        return all([stream.event_queue.fall_asleep() for stream in streams])  # noqa: C419 - each of them
+        return all([stream.fall_asleep() for stream in streams])  # noqa: C419 - each of them
 
-    def _is_called(self, seconds: float) -> bool:
-        """Sleep so long at most; whether something ended it before."""
+    def _sleeper(self) -> Callable[[float], bool]:
+        """Sleeps so many seconds at most; its result: whether something ended it before."""
         if any(connection.hub_channel is not None for connection in self._connections.values()):
-            return self._transport.wait(seconds, self._agent_wakeup.fileno())
-        return self._agent_wakeup.wait(seconds)
+            return partial(self._transport.wait, descriptor=self._agent_wakeup.fileno())
+        return self._agent_wakeup.sleeper()
 
     # --- end ---
 

@@ -5,6 +5,7 @@ import math
 import os
 import select
 from collections import deque
+from collections.abc import Callable
 from typing import Final
 
 from kmonitor_agent.wire.local.own_descriptor import OwnDescriptor
@@ -48,13 +49,21 @@ class AgentWakeup:
 
     def wait(self, seconds: float) -> bool:
         """Sleep until it is readable, or so long; whether it is."""
-        if hasattr(select, "poll"):  # select() ends at descriptor 1023, trainings do not
-            poll = select.poll()
-            if (number := self.fileno()) >= 0:
-                poll.register(number, select.POLLIN)
-            return bool(poll.poll(math.ceil(seconds * 1000)))
+        return self.sleeper()(seconds)
+
+    def sleeper(self) -> Callable[[float], bool]:
+        """The same for many sleeps in a row: whether the descriptor is ours is asked once.
+
+        One that the script closes meanwhile ends a sleep, and `clear` leaves it alone.
+        """
         number = self.fileno()
-        return bool(select.select([number] if number >= 0 else [], [], [], seconds)[0])
+        if not hasattr(select, "poll"):  # select() ends at descriptor 1023, trainings do not
+            ready = [number] if number >= 0 else []
+            return lambda seconds: bool(select.select(ready, [], [], seconds)[0])
+        poll = select.poll()
+        if number >= 0:
+            poll.register(number, select.POLLIN)
+        return lambda seconds: bool(poll.poll(math.ceil(seconds * 1000)))
 
     def clear(self) -> None:
         """Make it unreadable."""

@@ -92,7 +92,8 @@ class Link:
         What it raises is counted; if it costs too much it runs less often (`TaskSchedule`).
 
         Args:
-            interval_s: Seconds between two runs.
+            interval_s: Seconds between two runs; `EACH_LOOK`: as often as events are looked for,
+                for a task of some microseconds, which is not run again once it raised.
             task: What to do.
             while_idle: Also while the run is idle.
         """

@@ -37,6 +37,10 @@ HUB_AWAITED_S: Final = 5.0
 WRITTEN_AT_ONCE: Final = 512
 """Most events in one write, which goes into one segment: far below `SEGMENT_LIMIT_BYTES`."""
 
+EACH_LOOK: Final = 0.0
+"""Interval of a task of some microseconds that runs without a turn of the thread's other work,
+each second time that events are looked for (`Timing.drain_s`)."""
+
 IDLE_POLL_S: Final = 1.0
 """How often the tasks of an idle run are run."""
 
@@ -101,6 +105,8 @@ class RunStream:
         self._idle_tasks = TaskSchedule(faults.record)
         self._upkeep = TaskSchedule(faults.record)
         self.schedule = TaskSchedule(faults.record)
+        self._looks: list[Task] = []
+        self._looks_now = False
         folders = context.folders
         writer = SpoolWriter(folders.spool, _facts(context), clock, state=folders.state)
         self.outbox = Outbox(
@@ -148,7 +154,10 @@ class RunStream:
         return self._end_s is not None
 
     def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
-        """Run a task each `interval_s` seconds."""
+        """Run a task each `interval_s` seconds; `EACH_LOOK`: each time events are looked for."""
+        if interval_s == EACH_LOOK:
+            self._looks.append(task)
+            return
         (self._idle_tasks if while_idle else self.schedule).add(interval_s, task)
 
     # --- the agent's thread ---
@@ -161,6 +170,26 @@ class RunStream:
             is_free: No earlier stream of this process still holds the run's spool.
         """
         return self._guarded("link.turn", now_s, lambda: self._turn(now_s, is_free=is_free))
+
+    def look(self) -> bool:
+        """Run what is due at each look; whether there are events for the spool.
+
+        A task that raises is not run again: a fault that lasts would be counted at each look.
+        """
+        self._looks_now = not self._looks_now
+        if self._looks_now and not self.is_idle and self._phase is _Phase.OPEN:
+            for task in tuple(self._looks):
+                try:
+                    task()
+                except Exception as exc:  # noqa: BLE001 - counted; the thread goes on
+                    self._looks.remove(task)
+                    self.faults.record("link.look", exc)
+        return not self.event_queue.is_empty
+
+    def fall_asleep(self) -> bool:
+        """Ask to be woken by the next event; False if there is one, or more to look for."""
+        has_looks = bool(self._looks) and not self.is_idle
+        return not has_looks and self.event_queue.fall_asleep()
 
     def run_upkeep(self, now_s: float) -> None:
         """After the network's turn: retention, and the fault log."""

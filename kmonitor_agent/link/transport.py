@@ -111,10 +111,8 @@ class Transport:
         """Sleep so long, or until a message or the descriptor is there; whether one is."""
         if self._poller is None:
             return False
-        import zmq  # noqa: PLC0415
-
         if descriptor >= 0 and descriptor not in self._poller:
-            self._poller.register(descriptor, zmq.POLLIN)
+            self._poller.register(descriptor)
         return bool(self._poller.poll(math.ceil(seconds * 1000)))
 
     def close(self, *, linger_s: float = 0.0) -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import psutil
+
 from kmonitor_agent.probes.held_memory import FAILURES, PROC, read_sizes
 from kmonitor_agent.wire.messages.readings import Reading
 
@@ -20,22 +22,37 @@ except ImportError:  # Windows has none
 _UNIT: Final = "bytes"
 
 
-def read_free_swap(proc: Path = PROC) -> Reading:
-    """Swap that is free on this host, bytes.
+def read_host(proc: Path = PROC) -> tuple[Reading, Reading]:
+    """What this host could still give without swap, and its free swap, bytes; about 10 us.
 
     Args:
         proc: procfs.
     """
     if sys.platform != "linux":
-        return Reading.missing(_UNIT, "free swap is read on Linux only")
-    path = proc / "meminfo"
+        why = "free swap is read on Linux only"
+        return _available_by_psutil(), Reading.missing(_UNIT, why)
+    path = f"{proc}/meminfo"
     try:
-        (free,) = read_sizes(path, "SwapFree")
+        available, free = read_sizes(path, "MemAvailable", "SwapFree")
     except FAILURES as exc:
-        return Reading.missing(_UNIT, f"free swap cannot be read: {exc}")
-    if free is None:
-        return Reading.missing(_UNIT, f"{path} has no SwapFree")
-    return Reading(float(free), _UNIT, f"host: {path} SwapFree")
+        why = f"free swap cannot be read: {exc}"
+        return _available_by_psutil(), Reading.missing(_UNIT, why)
+    return (
+        _available_by_psutil() if available is None else Reading(float(available), _UNIT, _HOST),
+        Reading.missing(_UNIT, f"{path} has no SwapFree")
+        if free is None
+        else Reading(float(free), _UNIT, f"host: {path} SwapFree"),
+    )
+
+
+def _available_by_psutil() -> Reading:
+    try:
+        return Reading(float(psutil.virtual_memory().available), _UNIT, _HOST)
+    except FAILURES as exc:
+        return Reading.missing(_UNIT, f"the host's memory cannot be read: {exc}")
+
+
+_HOST: Final = "host: available memory"
 
 
 def read_address_space_left(used_bytes: int | None) -> Reading:

@@ -33,9 +33,9 @@ def read_open_files(folder: Path = PROC / "self") -> Reading:
     Args:
         folder: This process's in procfs.
     """
-    path = folder / "fd"
+    path = f"{folder}/fd"
     try:
-        count = path.stat().st_size
+        count = os.stat(path).st_size  # noqa: PTH116 - each second, a third of the time
         if not count:  # a kernel before 6.2
             count = len(os.listdir(path)) - 1  # without the one that lists  # noqa: PTH208
         return Reading(float(count), _UNIT, f"process: {path}")

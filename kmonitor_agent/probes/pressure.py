@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Final, Literal
 
 from kmonitor_agent.probes.held_memory import FAILURES, PROC
+from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.wire.local.control_groups import group_folders, read_line_count
 from kmonitor_agent.wire.messages.readings import Reading
 
 _V2: Final = 2
 _PERCENT: Final = 100.0
+_CORE_FRACTION: Final = 0.00002
 
 
 class Pressure:
@@ -27,6 +29,7 @@ class Pressure:
             proc: procfs.
         """
         self._proc = proc
+        self._newest = Paced(self._read_all, _CORE_FRACTION)
         self.find()
 
     def find(self) -> None:
@@ -37,12 +40,19 @@ class Pressure:
             None,
         )
 
-    def read(self, of: Literal["memory", "io"]) -> Reading:
-        """Part of the last ten seconds in which some task waited, 0..1.
+    def read(self) -> tuple[Reading, Reading, Reading]:
+        """As old as their cost requires: two averages of ten seconds, 0..1, and a count.
 
-        Args:
-            of: For what it waited.
+        Returns:
+            Parts of the time in which some task waited for memory, and for a disk; how often the
+            control group went above its `memory.high`, and was throttled.
         """
+        return self._newest.newest()
+
+    def _read_all(self) -> tuple[Reading, Reading, Reading]:
+        return self._read("memory"), self._read("io"), self._read_high_events()
+
+    def _read(self, of: Literal["memory", "io"]) -> Reading:
         paths = [self._proc / "pressure" / of]
         if self._group is not None:
             paths.insert(0, self._group / f"{of}.pressure")
@@ -57,8 +67,7 @@ class Pressure:
                 return Reading(value, "1", f"kernel: {path}, some of the last 10 s")
         return Reading.missing("1", "this kernel keeps no account of pressure (PSI)")
 
-    def read_high_events(self) -> Reading:
-        """How often the control group went above its `memory.high`, and was throttled."""
+    def _read_high_events(self) -> Reading:
         if self._group is None:
             return Reading.missing("1", "no control group of version 2 counts it")
         path = self._group / "memory.events"

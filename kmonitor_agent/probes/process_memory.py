@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from dataclasses import dataclass, fields
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -19,7 +20,8 @@ from kmonitor_agent.probes.held_memory import (
     ProcessPages,
     read_own_pages,
 )
-from kmonitor_agent.probes.memory_left import nearest_bound, read_free_swap, what_can_be_had
+from kmonitor_agent.probes.memory_left import nearest_bound, read_host, what_can_be_had
+from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.wire.local.control_groups import LimitingCgroup
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
 from kmonitor_agent.wire.messages.readings import Reading
@@ -30,11 +32,15 @@ _NO_LIMIT: Final = Reading.missing("bytes", "nothing limits the process's addres
 _AGES_S: Final = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (1800, "30 min"))
 """Steps in which the age of proportional sets is reported."""
 
-_LONG_S: Final = 1e-3
-"""A listing of children that takes longer is made more rarely than each second."""
+_REST_ALONE: Final = 10_000.0
+"""Pause after a slow reading without children, and after looking for children, as a multiple of
+its time."""
 
 _TICK_S: Final = 10.0
 """`read_slowly` is called this often, seconds."""
+
+_CODE_FRACTION: Final = 0.0002
+"""Part of a core for counting compiled code where its number stays; milliseconds a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,7 @@ class MemoryReadings:
         cgroup: The cgroup's limit, as old as the last `read_slowly`.
         cgroup_used: The cgroup's own account less inactive pages of files.
         cgroup_left: Of the limit less what the kernel cannot take back.
-        code: Regions of compiled code, as old as the last `count_code`.
+        code: Regions of compiled code, as old as their cost requires.
     """
 
     process: Reading
@@ -76,6 +82,9 @@ class MemoryReadings:
     code: Reading
 
 
+_NAMES: Final = tuple(each.name for each in fields(MemoryReadings))
+
+
 class ProcessMemory:
     """Reads memory; owned by the agent's thread."""
 
@@ -89,12 +98,15 @@ class ProcessMemory:
         self._folder = proc / "self"
         self._family = FamilyMemory(proc=proc)
         self._unique = Reading.missing("bytes", _NOT_YET)
-        self._code = Reading.missing("regions", _NOT_YET)
+        self._code = Paced(
+            partial(read_code_regions, self._folder), _CODE_FRACTION, while_changing=1.0 / REST
+        )
         self._children: set[int] = set()
         self._direct: set[int] = set()
         self._why_no_children = _NOT_YET
         self._cgroup = LimitingCgroup(self._folder)
-        self._rests_until_s = self._counts_code_at_s = self._looks_at_s = -math.inf
+        self._slowly_at_s = self._looks_at_s = -math.inf
+        self._slowly_took_s = 0.0
         self._age_s = _TICK_S
 
     def read_slowly(self) -> None:
@@ -103,25 +115,19 @@ class ProcessMemory:
         Source: measured: 16 ms for the shares of 1.5 GB, and more with more; psutil's `children()`
             reads each process of the host.
         """
-        if time.monotonic() < self._rests_until_s:
+        rest = REST if self._children else _REST_ALONE
+        if time.monotonic() < self._slowly_at_s + rest * self._slowly_took_s:
             return
         began_s = time.thread_time()
         self._list_children()
         self._family.read_slowly(self._children)
         self._unique = self._read_unique()
         self._cgroup.find()
-        rest_s = REST * (time.thread_time() - began_s)
-        self._rests_until_s = time.monotonic() + rest_s
+        self._slowly_took_s = time.thread_time() - began_s
+        self._slowly_at_s = time.monotonic()
+        rest_s = REST * self._slowly_took_s
         # Never less than before: each new source is an event, and this one would go to and fro.
         self._age_s = max(self._age_s, math.ceil(rest_s / _TICK_S) * _TICK_S)
-
-    def count_code(self) -> None:
-        """Count regions of compiled code, unless the pause after the last time is not over."""
-        if time.monotonic() < self._counts_code_at_s:
-            return
-        began_s = time.thread_time()
-        self._code = read_code_regions(self._folder)
-        self._counts_code_at_s = time.monotonic() + REST * (time.thread_time() - began_s)
 
     @property
     def n_children(self) -> int | None:
@@ -143,8 +149,7 @@ class ProcessMemory:
             address_space_left: Of the limit on it.
         """
         pages = read_own_pages(self._folder)
-        host_available = _host_available()
-        swap_free = read_free_swap(self._proc)
+        host_available, swap_free = read_host(self._proc)
         process = _process_reading(pages)
         children = self._read_children(pages)
         total = _total(process, children)
@@ -165,10 +170,9 @@ class ProcessMemory:
             cgroup=self._cgroup.limit,
             cgroup_used=self._cgroup.used(),
             cgroup_left=cgroup_left,
-            code=self._code,
+            code=self._code.newest(),
         )
-        names = [each.name for each in fields(readings)]
-        return MemoryReadings(**{name: _sized(getattr(readings, name)) for name in names})
+        return MemoryReadings(*[_sized(getattr(readings, name)) for name in _NAMES])
 
     def _read_unique(self) -> Reading:
         unique = self._family.unique_bytes
@@ -221,7 +225,7 @@ class ProcessMemory:
         self._children -= ended
         self._direct = now
         took_s = time.thread_time() - began_s
-        self._looks_at_s = time.monotonic() + (REST * took_s if took_s > _LONG_S else 0.0)
+        self._looks_at_s = time.monotonic() + _REST_ALONE * took_s
         return started
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
@@ -302,15 +306,6 @@ def _children_of(folder: Path) -> list[int] | None:
     except (OSError, ValueError):
         pass
     return children
-
-
-def _host_available() -> Reading:
-    """What the host could still give."""
-    try:
-        available = psutil.virtual_memory().available
-    except FAILURES as exc:
-        return Reading.missing("bytes", f"the host's memory cannot be read: {exc}")
-    return Reading(float(available), "bytes", "host: available memory")
 
 
 def _swapped(pages: ProcessPages | Reading, folder: Path) -> Reading:

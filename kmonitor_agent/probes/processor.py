@@ -6,24 +6,19 @@ Source: proc(5), /proc/PID/stat, and https://docs.kernel.org/admin-guide/cgroup-
 """
 
 import os
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from time import monotonic
 from typing import Final
 
-from kmonitor_agent.probes.held_memory import FAILURES
-from kmonitor_agent.probes.tasks import read_stat_numbers
-from kmonitor_agent.wire.local.control_groups import cpu_throttled_s
+from kmonitor_agent.probes.held_memory import FAILURES, read_proc_file
+from kmonitor_agent.probes.tasks import ProcessStat, read_process_stat
+from kmonitor_agent.wire.local.control_groups import ThrottlingCounter
 from kmonitor_agent.wire.messages.readings import Reading
 
 _UNIT: Final = "1"
 _FIRST: Final = "the first reading has nothing to be compared with"
-_USER: Final = 11
-_SYSTEM: Final = 12
-_PROCESSOR: Final = 36
-_BLOCK_IO: Final = 39
-"""Places behind the name in /proc/PID/stat: utime, stime, processor, delayacct_blkio_ticks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,35 +56,42 @@ class ProcessorUse:
             proc: Where procfs is.
             sys: Where sysfs is.
         """
-        self._sys = sys
+        self._cpus = f"{sys}/devices/system/cpu"
         self._children = children
         self._proc = proc
         self._ticks_s = 1.0 / os.sysconf("SC_CLK_TCK") if hasattr(os, "sysconf") else 0.01
         self._at_s = 0.0
         self._before: dict[str, float] = {}
+        self.find()
 
-    def read(self) -> ProcessorReadings:
-        """What was used since the last reading; some ten microseconds, and ten a child."""
+    def find(self) -> None:
+        """Find again what the kernel counts: a process may be moved, a switch be set."""
+        self._throttling = ThrottlingCounter.find(self._proc / "self")
+        self._has_clock = Path(f"{self._cpus}/cpu0/cpufreq").exists()
+        try:
+            switch = read_proc_file(f"{self._proc}/sys/kernel/task_delayacct")
+            self._counts_disk_wait = switch.strip() == b"1"
+        except FAILURES:
+            self._counts_disk_wait = False
+
+    def read(self, stat: ProcessStat | None) -> ProcessorReadings:
+        """What was used since the last reading; some ten microseconds, and ten a child.
+
+        Args:
+            stat: Counters of this process; None: there is no procfs.
+        """
         now_s = monotonic()
         seconds = now_s - self._at_s
         self._at_s = now_s
         times = os.times()
         process = self._rate("process", times.user + times.system, seconds, "process: times(2)")
-        children_s = self._children_s()
-        children = (
-            Reading.missing(_UNIT, "the processor time of children is read on Linux only")
-            if children_s is None
-            else self._rate("children", children_s, seconds, "children: utime and stime in /proc")
+        return ProcessorReadings(
+            process,
+            self._of_children(stat, seconds),
+            self._throttled(seconds),
+            self._disk_wait(stat, seconds),
+            self._clock(stat),
         )
-        throttled_s, source = cpu_throttled_s(self._proc / "self")
-        throttled = (
-            Reading.missing(_UNIT, source)
-            if throttled_s is None
-            else self._rate("throttled", throttled_s, seconds, source)
-        )
-        fields = read_stat_numbers(self._proc / "self")
-        disk_wait = self._disk_wait(fields, seconds)
-        return ProcessorReadings(process, children, throttled, disk_wait, self._clock(fields))
 
     def _rate(self, name: str, total_s: float, seconds: float, source: str) -> Reading:
         before = self._before.get(name)
@@ -99,34 +101,41 @@ class ProcessorUse:
         # Children that ended took their time with them.
         return Reading(max(0.0, total_s - before) / seconds, _UNIT, source)
 
-    def _children_s(self) -> float | None:
-        if not (self._proc / "self" / "stat").exists():
-            return None
-        found = (read_stat_numbers(self._proc / str(pid)) for pid in self._children())
-        return sum(
-            self._ticks_s * (fields[_USER] + fields[_SYSTEM])
-            for fields in found
-            if len(fields) > _SYSTEM
-        )
+    def _of_children(self, stat: ProcessStat | None, seconds: float) -> Reading:
+        if stat is None:
+            why = "the processor time of children is read on Linux only"
+            return Reading.missing(_UNIT, why)
+        found = (read_process_stat(f"{self._proc}/{pid}") for pid in self._children())
+        ticks = sum(each.processor_ticks for each in found if each is not None)
+        source = "children: utime and stime in /proc"
+        return self._rate("children", self._ticks_s * ticks, seconds, source)
 
-    def _clock(self, fields: Sequence[int]) -> Reading:
-        if len(fields) <= _PROCESSOR:
+    def _throttled(self, seconds: float) -> Reading:
+        counter = self._throttling
+        throttled_s = counter.read_s()
+        if throttled_s is None:
+            return Reading.missing(_UNIT, counter.absent or f"{counter.path} cannot be read")
+        source = f"cgroup: {counter.path} {counter.name}"
+        return self._rate("throttled", throttled_s, seconds, source)
+
+    def _clock(self, stat: ProcessStat | None) -> Reading:
+        if stat is None or stat.processor is None:
             return Reading.missing("Hz", "/proc/self/stat cannot be read")
-        name = f"cpu{fields[_PROCESSOR]}/cpufreq/scaling_cur_freq"
+        if not self._has_clock:
+            return Reading.missing("Hz", _NO_CLOCK)
+        name = f"cpu{stat.processor}/cpufreq/scaling_cur_freq"
         try:
-            khz = int((self._sys / "devices" / "system" / "cpu" / name).read_bytes())
-        except (*FAILURES, ValueError):
-            return Reading.missing("Hz", "the kernel does not say it (no cpufreq in /sys)")
+            khz = int(read_proc_file(f"{self._cpus}/{name}"))
+        except FAILURES:
+            return Reading.missing("Hz", _NO_CLOCK)
         return Reading(1000.0 * khz, "Hz", f"kernel: {name}")
 
-    def _disk_wait(self, fields: Sequence[int], seconds: float) -> Reading:
-        switch = self._proc / "sys" / "kernel" / "task_delayacct"
-        try:
-            is_counted = switch.read_bytes().strip() == b"1"
-        except FAILURES:
-            is_counted = False
-        if not is_counted or len(fields) <= _BLOCK_IO:
+    def _disk_wait(self, stat: ProcessStat | None, seconds: float) -> Reading:
+        if not self._counts_disk_wait or stat is None or stat.block_io_ticks is None:
             why = "the kernel does not account for it (kernel.task_delayacct is 0)"
             return Reading.missing(_UNIT, why)
-        waited_s = self._ticks_s * fields[_BLOCK_IO]
+        waited_s = self._ticks_s * stat.block_io_ticks
         return self._rate("disk", waited_s, seconds, "process: delayacct_blkio_ticks")
+
+
+_NO_CLOCK: Final = "the kernel does not say it (no cpufreq in /sys)"

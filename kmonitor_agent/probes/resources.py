@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Final
 
 from kmonitor_agent.probes.held_memory import PROC
-from kmonitor_agent.probes.memory_left import read_address_space_left
 from kmonitor_agent.probes.open_files import read_open_files, read_open_files_limit
 from kmonitor_agent.probes.pressure import Pressure
 from kmonitor_agent.probes.process_memory import ProcessMemory
@@ -22,7 +21,6 @@ from kmonitor_agent.probes.shared_blocks import SharedBlocks
 from kmonitor_agent.probes.tasks import (
     ProcessStat,
     TasksLeft,
-    read_process_stat,
     threads_by_psutil,
 )
 from kmonitor_agent.wire.messages.readings import Reading
@@ -48,55 +46,54 @@ class Resources:
             memory: Knows the children.
             proc: procfs.
         """
-        self._proc = proc
+        self._folder = proc / "self"
         self._memory = memory
         self._tasks = TasksLeft(proc)
         self._pressure = Pressure(proc)
         self._disks = {"disk": _Disk(), "temp_disk": _Disk()}
         self.shared_blocks = SharedBlocks(is_ours=memory.is_ours)
-        self._stat: ProcessStat | None = None
 
     def find(self) -> None:
-        """Find control groups again: a process may be moved."""
+        """Find control groups and disks again: a process may be moved, a folder be made."""
         self._pressure.find()
+        for disk in self._disks.values():
+            disk.find()
 
-    def read_stat(self) -> Reading:
-        """Read the process's counters, for this sample; what is left of its address space."""
-        self._stat = read_process_stat(self._proc / "self")
-        used = None if self._stat is None else self._stat.address_space_bytes
-        return read_address_space_left(used)
-
-    def read(self, disk: Path | None) -> Fields:
-        """Fields of a sample, after `read_stat`.
+    def read(self, stat: ProcessStat | None, disk: Path | None) -> Fields:
+        """Fields of a sample.
 
         Args:
+            stat: Counters of this process; None: there is no procfs.
             disk: Folder in which the fit writes its checkpoints; None: it writes none.
         """
-        yield from _files(self._proc / "self")
-        yield from self._tasks_fields()
-        shared = self.shared_blocks.read()
-        yield "shared_memory_bytes", shared
-        yield "shared_memory_of_bytes", self.shared_blocks.read_whole(shared)
+        yield "open_files", read_open_files(self._folder)
+        yield "open_files_of", read_open_files_limit()
+        yield from self._tasks_fields(stat)
+        used, whole = self.shared_blocks.read()
+        yield "shared_memory_bytes", used
+        yield "shared_memory_of_bytes", whole
         folders = {"disk": disk or working_folder(), "temp_disk": temp_folder()}
         for name, folder in folders.items():
             used, whole = self._disks[name].read(folder)
             yield f"{name}_used_bytes", used
             yield f"{name}_of_bytes", whole
         faults = Reading.missing("1", "this system does not count them")
-        if self._stat is not None:
-            source = f"process: {self._proc}/self/stat majflt"
-            faults = Reading(float(self._stat.major_faults), "1", source)
+        if stat is not None:
+            source = f"process: {self._folder}/stat majflt"
+            faults = Reading(float(stat.major_faults), "1", source)
         yield "major_faults", faults
-        yield "memory_pressure_fraction", self._pressure.read("memory")
-        yield "io_pressure_fraction", self._pressure.read("io")
-        yield "cgroup_high_events", self._pressure.read_high_events()
+        memory, io, high = self._pressure.read()
+        yield "memory_pressure_fraction", memory
+        yield "io_pressure_fraction", io
+        yield "cgroup_high_events", high
 
-    def _tasks_fields(self) -> Fields:
+    def _tasks_fields(self, stat: ProcessStat | None) -> Fields:
         left = self._tasks.read()
-        threads = threads_by_psutil()
-        if self._stat is not None:
-            source = f"process: {self._proc}/self/stat num_threads"
-            threads = Reading(float(self._stat.threads), "threads", source)
+        if stat is None:
+            threads = threads_by_psutil()
+        else:
+            source = f"process: {self._folder}/stat num_threads"
+            threads = Reading(float(stat.threads), "threads", source)
         yield "threads", threads
         yield "threads_of", _whole(threads, left)
         children = self._memory.n_children
@@ -115,11 +112,6 @@ class Resources:
         yield "zombies", zombies
 
 
-def _files(folder: Path) -> Fields:
-    yield "open_files", read_open_files(folder)
-    yield "open_files_of", read_open_files_limit()
-
-
 def _whole(used: Reading, left: Reading) -> Reading:
     """What there can be: what there is, and as many more as can be started."""
     if used.value is None or left.value is None:
@@ -132,8 +124,13 @@ class _Disk:
 
     def __init__(self) -> None:
         self._folder: Path | None = None
+        self._existing = Path()
         self._reads_at_s = -math.inf
         self._newest = Reading.missing("bytes", "not read yet"), Reading.missing("bytes", "")
+
+    def find(self) -> None:
+        """Find the folder again: it may have been made, or a disk mounted."""
+        self._folder = None
 
     def read(self, folder: Path | None) -> tuple[Reading, Reading]:
         """What is used by everybody, and what can be; without what is kept for root."""
@@ -141,16 +138,22 @@ class _Disk:
             missing = Reading.missing("bytes", "there is no such folder")
             return missing, missing
         if folder != self._folder or time.monotonic() >= self._reads_at_s:
-            self._folder = folder
             began_s = time.monotonic()
-            self._newest = _room(folder)
+            if folder != self._folder:
+                self._folder = folder
+                self._existing = _nearest(folder)
+            self._newest = _room(self._existing)
             took_s = time.monotonic() - began_s
             self._reads_at_s = time.monotonic() + min(_LONGEST_REST_S, _REST * took_s)
         return self._newest
 
 
-def _room(folder: Path) -> tuple[Reading, Reading]:
-    existing = next((each for each in (folder, *folder.parents) if each.exists()), folder)
+def _nearest(folder: Path) -> Path:
+    """The folder, or the one above it that exists."""
+    return next((each for each in (folder, *folder.parents) if each.exists()), folder)
+
+
+def _room(existing: Path) -> tuple[Reading, Reading]:
     try:
         usage = shutil.disk_usage(existing)
     except OSError as exc:

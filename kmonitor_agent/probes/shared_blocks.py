@@ -6,19 +6,18 @@ session began, without what bears the process id of another living process in it
 PyTorch's and joblib's do.
 """
 
-import math
 import os
 import re
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Final
 
+from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.wire.messages.readings import Reading
 
 _FOLDER: Final = Path("/dev/shm")  # noqa: S108 - where POSIX shared memory is
 _UNIT: Final = "bytes"
-_REST: Final = 5000.0
+_CORE_FRACTION: Final = 0.0002
 _BLOCK_BYTES: Final = 512
 _PROCESS_ID: Final = re.compile(r"_(\d{2,7})(?=_|$)")
 _MOST_BLOCKS: Final = 20_000
@@ -42,46 +41,31 @@ class SharedBlocks:
         self._folder = folder
         self._is_ours = is_ours
         self._before: set[int] = set()
-        self._reads_at_s = -math.inf
-        self._newest = Reading.missing(_UNIT, "not read yet")
+        self._newest = Paced(self._read_both, _CORE_FRACTION)
+        self._why_not = ""
         try:
             self._before = {info.st_ino for _, info in _entries(folder)}
         except OSError as exc:
-            self._newest = Reading.missing(
-                _UNIT, f"shared memory cannot be listed: {exc.strerror}"
-            )
-            self._reads_at_s = math.inf
+            self._why_not = f"shared memory cannot be listed: {exc.strerror}"
 
-    def read(self) -> Reading:
-        """What they take, bytes."""
-        if time.monotonic() < self._reads_at_s:
-            return self._newest
-        began_s = time.thread_time()
+    def read(self) -> tuple[Reading, Reading]:
+        """What they take, and what they can: the same and what is free there; bytes."""
+        return self._newest.newest()
+
+    def _read_both(self) -> tuple[Reading, Reading]:
+        if self._why_not:
+            missing = Reading.missing(_UNIT, self._why_not)
+            return missing, missing
         try:
-            self._newest = self._read()
-        except OSError as exc:
-            self._newest = Reading.missing(
-                _UNIT, f"shared memory cannot be listed: {exc.strerror}"
-            )
-        self._reads_at_s = time.monotonic() + _REST * (time.thread_time() - began_s)
-        return self._newest
-
-    def read_whole(self, used: Reading) -> Reading:
-        """What they can take: what they do, and what is free there.
-
-        Args:
-            used: As read.
-        """
-        if used.value is None:
-            return used
-        try:
+            used = self._read_used()
             free = os.statvfs(self._folder)
         except OSError as exc:
-            return Reading.missing(_UNIT, f"{self._folder} cannot be read: {exc.strerror}")
-        whole = used.value + free.f_bavail * free.f_frsize
-        return Reading(whole, _UNIT, f"what is held and what is free in {self._folder}")
+            missing = Reading.missing(_UNIT, f"{self._folder} cannot be read: {exc.strerror}")
+            return missing, missing
+        whole = (used.value or 0.0) + free.f_bavail * free.f_frsize
+        return used, Reading(whole, _UNIT, f"what is held and what is free in {self._folder}")
 
-    def _read(self) -> Reading:
+    def _read_used(self) -> Reading:
         total = 0
         names = list[str]()
         seen = set[int]()

@@ -4,9 +4,7 @@ Each thread and each process is a task of the kernel. Three limits hold: `pids.m
 group, RLIMIT_NPROC of the user (not of root), and what the kernel itself allows in all.
 """
 
-import math
 import os
-import time
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +13,8 @@ from typing import Final
 
 import psutil
 
-from kmonitor_agent.probes.held_memory import FAILURES, PROC
+from kmonitor_agent.probes.held_memory import FAILURES, PROC, read_proc_file
+from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.wire.local.control_groups import read_count, task_folders
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
 from kmonitor_agent.wire.messages.readings import Reading
@@ -25,8 +24,8 @@ try:
 except ImportError:  # Windows has none
     resource = None
 
-_REST: Final = 5000.0
-"""Pause after what takes longer, as a multiple of its time."""
+_CORE_FRACTION: Final = 0.00002
+"""Part of a core that reading the bounds may cost."""
 
 _NEAR: Final = 4
 """The user's own tasks are counted where the limit is below so many times those of the host."""
@@ -40,47 +39,44 @@ class ProcessStat:
         threads: That the process has now.
         major_faults: Pages that it had to wait for a disk for, since it started.
         address_space_bytes: That it uses.
+        processor_ticks: Time that it spent on processors.
+        processor: That its main thread ran on last; None: not known.
+        block_io_ticks: Time that its main thread waited for disks; None: not known.
     """
 
     threads: int
     major_faults: int
     address_space_bytes: int
+    processor_ticks: int
+    processor: int | None = None
+    block_io_ticks: int | None = None
 
 
-def read_process_stat(folder: Path = PROC / "self") -> ProcessStat | None:
-    """Counters of a process; about 15 us. None where there is no procfs, or it says nonsense.
-
-    Args:
-        folder: The process's in procfs.
-
-    Source: proc_pid_stat(5): fields 12, 20 and 23.
-    """
-    fields = read_stat_numbers(folder)
-    if len(fields) <= _STAT_ADDRESS_SPACE:
-        return None
-    places = (_STAT_THREADS, _STAT_MAJOR_FAULTS, _STAT_ADDRESS_SPACE)
-    threads, faults, space = (fields[place] for place in places)
-    is_sound = all(0 <= value <= MAX_COUNT for value in (threads, faults, space))
-    return ProcessStat(threads, faults, space) if is_sound else None
-
-
-_STAT_MAJOR_FAULTS: Final = 9
-_STAT_THREADS: Final = 17
-_STAT_ADDRESS_SPACE: Final = 20
-
-
-def read_stat_numbers(folder: Path) -> list[int]:
-    """Numbers behind the name in a process's stat; empty where it is gone, or there is no procfs.
+def read_process_stat(folder: Path | str = PROC / "self") -> ProcessStat | None:
+    """Counters of a process; about 10 us. None where there is no procfs, or it says nonsense.
 
     Args:
         folder: The process's in procfs.
+
+    Source: proc_pid_stat(5): fields 12, 14, 15, 20, 23, 39 and 42.
     """
     try:
         # pid (name with any letter) state parent ...
-        fields = (folder / "stat").read_bytes().rpartition(b")")[2].split()[1:]
-        return [0, *map(int, fields)]
+        fields = read_proc_file(f"{folder}/stat").rpartition(b")")[2].split()
+        numbers = [int(fields[place]) for place in _STAT_PLACES]
+        later = [int(fields[place]) for place in _STAT_LATER if place < len(fields)]
     except FAILURES:
-        return []
+        return None
+    if not all(0 <= value <= MAX_COUNT for value in numbers):
+        return None
+    threads, faults, space, user, system = numbers
+    return ProcessStat(threads, faults, space, user + system, *later)
+
+
+_STAT_PLACES: Final = (17, 9, 20, 11, 12)
+_STAT_LATER: Final = (36, 39)
+"""Places behind the name: num_threads, majflt, vsize, utime, stime; processor and
+delayacct_blkio_ticks, which old kernels do not have."""
 
 
 def threads_by_psutil() -> Reading:
@@ -101,21 +97,18 @@ class TasksLeft:
             proc: procfs.
         """
         self._proc = proc
-        self._newest = Reading.missing("tasks", "not read yet")
-        self._reads_at_s = -math.inf
+        self._left = Paced(self._read, _CORE_FRACTION)
 
     def read(self) -> Reading:
         """The smallest of the bounds, as old as its cost requires."""
-        if time.monotonic() >= self._reads_at_s:
-            began_s = time.thread_time()
-            bounds = list(self._bounds())
-            if bounds:
-                left, source = min(bounds)
-                self._newest = Reading(float(max(0, left)), "tasks", source)
-            else:
-                self._newest = Reading.missing("tasks", "this system does not say how many")
-            self._reads_at_s = time.monotonic() + _REST * (time.thread_time() - began_s)
-        return self._newest
+        return self._left.newest()
+
+    def _read(self) -> Reading:
+        bounds = list(self._bounds())
+        if not bounds:
+            return Reading.missing("tasks", "this system does not say how many")
+        left, source = min(bounds)
+        return Reading(float(max(0, left)), "tasks", source)
 
     def _bounds(self) -> Iterator[tuple[int, str]]:
         for folder in task_folders(self._proc / "self"):
@@ -151,7 +144,7 @@ class TasksLeft:
         for entry in os.scandir(self._proc):
             try:
                 if entry.name.isdigit() and entry.stat().st_uid == user:
-                    stat = read_process_stat(Path(entry.path))
+                    stat = read_process_stat(entry.path)
                     count += stat.threads if stat is not None else 0
             except OSError:
                 continue

@@ -9,12 +9,16 @@ from typing import Any, Final, TypeVar
 from kmonitor_agent.frameworks.base import AllocatorReadings, Framework, GraphCount
 from kmonitor_agent.frameworks.script_values import is_instance, numeric_logs, safe_float
 from kmonitor_agent.guard import describe_exception
+from kmonitor_agent.link.run_stream import EACH_LOOK
 from kmonitor_agent.probes.gpu import DeviceReadings, Gpu, all_missing
 from kmonitor_agent.probes.heap import HeapCounts
-from kmonitor_agent.probes.held_memory import read_anonymous_bytes
+from kmonitor_agent.probes.held_memory import read_anonymous_bytes, read_peak_resident_bytes
+from kmonitor_agent.probes.memory_left import read_address_space_left
+from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
 from kmonitor_agent.probes.processor import ProcessorReadings, ProcessorUse
 from kmonitor_agent.probes.resources import Resources
+from kmonitor_agent.probes.tasks import read_process_stat
 from kmonitor_agent.recording.fit import Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
@@ -31,18 +35,16 @@ SLOW_INTERVAL_S: Final = 10.0
 """Least time between readings that cost milliseconds (unique set, children), seconds."""
 
 
-RUSH_INTERVAL_S: Final = 0.1
-"""How often the process's own memory is read: it may run into its limit within a second."""
-
-
 _RUSH: Final = 0.02
-
 _RUSH_NEAR: Final = 0.002
 """Parts of the bound by which it has grown since the last sample that are worth one at once: far
 from the bound, and in its last tenth."""
 
 
 _NEAR: Final = 0.9
+
+_FOLDER_FRACTION: Final = 0.00005
+"""Part of a core for finding the folder in which a fit writes its checkpoints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,11 @@ class Sampler:
         self._gpu = Gpu()
         self._reported_sources: dict[str, FieldSource] = {}
         self._last = BoundedReading(None)
+        self._checkpoint_folder = Paced(
+            lambda: checkpoint_folder(self._current_target().fit), _FOLDER_FRACTION
+        )
         self._last_anonymous_bytes: float | None = None
+        self._last_peak_bytes: float | None = None
 
     def device_name(self) -> str:
         """Name of the device that is read, by the driver; empty if there is none."""
@@ -121,27 +127,39 @@ class Sampler:
         every(max(SLOW_INTERVAL_S, interval_s), self._memory.read_slowly)
         every(max(SLOW_INTERVAL_S, interval_s), self._gpu.find_other_devices)
         every(max(SLOW_INTERVAL_S, interval_s), self._resources.find)
-        every(interval_s, self._memory.count_code)
+        every(max(SLOW_INTERVAL_S, interval_s), self._processor.find)
         every(interval_s, self.sample)
-        every(RUSH_INTERVAL_S, self.sample_if_grown)
-        every(RUSH_INTERVAL_S, self.time_a_step)
+        every(EACH_LOOK, self.look)
 
-    def sample_if_grown(self) -> None:
-        """Sample if this process grew by much since the last one: it may be killed for it soon."""
-        now = read_anonymous_bytes()
+    def look(self) -> None:
+        """Have the next step timed, so that it is known where short steps spend their time.
+
+        And sample if this process grew by much since the last one: it may be killed for it soon,
+        or run into its limit within a second.
+        """
+        if (fit := self._current_target().fit) is not None:
+            fit.clock.due = True
         before = self._last_anonymous_bytes
         last = self._last
-        if now is None or before is None or last.value is None or not last.of:
+        if before is None or last.value is None or not last.of or self._has_same_peak(last.of):
+            return
+        now = read_anonymous_bytes()
+        if now is None:
             return
         grown = (now - before) / last.of
         is_near = last.value / last.of + grown >= _NEAR
         if grown >= _RUSH or (grown >= _RUSH_NEAR and is_near):
             self.sample()
 
-    def time_a_step(self) -> None:
-        """Have the next step timed, so that it is known where short steps spend their time."""
-        if (fit := self._current_target().fit) is not None:
-            fit.clock.due = True
+    def _has_same_peak(self, bound_bytes: float) -> bool:
+        """Whether the peak of its resident set says that it grew by less than matters.
+
+        For a tenth of what the counters of its pages cost. A process that grows again to where it
+        has been is sampled within a second.
+        """
+        before = self._last_peak_bytes
+        now = None if before is None else read_peak_resident_bytes()
+        return now is not None and before is not None and now - before < _RUSH_NEAR * bound_bytes
 
     def sample(self) -> None:
         """Read all, report changed sources, emit a sample, judge RAM and VRAM."""
@@ -156,6 +174,7 @@ class Sampler:
         self.newest = values
         self._last = BoundedReading(values["ram_bytes"], values["ram_of_bytes"])
         self._last_anonymous_bytes = read_anonymous_bytes()
+        self._last_peak_bytes = _own_peak(values["ram_peak_bytes"])
         fit = watched.fit
         self._emit(
             Sample(
@@ -193,11 +212,12 @@ class Sampler:
     def _read(
         self, target: SamplerTarget, device: DeviceReadings
     ) -> Iterator[tuple[str, Reading]]:
-        address_space_left = self._resources.read_stat()
+        stat = read_process_stat()
+        address_space_left = read_address_space_left(stat and stat.address_space_bytes)
         yield from _memory_fields(self._memory.read(address_space_left))
         yield "address_space_left_bytes", address_space_left
-        yield from self._resources.read(checkpoint_folder(target.fit))
-        yield from _processor_fields(self._processor.read())
+        yield from self._resources.read(stat, self._checkpoint_folder.newest())
+        yield from _processor_fields(self._processor.read(stat))
         framework = target.framework
         no_allocator = partial(AllocatorReadings.missing, "")
         if framework is None:
@@ -234,6 +254,14 @@ def _attempt(read: Callable[[], _T], missing: Callable[[str], _T]) -> _T:
         return read()
     except (Exception, SystemExit) as exc:  # noqa: BLE001 - drivers raise what they like
         return missing(f"its probe failed: {describe_exception(exc)}")
+
+
+def _own_peak(peak_bytes: float | None) -> float | None:
+    """The peak now, if it is this program's own; None: not known, or of what started it."""
+    now = read_peak_resident_bytes()
+    if now is None or peak_bytes is None or now > peak_bytes + _RUSH_NEAR * peak_bytes:
+        return None
+    return now
 
 
 def _number_at_hand(value: object) -> float | None:

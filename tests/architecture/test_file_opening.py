@@ -26,7 +26,6 @@ ALLOWED = {
     "kmonitor_agent/probes/compiled_code.py": "/proc",
     "kmonitor_agent/probes/tasks.py": "/proc",
     "kmonitor_agent/probes/pressure.py": "/proc and /sys/fs/cgroup",
-    "kmonitor_agent/probes/processor.py": "/proc",
     "kmonitor_agent/describing/load_child.py": "/proc",
     "kmonitor_agent/studies/fold_process.py": "/sys/fs/cgroup",
     "kmonitor_agent/studies/process_tree.py": "/proc",

@@ -292,22 +292,40 @@ def _below(root: PurePosixPath, group: PurePosixPath) -> PurePosixPath:
     return group.relative_to(root)
 
 
-def cpu_throttled_s(proc: Path = Path("/proc/self")) -> tuple[float | None, str]:
-    """For how long the process's group was kept from the processors, and where that comes from.
+@dataclass(frozen=True, slots=True)
+class ThrottlingCounter:
+    """Where it is counted for how long a group was kept from the processors.
 
-    Args:
-        proc: The process's folder in procfs.
-
-    Returns:
-        Seconds, and the source; or None, and why not.
+    Attributes:
+        path: The file; None: there is none.
+        name: Of its line.
+        unit_s: Seconds of one count.
+        absent: Why there is none.
     """
-    try:
-        groups, mounts = _read_texts(proc)
-    except OSError as exc:
-        return None, f"the control groups cannot be read: {exc}"
-    for version, folder in _group_folders(groups, mounts, "cpu"):
-        name, scale = ("throttled_usec", 1e-6) if version == 2 else ("throttled_time", 1e-9)  # noqa: PLR2004
-        count = read_line_count(folder / "cpu.stat", name)
-        if count is not None:
-            return scale * count, f"cgroup: {folder / 'cpu.stat'} {name}"
-    return None, "no control group limits this process's processor time"
+
+    path: Path | None = None
+    name: str = ""
+    unit_s: float = 1.0
+    absent: str = ""
+
+    @classmethod
+    def find(cls, proc: Path = Path("/proc/self")) -> "ThrottlingCounter":
+        """That of a process's group, or of the nearest above it that counts.
+
+        Args:
+            proc: The process's folder in procfs.
+        """
+        try:
+            groups, mounts = _read_texts(proc)
+        except OSError as exc:
+            return cls(absent=f"the control groups cannot be read: {exc}")
+        for version, folder in _group_folders(groups, mounts, "cpu"):
+            name, unit_s = ("throttled_usec", 1e-6) if version == 2 else ("throttled_time", 1e-9)  # noqa: PLR2004
+            if read_line_count(folder / "cpu.stat", name) is not None:
+                return cls(folder / "cpu.stat", name, unit_s)
+        return cls(absent="no control group limits this process's processor time")
+
+    def read_s(self) -> float | None:
+        """Seconds since the group was made; None: not known."""
+        count = None if self.path is None else read_line_count(self.path, self.name)
+        return None if count is None else self.unit_s * count

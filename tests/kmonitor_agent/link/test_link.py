@@ -11,6 +11,7 @@ from kmonitor_agent.link.agent_thread import THREAD_NAME, AgentThread
 from kmonitor_agent.link.event_queue import AgentWakeup
 from kmonitor_agent.link.hub_choice import HubChoice
 from kmonitor_agent.link.link import Link
+from kmonitor_agent.link.run_stream import EACH_LOOK
 from kmonitor_agent.link.timing import Timing
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import ingest_socket_path
@@ -189,6 +190,36 @@ def test_tasks_run_on_the_agents_thread_and_may_emit(folders: Folders):
     assert sum(isinstance(e, Sample) for e in spooled_events(folders)) >= 4
     (where,) = test.faults.counts()
     assert "task" in where
+
+
+def test_tasks_of_each_look_run_while_a_thread_has_nothing_else_to_do(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    ran: list[str] = []
+    timing = Timing(drain_s=0.01, still_s=0.0, retry_s=600.0, mark_s=600.0)
+    monkeypatch.setattr(agent_thread, "WAIT_LIMIT_S", 600.0)
+    with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
+        test.link.every(EACH_LOOK, lambda: ran.append(threading.current_thread().name))
+        wait_until(lambda: len(ran) >= 4)
+
+    assert set(ran) == {THREAD_NAME}
+
+
+def test_a_task_of_each_look_that_raises_is_counted_and_not_run_again(folders: Folders):
+    ran: list[str] = []
+
+    def fail() -> None:
+        ran.append("failing")
+        raise ZeroDivisionError
+
+    timing = Timing(drain_s=0.01)
+    with LinkUnderTest(folders, hub=HubChoice(is_off=True), timing=timing) as test:
+        test.link.every(EACH_LOOK, fail)
+        test.link.every(EACH_LOOK, lambda: ran.append("other"))
+        wait_until(lambda: ran.count("other") >= 4)
+
+    assert ran.count("failing") == 1
+    assert test.faults.counts() == {"link.look": 1}
 
 
 def test_a_command_is_handed_over_once_and_its_end_is_told(folders: Folders):

@@ -9,7 +9,7 @@ import pytest
 from kmonitor_agent.probes.memory_left import (
     nearest_bound,
     read_address_space_left,
-    read_free_swap,
+    read_host,
     what_can_be_had,
 )
 from kmonitor_agent.wire.local.control_groups import LimitingCgroup
@@ -58,11 +58,20 @@ def test_what_can_be_had_is_what_is_held_and_what_is_left():
     assert what_can_be_had(of(2.0, "process"), NONE).absent == "there is none"
 
 
-def test_free_swap_is_read_in_bytes(tmp_path: Path):
-    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nSwapTotal: 30 kB\nSwapFree:   20 kB\n")
+@pytest.mark.skipif(sys.platform != "linux", reason="procfs")
+def test_available_memory_and_free_swap_are_read_in_bytes(tmp_path: Path):
+    (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable: 7 kB\nSwapFree:   20 kB\n")
 
-    assert read_free_swap(tmp_path).value == 20 * 1024
-    assert "cannot be read" in read_free_swap(tmp_path / "none").absent
+    available, swap = read_host(tmp_path)
+
+    assert (available.value, swap.value) == (7 * 1024, 20 * 1024)
+
+
+def test_available_memory_without_procfs_is_that_of_psutil(tmp_path: Path):
+    available, swap = read_host(tmp_path / "none")
+
+    assert (available.value or 0) > 0
+    assert swap.absent
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="RLIMIT_AS")

@@ -70,32 +70,41 @@ def test_slow_readings_say_that_they_were_not_read_yet():
     assert found.unique.absent == "not read yet"
 
 
+@pytest.mark.parametrize(
+    ("children", "expected"),
+    [([7], [100.0, 130.0, 160.0, 190.0]), ([], [100.0])],
+    ids=["with a child", "alone"],
+)
 def test_what_took_long_to_read_is_read_the_more_rarely(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, children: list[int], expected: list[float]
 ):
     now_s, cpu_s, looks = [100.0], [0.0], list[float]()
 
     def took_long(*_: object) -> object:
-        cpu_s[0] += 0.03
+        cpu_s[0] += 0.03 / (1 + len(children))
         looks.append(now_s[0])
         return SimpleNamespace(held_bytes=1, private_bytes=0, file_bytes=0, unique_bytes=0)
 
     monkeypatch.setattr(held_memory, "read_proportional_set", took_long)
     monkeypatch.setattr(process_memory.time, "monotonic", lambda: now_s[0])
     monkeypatch.setattr(process_memory.time, "thread_time", lambda: cpu_s[0])
-    proc = MadeUpProc(tmp_path)
-    proc.status("self", anonymous=1)
+    proc = MadeUpProc(tmp_path, children)
+    for pid in ("self", *children):
+        proc.status(pid, anonymous=1)
     memory = ProcessMemory(proc.folder)
     for _ in range(10):
         memory.read_slowly()
         now_s[0] += 10.0
 
-    assert looks == [100.0, 130.0, 160.0, 190.0]
+    assert sorted(set(looks)) == expected
     assert "up to 30 s old" in memory.read().children.source
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="procfs lists children")
-def test_a_child_that_started_since_is_counted_at_once_and_until_it_ends():
+def test_a_child_that_started_since_is_counted_soon_and_until_it_ends(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(process_memory.time, "thread_time", lambda: 0.0)  # no pause
     memory = ProcessMemory()
     memory.read_slowly()
     before = memory.read().children.value or 0.0

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.probes import processor
-from kmonitor_agent.probes.processor import ProcessorUse
+from kmonitor_agent.probes.processor import ProcessorReadings, ProcessorUse
+from kmonitor_agent.probes.tasks import read_process_stat
 
 
 def stat(proc: Path, pid: str, *, user: int, system: int, block_io: int) -> None:
@@ -14,6 +15,10 @@ def stat(proc: Path, pid: str, *, user: int, system: int, block_io: int) -> None
     folder = proc / pid
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "stat").write_text(f"7 (a name) R) {' '.join(fields)}\n")
+
+
+def read_of(use: ProcessorUse, proc: Path) -> ProcessorReadings:
+    return use.read(read_process_stat(proc / "self"))
 
 
 @pytest.fixture
@@ -29,7 +34,7 @@ def test_first_reading_says_that_it_has_nothing_to_be_compared_with(
 ):
     use = ProcessorUse(list, tmp_path)
 
-    read = use.read()
+    read = read_of(use, tmp_path)
 
     assert moved
     assert (read.process.value, read.process.absent) == (
@@ -44,12 +49,12 @@ def test_children_and_disk_are_rates_since_the_reading_before(tmp_path: Path, mo
     stat(tmp_path, "self", user=0, system=0, block_io=100)
     stat(tmp_path, "8", user=100, system=0, block_io=0)
     use = ProcessorUse(lambda: [8, 9], tmp_path)
-    use.read()
+    read_of(use, tmp_path)
 
     moved[0] += 2.0
     stat(tmp_path, "self", user=0, system=0, block_io=150)
     stat(tmp_path, "8", user=300, system=100, block_io=0)
-    read = use.read()
+    read = read_of(use, tmp_path)
 
     assert read.children.value == pytest.approx(1.5)
     assert read.disk_wait.value == pytest.approx(0.25)
@@ -60,12 +65,12 @@ def test_child_that_ended_is_no_negative_rate(tmp_path: Path, moved: list[float]
     stat(tmp_path, "8", user=300, system=0, block_io=0)
     children = [8]
     use = ProcessorUse(lambda: children, tmp_path)
-    use.read()
+    read_of(use, tmp_path)
 
     moved[0] += 1.0
     children.clear()
 
-    assert use.read().children.value == 0.0
+    assert read_of(use, tmp_path).children.value == 0.0
 
 
 def test_clock_is_that_of_the_processor_the_process_ran_on(tmp_path: Path):
@@ -75,8 +80,8 @@ def test_clock_is_that_of_the_processor_the_process_ran_on(tmp_path: Path):
     clock.mkdir(parents=True)
     (clock / "scaling_cur_freq").write_text("2100000\n")
 
-    read = ProcessorUse(list, tmp_path, tmp_path / "sys").read()
-    without = ProcessorUse(list, tmp_path, tmp_path / "nothing").read()
+    read = read_of(ProcessorUse(list, tmp_path, tmp_path / "sys"), tmp_path)
+    without = read_of(ProcessorUse(list, tmp_path, tmp_path / "nothing"), tmp_path)
 
     assert read.clock.value == 2.1e9
     assert "cpufreq" in without.clock.absent
@@ -85,7 +90,7 @@ def test_clock_is_that_of_the_processor_the_process_ran_on(tmp_path: Path):
 def test_without_accounting_the_disk_is_absent_with_the_reason(tmp_path: Path):
     stat(tmp_path, "self", user=0, system=0, block_io=0)
 
-    read = ProcessorUse(list, tmp_path).read()
+    read = read_of(ProcessorUse(list, tmp_path), tmp_path)
 
     assert "task_delayacct" in read.disk_wait.absent
 
@@ -100,11 +105,11 @@ def test_throttling_is_read_from_the_group_of_the_process(tmp_path: Path, moved:
     )
     (group / "cpu.stat").write_text("usage_usec 5\nthrottled_usec 1000000\n")
     use = ProcessorUse(list, tmp_path)
-    use.read()
+    read_of(use, tmp_path)
 
     moved[0] += 4.0
     (group / "cpu.stat").write_text("usage_usec 5\nthrottled_usec 3000000\n")
-    read = use.read()
+    read = read_of(use, tmp_path)
 
     assert read.throttled.value == pytest.approx(0.5)
     assert "throttled_usec" in read.throttled.source

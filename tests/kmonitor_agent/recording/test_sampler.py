@@ -25,6 +25,7 @@ from kmonitor_agent.wire.messages.readings import Reading
 TOTAL = Reading(80e9, "bytes", "driver: NVML, device total")
 USED = Reading(30e9, "bytes", "driver: NVML, all processes")
 ANONYMOUS = "kmonitor_agent.recording.sampler.read_anonymous_bytes"
+PEAK = "kmonitor_agent.recording.sampler.read_peak_resident_bytes"
 NO_LIMIT = Reading.missing("bytes", "the script set none")
 
 
@@ -113,14 +114,14 @@ def test_what_runs_into_its_limit_is_sampled_at_once(
     told: list[Event] = []
     memory_is(monkeypatch, 14.5e9 if held > 14e9 else 5e9)
     sampler = sampler_of(told)
-    sampler.sample_if_grown()
+    sampler.look()
     assert told == []
     monkeypatch.setattr(ANONYMOUS, lambda: 14.5e9 if held > 14e9 else 5e9)
     sampler.sample()
     told.clear()
     monkeypatch.setattr(ANONYMOUS, lambda: held)
 
-    sampler.sample_if_grown()
+    sampler.look()
 
     assert sum(isinstance(event, Sample) for event in told) == n
 
@@ -159,18 +160,58 @@ def test_growth_is_sampled_at_once_where_others_left_little(
     told.clear()
     monkeypatch.setattr(ANONYMOUS, lambda: 5.1e9)
 
-    sampler.sample_if_grown()
+    sampler.look()
 
     assert sum(isinstance(event, Sample) for event in told) == 1
 
 
-def memory_is(monkeypatch: pytest.MonkeyPatch, held: float, can_be_had: float = 16e9) -> None:
+def test_pages_are_not_read_while_the_peak_stays(monkeypatch: pytest.MonkeyPatch):
+    memory_is(monkeypatch, 5e9, peak=6e9)
+    monkeypatch.setattr(ANONYMOUS, lambda: 5e9)
+    monkeypatch.setattr(PEAK, lambda: 6e9)
+    told: list[Event] = []
+    sampler = sampler_of(told)
+    sampler.sample()
+    told.clear()
+    monkeypatch.setattr(ANONYMOUS, lambda: 8e9)
+
+    sampler.look()
+    assert told == []
+    monkeypatch.setattr(PEAK, lambda: 9e9)
+    sampler.look()
+
+    assert sum(isinstance(event, Sample) for event in told) == 1
+
+
+def test_a_peak_of_the_program_that_started_this_one_says_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    memory_is(monkeypatch, 5e9, peak=5.2e9)
+    monkeypatch.setattr(ANONYMOUS, lambda: 5e9)
+    monkeypatch.setattr(PEAK, lambda: 60e9)
+    told: list[Event] = []
+    sampler = sampler_of(told)
+    sampler.sample()
+    told.clear()
+    monkeypatch.setattr(ANONYMOUS, lambda: 8e9)
+
+    sampler.look()
+
+    assert sum(isinstance(event, Sample) for event in told) == 1
+
+
+def memory_is(
+    monkeypatch: pytest.MonkeyPatch,
+    held: float,
+    can_be_had: float = 16e9,
+    peak: float | None = None,
+) -> None:
     """A process in a control group that holds so much."""
     reading, limit = Reading(held, "bytes", "process"), Reading(can_be_had, "bytes", "cgroup")
     none = Reading.missing("bytes", "not read")
     readings = MemoryReadings(
         process=reading,
-        peak=none,
+        peak=none if peak is None else Reading(peak, "bytes", "process"),
         total=reading,
         file=none,
         bound=limit,

@@ -1,0 +1,47 @@
+"""Readings that are repeated as rarely as their cost requires."""
+
+import math
+import time
+from collections.abc import Callable
+from typing import Generic, TypeVar, cast
+
+_T = TypeVar("_T")
+
+
+class Paced(Generic[_T]):
+    """A reading of one thread, taken again when it has cost less than a part of a core."""
+
+    def __init__(
+        self, read: Callable[[], _T], core_fraction: float, *, while_changing: float | None = None
+    ) -> None:
+        """Nothing is read yet.
+
+        Args:
+            read: Takes the reading.
+            core_fraction: Part of a core that it may cost.
+            while_changing: The same after a reading that differs from the one before; None: no
+                other.
+        """
+        self._read = read
+        self._fraction = core_fraction
+        self._while_changing = core_fraction if while_changing is None else while_changing
+        self._due_s = -math.inf
+        self._newest: _T | None = None
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the pause after the last reading is over."""
+        return time.monotonic() >= self._due_s
+
+    def newest(self) -> _T:
+        """The last reading, or a new one where its pause is over."""
+        newest = self._newest
+        if not self.is_due:
+            return cast("_T", newest)
+        began_s = time.thread_time()
+        now = self._newest = self._read()
+        took_s = time.thread_time() - began_s
+        is_changing = newest is not None and now != newest
+        fraction = self._while_changing if is_changing else self._fraction
+        self._due_s = time.monotonic() + took_s / fraction
+        return now
