@@ -4,8 +4,9 @@ The model comes from a file, a function of a script, or a run; in this order bel
 the model and its plan, printing, earlier measurements, and smaller inputs for advice.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -26,6 +27,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    show_waiting,
     size_text,
     terminal_safe,
 )
@@ -151,8 +153,9 @@ def memory_map(
     question = MapQuestion(layout, plan, peaks, limit_bytes, smaller, curve)
     result = _answered(question, untraced, is_demanded=bool(measured))
     if as_json or limit or advice:
-        for _ in completing(question, result):
-            pass
+        with _waiting("working out other batches and changes") as tick:
+            for _ in completing(question, result):
+                tick()
     _print_result(layout, result, limit, has_advice=advice, as_json=as_json)
     return DONE
 
@@ -240,18 +243,36 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
     if not may_trace:
         return TracedModel(describe(source, [shape], sequence=options.sequence)[0], None, "")
     try:
-        return trace_model(
-            source,
-            shape,
-            sequence=options.sequence,
-            # There the precision decides on scaling of the loss.
-            optimizer=_optimizer(options.optimizer, ""),
-            precision=options.precision or "",
-        )
+        with _waiting("making the model and tracing its step") as tick:
+            return trace_model(
+                source,
+                shape,
+                sequence=options.sequence,
+                # There the precision decides on scaling of the loss.
+                optimizer=_optimizer(options.optimizer, ""),
+                precision=options.precision or "",
+                is_cancelled=tick,
+            )
     except UserError as exc:
         if by_file is None:
             raise
         return TracedModel(by_file, None, exc.what)
+
+
+@contextmanager
+def _waiting(what: str) -> Generator[Callable[[], bool]]:
+    """Show for how long something goes on; what it gives is to be called meanwhile."""
+    began_s = time.monotonic()
+
+    def tick() -> bool:
+        show_waiting(f"{what}: {time.monotonic() - began_s:.0f} s (Ctrl+C ends it)")
+        return False
+
+    tick()
+    try:
+        yield tick
+    finally:
+        show_waiting("")
 
 
 def _plan(layout: ModelLayout, options: TrainingOptions) -> Plan:

@@ -4004,6 +4004,12 @@
         <translation>名称和文本来自脚本。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Native memory in use</source>
+        <translation>已用原生内存</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Next place that was found</source>
         <translation>找到的下一处</translation>
@@ -6442,6 +6448,11 @@
         <translation>至少 {low}；上限不可知</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>at the epoch's end</source>
+        <translation>轮次结束时</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>authorize</source>
         <translation>授权</translation>
@@ -8348,6 +8359,11 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the framework's allocator on {device}, first {n} steps</source>
         <translation>{device} 上框架的分配器，前 {n} 步</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>the framework's allocator sees none of this model's tensors</source>
+        <translation>框架的分配器看不到该模型的任何张量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

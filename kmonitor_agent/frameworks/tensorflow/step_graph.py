@@ -319,6 +319,8 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
 
 
 _DEPTHWISE: Final = "_FusedDepthwiseConv2dNative"
+_SHAPES: Final = ("Shape", "ShapeN", "Size", "Rank")
+"""They read no values, and are gone where the batch is known."""
 
 
 def is_rewriting_refused(graph: Any) -> bool:
@@ -335,7 +337,7 @@ def is_rewriting_refused(graph: Any) -> bool:
     for each in graph.get_operations():
         if each.type != _DEPTHWISE or list(each.get_attr("fused_ops")) != [b"BiasAdd"]:
             continue
-        readers = each.outputs[0].consumers()
+        readers = [reader for reader in each.outputs[0].consumers() if reader.type not in _SHAPES]
         if len(readers) == 1 and readers[0].type in ("Add", "AddV2"):
             one, other = (given.shape for given in readers[0].inputs)
             if one.is_fully_defined() and one == other:

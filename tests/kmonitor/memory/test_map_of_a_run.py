@@ -50,6 +50,19 @@ def test_parts_of_a_line_are_its_whole(capsys: pytest.CaptureFixture[str]):
     assert sum(parts) == pytest.approx(whole, abs=0.5)
 
 
+def test_a_terminal_shows_what_goes_on_and_how_to_end_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    tells(monkeypatch)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+
+    map_command.memory_map(RUN, training=TrainingOptions(sequence=40), limit="1GiB")
+
+    shown = capsys.readouterr().err.split("\r")
+    assert shown[1].startswith("working out other batches and changes: 0 s (Ctrl+C ends it)")
+    assert shown[-1] == "\x1b[K"
+
+
 def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
     with pytest.raises(UserError, match="no file cnn-of-monday") as caught:
         map_command.memory_map("cnn-of-monday")
