@@ -4,8 +4,9 @@ The model comes from a file, a function of a script, or a run; in this order bel
 the model and its plan, printing, earlier measurements, and smaller inputs for advice.
 """
 
-from collections.abc import Iterator, Sequence
-from contextlib import suppress
+import time
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Final, Literal
@@ -26,6 +27,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    show_waiting,
     size_text,
     terminal_safe,
 )
@@ -34,16 +36,14 @@ from kmonitor.memory.calibration import (
     MEMORY_EVENT_KINDS,
     FitMemory,
     Measurements,
-    NotIdentifiable,
     PeakMeasurement,
-    best_estimate,
     fit_memories,
     measurements_of,
-    usable_measurements,
 )
 from kmonitor.memory.estimate import MemoryMap, Plan, backend_of
 from kmonitor.memory.layer_rules import Backend
 from kmonitor.memory.layer_table import LayerMemory
+from kmonitor.memory.map_result import MapQuestion, MapResult, begin_map, completing
 from kmonitor.memory.model_files.description import (
     ModelSource,
     TracedModel,
@@ -55,15 +55,9 @@ from kmonitor.memory.model_files.description import (
 from kmonitor.memory.model_files.file_layout import layout_of_file
 from kmonitor.memory.model_files.output_shapes import CannotTell
 from kmonitor.memory.optimizer_slots import OPTIMIZERS
-from kmonitor.memory.tensor_sizes import OpenShape, with_length
+from kmonitor.memory.tensor_sizes import OpenShape, is_open, with_length
 from kmonitor.memory.traced_step import Traced
-from kmonitor.memory.what_if import (
-    BatchFit,
-    PeakReduction,
-    advise,
-    largest_batches,
-    peaks_over_batch,
-)
+from kmonitor.memory.what_if import BatchFit, PeakReduction
 from kmonitor.ui.text.formats import count_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
@@ -154,20 +148,32 @@ def memory_map(
     limit_bytes = bytes_from(limit, "--limit") if limit else None
     measured = _checked(training)
     layout, plan, peaks, untraced = _planned_model(target, training, file, measured)
-    found = _estimated(layout, plan, peaks, untraced)
-    fit = largest_batches(layout, plan, limit_bytes, peaks) if limit_bytes is not None else None
-    advised = _advised(layout, plan, _smaller(target, layout, file)) if advice else None
-    if as_json:
-        more = ({"fit": fit} if fit else {}) | ({} if advised is None else {"advice": advised})
-        curve = peaks_over_batch(layout, plan, _CURVE, peaks)
-        print_json({**_document(layout, found), "curve": curve, **more})
-        return DONE
-    print_map(layout, found)
-    if fit is not None:
-        print_fit(fit, limit)
-    if advised is not None:
-        print_advice(advised)
+    smaller = _smaller(target, layout, file) if advice else {}
+    curve = _CURVE if as_json else ()
+    question = MapQuestion(layout, plan, peaks, limit_bytes, smaller, curve)
+    result = _answered(question, untraced, is_demanded=bool(measured))
+    if as_json or limit or advice:
+        with _waiting("working out other batches and changes") as tick:
+            for _ in completing(question, result):
+                tick()
+    _print_result(layout, result, limit, has_advice=advice, as_json=as_json)
     return DONE
+
+
+def _print_result(
+    layout: ModelLayout, result: MapResult, limit: str, *, has_advice: bool, as_json: bool
+) -> None:
+    if as_json:
+        more = {"fit": result.fit} if limit else {}
+        more |= {"advice": result.advice} if has_advice else {}
+        print_json({**_document(layout, result), **more})
+        return
+    if result.found is not None:
+        print_map(layout, result.found)
+    if result.fit is not None:
+        print_fit(result.fit, limit)
+    if has_advice:
+        print_advice(result.advice)
 
 
 def _checked(options: TrainingOptions) -> list[PeakMeasurement]:
@@ -199,8 +205,8 @@ def _planned_model(
         described = _described(target, options, file)
         layout = described.layout
     plan = _plan(layout, options)
-    if not (peaks or options.uncalibrated):
-        peaks = usable_measurements(layout, plan, before(layout, plan))
+    if not (peaks or options.uncalibrated or is_open(layout)):
+        peaks = before(layout, plan)
     if described is None or described.program is None:
         return layout, plan, peaks, described.untraced if described else ""
     traced = Traced(described.program, layout, optimizer=plan.optimizer, precision=plan.precision)
@@ -237,18 +243,36 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
     if not may_trace:
         return TracedModel(describe(source, [shape], sequence=options.sequence)[0], None, "")
     try:
-        return trace_model(
-            source,
-            shape,
-            sequence=options.sequence,
-            # There the precision decides on scaling of the loss.
-            optimizer=_optimizer(options.optimizer, ""),
-            precision=options.precision or "",
-        )
+        with _waiting("making the model and tracing its step") as tick:
+            return trace_model(
+                source,
+                shape,
+                sequence=options.sequence,
+                # There the precision decides on scaling of the loss.
+                optimizer=_optimizer(options.optimizer, ""),
+                precision=options.precision or "",
+                is_cancelled=tick,
+            )
     except UserError as exc:
         if by_file is None:
             raise
         return TracedModel(by_file, None, exc.what)
+
+
+@contextmanager
+def _waiting(what: str) -> Generator[Callable[[], bool]]:
+    """Show for how long something goes on; what it gives is to be called meanwhile."""
+    began_s = time.monotonic()
+
+    def tick() -> bool:
+        show_waiting(f"{what}: {time.monotonic() - began_s:.0f} s (Ctrl+C ends it)")
+        return False
+
+    tick()
+    try:
+        yield tick
+    finally:
+        show_waiting("")
 
 
 def _plan(layout: ModelLayout, options: TrainingOptions) -> Plan:
@@ -264,13 +288,13 @@ def _plan(layout: ModelLayout, options: TrainingOptions) -> Plan:
 _BATCH: Final = 32
 
 
-def _estimated(
-    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement], untraced: str
-) -> MemoryMap:
+def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> MapResult:
+    """The map, with why it was not traced, or not corrected.
+
+    `is_demanded`: what was measured was given by the user.
+    """
     try:
-        found = best_estimate(layout, plan, measured)
-    except NotIdentifiable as exc:
-        raise UserError(f"--measured does not help: {exc.why}.") from exc
+        result = begin_map(question)
     except OpenShape as exc:
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise UserError(
@@ -278,17 +302,16 @@ def _estimated(
             "Say it with --sequence 128; of a file or script also the whole input, with"
             " --input-shape 224,224,3.",
         ) from exc
-    if not untraced:
-        return found
-    note = f"its step could not be traced, so rules tell: {untraced}"
-    return msgspec.structs.replace(found, notes=(*found.notes, note))
-
-
-def _advised(
-    layout: ModelLayout, plan: Plan, smaller: dict[str, ModelLayout]
-) -> tuple[PeakReduction, ...]:
-    """Advice by rules on both sides: a trace is of one way to train."""
-    return advise(layout, replace(plan, traced=None), smaller)
+    if is_demanded and result.uncorrected:
+        raise UserError(f"--measured does not help: {result.uncorrected}.")
+    reasons = {
+        "its step could not be traced, so rules tell": untraced,
+        "not corrected by measurements": result.uncorrected,
+    }
+    notes = [f"{what}: {why}" for what, why in reasons.items() if why]
+    if result.found is not None:
+        result.found = msgspec.structs.replace(result.found, notes=(*result.found.notes, *notes))
+    return result
 
 
 def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, ModelLayout]:
@@ -300,9 +323,9 @@ def _smaller(target: str, layout: ModelLayout, file: FileOptions) -> dict[str, M
     return smaller_inputs(source, layout)
 
 
-def _document(layout: ModelLayout, found: MemoryMap) -> dict[str, object]:
-    fields = {name: getattr(found, name) for name in MemoryMap.__struct_fields__}
-    return {"model": layout.name, **fields}
+def _document(layout: ModelLayout, result: MapResult) -> dict[str, object]:
+    fields = {name: getattr(result.found, name) for name in MemoryMap.__struct_fields__}
+    return {"model": layout.name, **fields, "curve": result.points}
 
 
 _BATCH_DIGITS: Final = 10
@@ -354,9 +377,10 @@ def _setting(text: str) -> tuple[str, ConfigValue]:
 
 
 _COLUMNS = (
-    "layer", "kind", "parameters", "weights", "gradients", "slots", "kept", "workspace", "",
+    "layer", "kind", "parameters", "total", "weights", "slots", "gradients", "kept", "workspace",
+    "",
 )  # fmt: skip
-_RIGHT = ("parameters", "weights", "gradients", "slots", "kept", "workspace")
+_RIGHT = ("parameters", "total", "weights", "slots", "gradients", "kept", "workspace")
 
 
 def print_map(layout: ModelLayout, found: MemoryMap) -> None:
@@ -368,15 +392,12 @@ def print_map(layout: ModelLayout, found: MemoryMap) -> None:
         f"  resident {size_text(found.resident_bytes)}:"
         f" weights {size_text(found.parameter_bytes)}, optimizer {size_text(found.slot_bytes)}"
     )
-    # The layers' part is by rules, the total by what was traced or measured: it may be less.
-    kept = "of it kept" if found.kept_bytes <= found.transient_bytes else "by rules would be kept"
+    gradients = sum(each.gradient_bytes for each in found.layers)
+    rest = found.transient_bytes - found.kept_bytes - gradients
     print_text(
-        f"  transient {size_text(found.transient_bytes)}: {kept} for the backward pass"
-        f" {size_text(found.kept_bytes)}; gradients are {size_text(found.gradient_bytes)}"
-        " together, but not all at one time"
-        if found.backend != "torch"
-        else f"  transient {size_text(found.transient_bytes)}: kept for the backward pass"
-        f" {size_text(found.kept_bytes)}, gradients {size_text(found.gradient_bytes)}"
+        f"  transient {size_text(found.transient_bytes)}, at the peak: kept for the backward pass"
+        f" {size_text(found.kept_bytes)}, gradients {size_text(gradients)}, else"
+        f" {size_text(rest)}"
     )
     print_text(f"  tier {found.tier}: {found.method}")
     if found.uncovered:
@@ -395,7 +416,7 @@ def _headline(layout: ModelLayout, found: MemoryMap) -> str:
         f"{terminal_safe(layout.name)}: peak {size_text(found.peak_bytes)}"
         f" ({size_text(found.low_bytes)} to {high}) at batch {found.batch}, {optimizer},"
         f" {found.precision}, {found.backend};"
-        f" {pluralized(len(found.layers), 'layer')}"
+        f" {pluralized(len(layout.layers), 'layer')}"
     )
 
 
@@ -406,8 +427,8 @@ def _row(row: LayerMemory) -> tuple[str, ...]:
         with_plain_spaces(count_text(row.parameters)) if row.parameters else "",
         *(
             size_text(each) if each else ""
-            for each in (row.parameter_bytes, row.gradient_bytes, row.slot_bytes, row.kept_bytes,
-                         row.workspace_bytes)
+            for each in (row.total_bytes, row.parameter_bytes, row.slot_bytes,
+                         row.gradient_bytes, row.kept_bytes, row.workspace_bytes)
         ),
         row.note if row.is_covered else "no rule covers it",
     )  # fmt: skip

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from kmonitor.memory.layer_rules import Effect
+from kmonitor.memory.peak_parts import PeakPart
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 
 _ASSUMED_TIMES: Final = 3
@@ -51,15 +52,31 @@ class StepUsage:
         activation_bytes: Kept for the backward pass when that begins.
         activation_bytes_by_call: What each use of a layer keeps then; a tensor that several keep
             belongs to the one that keeps it first.
+        part_by_call: What each use of a layer has at the peak; the last one is of no layer.
     """
 
     peak_bytes: int
     activation_bytes: int
     activation_bytes_by_call: tuple[int, ...]
+    part_by_call: tuple[PeakPart, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Work:
+    """Workspace of a moment: bytes, those of them that are gradients of weights, and whose."""
+
+    call: int
+    n_bytes: int
+    gradient_bytes: int = 0
 
 
 class _Heap:
-    """Buffers, each with the number of its readers."""
+    """Buffers, each with the number of its readers, and what was there at the peak.
+
+    Attributes:
+        callers: Of each buffer, which call made it.
+        work_at_peak: Beside the buffers.
+    """
 
     def __init__(self, unseen_bytes: int) -> None:
         self._unseen_bytes = unseen_bytes
@@ -67,15 +84,24 @@ class _Heap:
         self.peak = 0
         self.sizes: list[int] = []
         self.needed: list[int] = []
+        self.callers: list[int] = []
+        self.work_at_peak: tuple[_Work, ...] = ()
+        self._changes: list[int] = []
+        self._changes_at_peak = 0
 
-    def new(self, n_bytes: int, needed: int) -> int:
+    def new(self, n_bytes: int, needed: int, caller: int) -> int:
         n_bytes = 0 if n_bytes < self._unseen_bytes else n_bytes
+        buffer = len(self.sizes)
         self.sizes.append(n_bytes)
         self.needed.append(needed)
+        self.callers.append(caller)
         if needed:
             self.current += n_bytes
-        self.peak = max(self.peak, self.current + (0 if needed else n_bytes))
-        return len(self.sizes) - 1
+            self._changes.append(buffer)
+            self._see()
+        else:
+            self._see(_Work(caller, n_bytes))
+        return buffer
 
     def need(self, buffer: int, more: int = 1) -> None:
         self.needed[buffer] += more
@@ -84,10 +110,28 @@ class _Heap:
         self.needed[buffer] -= 1
         if not self.needed[buffer]:
             self.current -= self.sizes[buffer]
+            self._changes.append(~buffer)
 
-    def work(self, n_bytes: int) -> None:
-        if n_bytes >= self._unseen_bytes:
-            self.peak = max(self.peak, self.current + n_bytes)
+    def work(self, *works: _Work) -> None:
+        if sum(each.n_bytes for each in works) >= self._unseen_bytes:
+            self._see(*works)
+
+    def live_at_peak(self) -> list[int]:
+        """Buffers that were there then."""
+        live: dict[int, None] = {}
+        for change in self._changes[: self._changes_at_peak]:
+            if change >= 0:
+                live[change] = None
+            else:
+                live.pop(~change, None)
+        return list(live)
+
+    def _see(self, *works: _Work) -> None:
+        seen = self.current + sum(each.n_bytes for each in works)
+        if seen > self.peak:
+            self.peak = seen
+            self.work_at_peak = works
+            self._changes_at_peak = len(self._changes)
 
 
 def simulate_step(
@@ -112,10 +156,10 @@ def simulate_step(
     player = _Player(layout, steps, sizes, needs_gradient, unseen_bytes)
     player.forward()
     activation_bytes = player.heap.current
-    player.heap.work(loss_bytes)
+    player.heap.work(_Work(len(layout.calls), loss_bytes))
     kept_by_call = player.activation_bytes_by_call()
     player.backward()
-    return StepUsage(player.heap.peak, activation_bytes, kept_by_call)
+    return StepUsage(player.heap.peak, activation_bytes, kept_by_call, player.part_by_call())
 
 
 class _Player:
@@ -135,6 +179,7 @@ class _Player:
         self._buffers: dict[int, int] = {}
         self._activations: list[list[int]] = [[] for _ in layout.calls]
         self._gradients: dict[int, int] = {}
+        self._nobody = len(layout.calls)
         self._readers = [0] * len(sizes)
         for call in layout.calls:
             for tensor in call.inputs:
@@ -145,7 +190,9 @@ class _Player:
     def forward(self) -> None:
         for tensor in self._layout.inputs:
             # Held by the caller, who feeds the data, until the step ends.
-            self._buffers[tensor] = self.heap.new(self._sizes[tensor], 1 + self._readers[tensor])
+            self._buffers[tensor] = self.heap.new(
+                self._sizes[tensor], 1 + self._readers[tensor], self._nobody
+            )
         for call_index, call in enumerate(self._layout.calls):
             self._call(call_index, call.inputs, call.outputs)
 
@@ -158,11 +205,13 @@ class _Player:
         shared = self._shared_with(effect, inputs, outputs)
         for tensor in outputs:
             if shared is None:
-                self._buffers[tensor] = self.heap.new(self._sizes[tensor], self._readers[tensor])
+                self._buffers[tensor] = self.heap.new(
+                    self._sizes[tensor], self._readers[tensor], call_index
+                )
             else:
                 self._buffers[tensor] = shared
                 self.heap.need(shared, self._readers[tensor])
-        self.heap.work(effect.forward_bytes)
+        self.heap.work(_Work(call_index, effect.forward_bytes))
         if self._has_backward(call_index):
             self._keep_outputs(call_index, outputs)
         for tensor in inputs:
@@ -174,7 +223,7 @@ class _Player:
             self._keep(call_index, self._buffers[tensor])
         extra = step.effect.extra_bytes + step.copy_bytes
         if extra:
-            self._activations[call_index].append(self.heap.new(extra, 1))
+            self._activations[call_index].append(self.heap.new(extra, 1, call_index))
 
     def _keep(self, call_index: int, buffer: int) -> None:
         self.heap.need(buffer)
@@ -199,26 +248,46 @@ class _Player:
         return any(self._needs[tensor] for tensor in self._layout.calls[call_index].outputs)
 
     def activation_bytes_by_call(self) -> tuple[int, ...]:
-        seen: set[int] = set()
-        found: list[int] = []
-        for buffers in self._activations:
-            found.append(sum(self.heap.sizes[each] for each in buffers if each not in seen))
-            seen.update(buffers)
+        found = [0] * len(self._activations)
+        for buffer, call_index in self._keepers().items():
+            found[call_index] += self.heap.sizes[buffer]
         return tuple(found)
+
+    def part_by_call(self) -> tuple[PeakPart, ...]:
+        """What each call has at the peak, and behind them what belongs to none."""
+        keepers = self._keepers()
+        found = [PeakPart() for _ in range(self._nobody + 1)]
+        for buffer in self.heap.live_at_peak():
+            size = self.heap.sizes[buffer]
+            keeper = keepers.get(buffer)
+            caller = self.heap.callers[buffer] if keeper is None else keeper
+            found[caller] += PeakPart(work=size) if keeper is None else PeakPart(kept=size)
+        for each in self.heap.work_at_peak:
+            gradient = min(each.n_bytes, each.gradient_bytes)
+            found[each.call] += PeakPart(gradient, work=each.n_bytes - gradient)
+        return tuple(found)
+
+    def _keepers(self) -> dict[int, int]:
+        """The first call that keeps a buffer for the backward pass."""
+        found: dict[int, int] = {}
+        for call_index, buffers in enumerate(self._activations):
+            for each in buffers:
+                found.setdefault(each, call_index)
+        return found
 
     def backward(self) -> None:
         for tensor in self._layout.outputs if self._layout.calls else ():
             # The loss writes its gradient where the output was.
             self.heap.release(self._buffers[tensor])
             if self._needs[tensor]:
-                self._gradients[tensor] = self.heap.new(self._sizes[tensor], 1)
-        updated = 0
+                self._gradients[tensor] = self.heap.new(self._sizes[tensor], 1, self._nobody)
+        updated = _Work(self._nobody, 0)
         for call_index in reversed(range(len(self._layout.calls))):
             if self._has_backward(call_index):
                 updated = self._call_backward(call_index, updated)
 
-    def _call_backward(self, call_index: int, updated: int) -> int:
-        """One gradient; bytes that applying the last one to variables takes still.
+    def _call_backward(self, call_index: int, updated: _Work) -> _Work:
+        """One gradient; what applying the last one to variables takes still.
 
         A gradient is applied beside the next one's computation: it and one temporary overlap.
         """
@@ -231,22 +300,26 @@ class _Player:
         alias = gradients[0] if not step.effect.copies_gradient else None
         for tensor in dict.fromkeys(call.inputs):
             if self._needs[tensor]:
-                self._add_gradient(tensor, alias)
-        self.heap.work(step.effect.backward_bytes + step.update_bytes + updated)
+                self._add_gradient(call_index, tensor, alias)
+        n_bytes = step.effect.backward_bytes + step.update_bytes
+        gradient = min(step.gradient_bytes, step.update_bytes)
+        self.heap.work(_Work(call_index, n_bytes, gradient), updated)
         for buffer in gradients:
             self.heap.release(buffer)
         self._release(call_index)
-        return 2 * step.gradient_bytes or updated
+        if not step.gradient_bytes:
+            return updated
+        return _Work(call_index, 2 * step.gradient_bytes, step.gradient_bytes)
 
-    def _add_gradient(self, tensor: int, alias: int | None) -> None:
+    def _add_gradient(self, call_index: int, tensor: int, alias: int | None) -> None:
         if alias is not None and self.heap.sizes[alias] == self._sizes[tensor]:
             new = alias
             self.heap.need(alias)
         else:
-            new = self.heap.new(self._sizes[tensor], 1)
+            new = self.heap.new(self._sizes[tensor], 1, call_index)
         before = self._gradients.get(tensor)
         if before is not None:
-            total = self.heap.new(self._sizes[tensor], 1)
+            total = self.heap.new(self._sizes[tensor], 1, call_index)
             self.heap.release(before)
             self.heap.release(new)
             new = total

@@ -17,7 +17,9 @@ from typing import Any, Final
 import msgspec
 
 from kmonitor.memory.estimate import MemoryMap, Plan, backend_of, estimate, unmeasured
-from kmonitor.memory.tensor_sizes import OpenShape, with_length
+from kmonitor.memory.optimizer_slots import slots_of
+from kmonitor.memory.peak_parts import rescaled
+from kmonitor.memory.tensor_sizes import OpenShape, variable_bytes, with_length
 from kmonitor_agent.wire.messages.events import AnyEvent, FitStarted, LayoutPart, StepPeak
 from kmonitor_agent.wire.messages.model_layout import (
     ModelLayout,
@@ -235,31 +237,6 @@ class NotIdentifiable(Exception):
         self.why = why
 
 
-def best_estimate(
-    layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
-) -> MemoryMap:
-    """The estimate, corrected where something was measured.
-
-    Raises:
-        NotIdentifiable: Nothing was measured that depends on feature maps.
-    """
-    return calibrated(layout, plan, measured) if measured else estimate(layout, plan)
-
-
-def calibrated(layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]) -> MemoryMap:
-    """The estimate, corrected by what was measured of the same model, backend and device.
-
-    Args:
-        layout: Of the model.
-        plan: How it is trained.
-        measured: Each of at least `STEPS_NEEDED` steps; others are left out.
-
-    Raises:
-        NotIdentifiable: Nothing was measured that depends on feature maps.
-    """
-    return Calibration(layout, plan, measured).at(plan.batch)
-
-
 def estimate_by_batch(
     layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement] = ()
 ) -> Callable[[int], MemoryMap]:
@@ -278,7 +255,7 @@ def estimate_by_batch(
 def usable_measurements(
     layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
 ) -> tuple[PeakMeasurement, ...]:
-    """Those that depend on feature maps; none if all are the update's, or have too few steps.
+    """Those that can be compared with the estimate; none if no one can.
 
     None either where the model leaves a length open: the length of the data is unknown.
     """
@@ -301,9 +278,13 @@ def _usable(
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
         raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
+    reasons = [_why_not_comparable(layout, plan, each) for each in enough]
+    comparable = [each for each, why in zip(enough, reasons, strict=True) if not why]
+    if not comparable:
+        raise NotIdentifiable(reasons[-1])
     batch_dependent = [
         each
-        for each in enough
+        for each in comparable
         if each.peak_bytes - _base(layout, plan, each)
         > _FLOOR_FACTOR
         * _floor(layout, replace(plan, unseen_bytes=_unseen_bytes(plan, layout, each)))
@@ -316,10 +297,46 @@ def _usable(
     return batch_dependent
 
 
+_SEEN_SHARE: Final = 0.5
+"""An allocator that counts less than this of a step says little of the rest."""
+
+_LEAST_FACTOR: Final = 0.2
+"""Less than this of an estimate is no correction: something else was measured."""
+
+
+def _why_not_comparable(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> str:
+    """Why a measurement is not of what the map shows; empty where it is."""
+    unseen = _unseen_bytes(plan, layout, measurement)
+    if not unseen or not layout.calls:
+        return ""
+    at = replace(plan, batch=measurement.batch, has_rows=False)
+    whole = estimate(layout, at).transient_bytes
+    seen = estimate(layout, replace(at, unseen_bytes=unseen)).transient_bytes
+    took = max(0, measurement.peak_bytes - _base(layout, plan, measurement))
+    if seen >= _SEEN_SHARE * whole and took >= _LEAST_FACTOR * seen:
+        return ""
+    return (
+        "the allocator of a CPU counts no tensor below 256 KiB: it saw"
+        f" {took / 2**20:.1f} MiB of the {whole / 2**20:.1f} MiB that a step at batch"
+        f" {measurement.batch} takes by the estimate; a larger batch shows more"
+    )
+
+
+def _uncounted_bytes(layout: ModelLayout, plan: Plan) -> int:
+    """Variables and slots that the allocator of a CPU does not count, bytes."""
+    slots = slots_of(plan.optimizer or layout.optimizer, layout.variables)
+    small = [index for index, each in enumerate(layout.variables)
+             if variable_bytes(each) < METER_BYTES]  # fmt: skip
+    counters = slots.total_bytes - sum(slots.by_variable)
+    return counters + sum(
+        variable_bytes(layout.variables[index]) + slots.by_variable[index] for index in small
+    )
+
+
 def _floor(layout: ModelLayout, plan: Plan) -> int:
     """The transient part with no feature maps at all: that of the smallest batch, nearly."""
     return estimate(
-        msgspec.structs.replace(layout, calls=()), replace(plan, batch=1)
+        msgspec.structs.replace(layout, calls=()), replace(plan, batch=1, has_rows=False)
     ).transient_bytes
 
 
@@ -327,7 +344,7 @@ def _base(layout: ModelLayout, plan: Plan, measurement: PeakMeasurement) -> int:
     """Bytes that stay between steps: as measured, else by the estimate."""
     if measurement.between_bytes is not None:
         return measurement.between_bytes
-    return estimate(layout, replace(plan, batch=1)).resident_bytes
+    return estimate(layout, replace(plan, batch=1, has_rows=False)).resident_bytes
 
 
 def _unseen_bytes(plan: Plan, layout: ModelLayout, measurement: PeakMeasurement) -> int:
@@ -356,7 +373,7 @@ _MORE: Final = (
     "MiB of what is resident are neither weights nor optimizer: data on the device, another model"
 )
 _OF_THE_METER: Final = (
-    "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
+    "the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"
 )
 
 
@@ -385,13 +402,20 @@ class Calibration:
         """
         usable = _usable(layout, plan, measured)
         self._layout = layout
-        self._seen = replace(plan, unseen_bytes=_unseen_bytes(plan, layout, usable[-1]))
+        unseen = _unseen_bytes(plan, layout, usable[-1])
+        self._seen = replace(plan, unseen_bytes=unseen, has_rows=False)
         self._plan = plan
         self._floor_bytes = _floor(layout, self._seen)
         by_batch = {each.batch: each for each in sorted(usable, key=lambda each: each.peak_bytes)}
         self._measured = [by_batch[batch] for batch in sorted(by_batch)]
         bases = [_base(layout, plan, each) for each in self._measured]
-        self._bases = list(zip((each.batch for each in self._measured), bases, strict=True))
+        # The map is of all tensors, whatever an allocator counts.
+        uncounted = [_uncounted_bytes(layout, plan) if unseen and each.between_bytes is not None
+                     else 0 for each in self._measured]  # fmt: skip
+        self._bases = [
+            (each.batch, base + more)
+            for each, base, more in zip(self._measured, bases, uncounted, strict=True)
+        ]
         # What each took beyond what stays between steps, and what the rules say of that.
         self._points = [
             (self._estimated_bytes(each.batch), each.peak_bytes - base)
@@ -399,12 +423,20 @@ class Calibration:
         ]
         self._steepness = self._slope()
 
+    @property
+    def batches(self) -> tuple[int, ...]:
+        """Batch sizes that were measured, rising."""
+        return tuple(each.batch for each in self._measured)
+
     def at(self, batch: int) -> MemoryMap:
         """The corrected estimate at a batch size."""
         found = estimate(self._layout, replace(self._plan, batch=batch))
-        transient = int(max(self._floor_bytes, self._transient(self._estimated_bytes(batch))))
+        seen = self._estimated_bytes(batch)
+        transient = int(max(self._floor_bytes, self._transient(seen)))
+        transient += max(0, found.transient_bytes - seen)
         margin = self._margin(batch)
-        base = _along(self._bases, batch)
+        base = max(_along(self._bases, batch), found.parameter_bytes + found.slot_bytes)
+        layers = rescaled(found.layers, transient, base) if self._plan.has_rows else ()
         is_known = not (found.uncovered or self._layout.why_no_calls)
         most = transient * (1 + margin + (0 if is_known else _UNKNOWN_MARGIN))
         return msgspec.structs.replace(
@@ -414,6 +446,8 @@ class Calibration:
             high_bytes=base + int(most) if self._layout.calls else None,
             resident_bytes=base,
             transient_bytes=transient,
+            kept_bytes=sum(each.kept_bytes for each in layers),
+            layers=layers,
             tier=2 if len(self._measured) == 1 else 1,
             method=self._description(),
             notes=(*self._notes_of_rules(found), *self._note(found, base)),

@@ -11,18 +11,19 @@ from kmonitor.memory.buffer_lifetimes import Step, StepUsage, doubtful, simulate
 from kmonitor.memory.layer_rules import Backend, Effect, Use, assumed, effect_of
 from kmonitor.memory.layer_table import LayerMemory, layer_rows
 from kmonitor.memory.optimizer_slots import Slots, early_copies, real_slot_bytes, slots_of
+from kmonitor.memory.peak_parts import PeakPart, with_parts
 from kmonitor.memory.tensor_sizes import (
     item_bytes,
     tensor_elements,
     variable_bytes,
     with_precision,
 )
-from kmonitor.memory.traced_step import Traced, rows_with_activations
+from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.wire.messages.model_layout import CallLayout, ModelLayout, OptimizerLayout
 
 
 class MemoryMap(msgspec.Struct, frozen=True):
-    """Where a training's memory will go, bytes.
+    """Where a training's memory will go, bytes; its rows together are its peak.
 
     Attributes:
         peak_bytes: Highest use by the framework's allocator in a step.
@@ -33,7 +34,7 @@ class MemoryMap(msgspec.Struct, frozen=True):
         parameter_bytes: Of the resident part, the model's variables.
         slot_bytes: Of it, the optimizer's.
         gradient_bytes: All gradients together; they need not be there at one time.
-        kept_bytes: Feature maps that are kept for the backward pass.
+        kept_bytes: Feature maps that still wait for the backward pass at the peak.
         tier: 1 measured at several batches, 2 scaled by one measurement, 3 nothing ran.
         method: How it was found, in words.
         uncovered: Kinds of layers that no rule covers.
@@ -43,6 +44,8 @@ class MemoryMap(msgspec.Struct, frozen=True):
         precision: Dtype policy.
         backend: How the step is computed.
         notes: What a reader should know, in words.
+        activation_bytes: Feature maps kept when the backward pass begins; where the peak is a
+            later moment, they are more than what is there then.
     """
 
     peak_bytes: int
@@ -63,6 +66,7 @@ class MemoryMap(msgspec.Struct, frozen=True):
     precision: str
     backend: Backend
     notes: tuple[str, ...] = ()
+    activation_bytes: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +81,7 @@ class Plan:
         unseen_bytes: Pieces below it are not counted, as by a meter that does not see them.
         traced: The step itself, where it could be traced; rules are used for what it was not
             traced for.
+        has_rows: Whether the table is wanted too, and what is kept; peaks alone take less time.
     """
 
     batch: int
@@ -85,6 +90,7 @@ class Plan:
     backend: Backend | None = None
     unseen_bytes: int = 0
     traced: Traced | None = None
+    has_rows: bool = True
 
 
 def estimate(layout: ModelLayout, plan: Plan) -> MemoryMap:
@@ -122,7 +128,6 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     program = traced.program
     unseen = plan.unseen_bytes or program.unseen_bytes
     traced_peak = traced.peak(plan.batch, unseen)
-    activations = traced.activation_bytes_by_layer(plan.batch)
     notes = [*program.notes]
     if unseen:
         notes.append(
@@ -138,17 +143,21 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     peak = max(traced_peak.peak_bytes, found.resident_bytes)
     resident = found.resident_bytes
     high = traced_peak.high_bytes(resident)
+    layers: tuple[LayerMemory, ...] = ()
+    if plan.has_rows:
+        layers = traced.rows_at_peak(found.layers, plan.batch, unseen, peak)
     return msgspec.structs.replace(
         found,
         peak_bytes=peak,
         low_bytes=min(peak, traced_peak.low_bytes(resident)),
         high_bytes=high + (int(_UNCOVERED_MARGIN * (peak - resident)) if uncovered else 0),
         transient_bytes=peak - resident,
-        kept_bytes=sum(activations.values()),
+        kept_bytes=sum(each.kept_bytes for each in layers),
         method="the step traced and played through; nothing ran",
         uncovered=tuple(uncovered),
-        layers=rows_with_activations(found.layers, activations),
+        layers=layers,
         notes=tuple(notes),
+        activation_bytes=sum(each.activation_bytes for each in layers),
     )
 
 
@@ -187,13 +196,33 @@ class _Estimate:
         self._plan = plan
         self._backend: Backend = plan.backend or backend_of(layout)
         self._optimizer = plan.optimizer or layout.optimizer
+        sliced = self._sliced_variables()
         self._gradients = tuple(
-            variable_bytes(each) if each.is_trainable and self._optimizer else 0
-            for each in self._layout.variables
+            variable_bytes(each)
+            if each.is_trainable and self._optimizer and index not in sliced
+            else 0
+            for index, each in enumerate(self._layout.variables)
         )
         self._sizes = self._tensor_sizes()
         self._needs = self._needs_gradient()
         self._uncovered: list[str] = []
+
+    def _sliced_variables(self) -> frozenset[int]:
+        """Tables whose gradient is that of the rows that were looked up, never of the whole.
+
+        Adam and others make it whole; plain SGD subtracts rows.
+        """
+        optimizer = self._optimizer
+        if optimizer is None or self._backend != "tensorflow":
+            return frozenset()
+        if optimizer.kind.lower() != "sgd" or optimizer.settings.get("momentum"):
+            return frozenset()
+        return frozenset(
+            index
+            for layer in self._layout.layers
+            if layer.kind == "Embedding"
+            for index in layer.variables
+        )
 
     def _tensor_sizes(self) -> list[int]:
         batch = self._plan.batch
@@ -216,6 +245,7 @@ class _Estimate:
         if doubted != steps:
             most = max(most, self._transient(self._usage(doubted), resident))
         low, high = self._interval(resident, transient, most)
+        layers = self._rows(played, slots, slot_bytes, resident + transient)
         return MemoryMap(
             peak_bytes=resident + transient,
             low_bytes=low,
@@ -225,18 +255,68 @@ class _Estimate:
             parameter_bytes=parameter_bytes,
             slot_bytes=slot_bytes,
             gradient_bytes=sum(self._gradients),
-            kept_bytes=sum(played.activation_bytes_by_call),
+            kept_bytes=sum(each.kept_bytes for each in layers),
             tier=3,
             method="rules of each class of layer; nothing ran",
             uncovered=tuple(dict.fromkeys(self._uncovered)),
-            layers=layer_rows(layout, steps, played.activation_bytes_by_call, slots.by_variable,
-                              self._gradients, frozenset(self._uncovered)),
+            layers=layers,
             batch=self._plan.batch,
             optimizer=self._optimizer.kind if self._optimizer else "",
             precision=layout.precision,
             backend=self._backend,
             notes=tuple(self._notes(slots)),
-        )  # fmt: skip
+            activation_bytes=sum(played.activation_bytes_by_call),
+        )
+
+    def _rows(
+        self, played: StepUsage, slots: Slots, slot_bytes: int, peak_bytes: int
+    ) -> tuple[LayerMemory, ...]:
+        """The table; its rows together are the peak."""
+        if not self._plan.has_rows:
+            return ()
+        own_slots = slots.by_variable
+        by_rule = sum(own_slots)
+        if by_rule > slot_bytes:  # it keeps less than its rule says
+            own_slots = tuple(each * slot_bytes // by_rule for each in own_slots)
+        rows = layer_rows(
+            self._layout, played.activation_bytes_by_call, own_slots, frozenset(self._uncovered)
+        )
+        return with_parts(rows, self._parts(played), peak_bytes)
+
+    def _parts(self, played: StepUsage) -> dict[int, PeakPart]:
+        """What each layer has at the peak, by its index; -1: what belongs to none."""
+        found: dict[int, PeakPart] = {}
+
+        def add(index: int, part: PeakPart) -> None:
+            found[index] = found.get(index, PeakPart()) + part
+
+        held = self._held_gradients()
+        early = self._early_bytes()
+        if self._update_floor() > played.peak_bytes + held + early:
+            index, gradient = max(
+                self._gradients_by_layer().items(), key=lambda each: each[1], default=(-1, 0)
+            )
+            gradient = min(gradient, max(self._gradients, default=0))
+            add(index, PeakPart(gradient, work=self._update_floor() - gradient))
+            return found
+        for call, part in zip(self._layout.calls, played.part_by_call, strict=False):
+            add(call.layer, part)
+        add(-1, played.part_by_call[-1] + PeakPart(work=early))
+        for index, gradient in self._gradients_by_layer().items() if held else ():
+            add(index, PeakPart(gradient))
+        return found
+
+    def _gradients_by_layer(self) -> dict[int, int]:
+        """Bytes by index of the layer that a variable is counted at; -1: of none."""
+        owners: dict[int, int] = {}
+        for index, layer in enumerate(self._layout.layers):
+            for each in layer.variables:
+                owners.setdefault(each, index)
+        found: dict[int, int] = {}
+        for variable, n_bytes in enumerate(self._gradients):
+            owner = owners.get(variable, -1)
+            found[owner] = found.get(owner, 0) + n_bytes
+        return found
 
     def _usage(self, steps: list[Step]) -> StepUsage:
         return simulate_step(
@@ -357,7 +437,8 @@ class _Estimate:
         """Gradients that wait for each other, where all are needed before the first is used."""
         if self._optimizer is None:
             return 0
-        waits = bool(self._optimizer.settings.get("global_clipnorm"))
+        settings = self._optimizer.settings
+        waits = settings.get("global_clipnorm") or settings.get("gradient_accumulation_steps")
         return sum(self._gradients) if waits or self._backend == "torch" else 0
 
     def _update_floor(self) -> int:

@@ -6,7 +6,6 @@ from typing import Final
 
 import msgspec
 
-from kmonitor.memory.buffer_lifetimes import Step
 from kmonitor.memory.tensor_sizes import variable_bytes
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout
 
@@ -15,22 +14,24 @@ REST: Final = "(variables of the model itself)"
 
 
 class LayerMemory(msgspec.Struct, frozen=True):
-    """One layer's part, bytes.
+    """One layer's part of the peak, bytes; the rows together are the peak.
 
     Attributes:
         path: Name, with those of the models that it is nested in.
         kind: Class name.
         parameters: Number of weights.
         parameter_bytes: Their size.
-        gradient_bytes: Of those that are trained.
+        gradient_bytes: Of those that are trained, as far as they are there at the peak.
         slot_bytes: The optimizer's for them.
-        kept_bytes: Feature maps kept for the backward pass, by all uses together.
-        workspace_bytes: The most of one use, forward or backward.
+        kept_bytes: Feature maps that still wait for the backward pass at the peak.
+        workspace_bytes: All else at the peak.
         uses: How often it is called in a step.
         is_frozen: Whether it has weights and none of them is trained.
         is_shared: Whether it is used more than once, or weights of it are counted elsewhere.
         is_covered: Whether a rule covers its kind.
         note: Why it holds nothing, or what is special; empty if nothing is.
+        activation_bytes: Feature maps kept by all uses together when the backward pass begins,
+            whether or not that is the peak.
     """
 
     path: str
@@ -46,56 +47,61 @@ class LayerMemory(msgspec.Struct, frozen=True):
     is_shared: bool
     is_covered: bool
     note: str = ""
+    activation_bytes: int = 0
+
+    @property
+    def total_bytes(self) -> int:
+        """All of it."""
+        resident = self.parameter_bytes + self.slot_bytes
+        return resident + self.gradient_bytes + self.kept_bytes + self.workspace_bytes
+
+
+def bare_row(path: str, workspace_bytes: int = 0) -> LayerMemory:
+    """A row of what is no layer."""
+    return LayerMemory(
+        path=path, kind="", parameters=0, parameter_bytes=0, gradient_bytes=0,
+        slot_bytes=0, kept_bytes=0, workspace_bytes=workspace_bytes, uses=0,
+        is_frozen=False, is_shared=False, is_covered=True,
+    )  # fmt: skip
 
 
 def layer_rows(
     layout: ModelLayout,
-    steps: Sequence[Step],
     activation_bytes_by_call: Sequence[int],
     slots: Sequence[int],
-    gradients: Sequence[int],
     uncovered: frozenset[str] = frozenset(),
 ) -> tuple[LayerMemory, ...]:
-    """One row a layer; the sum over rows is the whole.
+    """One row a layer, without the transient parts of the peak.
 
     Args:
         layout: Of the model.
-        steps: For each call.
-        activation_bytes_by_call: Likewise, bytes.
+        activation_bytes_by_call: Bytes that each call keeps.
         slots: For each variable, bytes.
-        gradients: Likewise.
         uncovered: Kinds that no rule covers.
     """
-    table = _Table(layout, slots, gradients)
+    table = _Table(layout, slots)
     activations = [0] * len(layout.layers)
-    work = [0] * len(layout.layers)
     uses = [0] * len(layout.layers)
     for index, call in enumerate(layout.calls):
-        effect = steps[index].effect
         activations[call.layer] += activation_bytes_by_call[index]
-        work[call.layer] = max(work[call.layer], effect.forward_bytes, effect.backward_bytes)
         uses[call.layer] += 1
     rows = [
-        table.row(layer, activations[index], work[index], uses[index], uncovered)
+        table.row(layer, activations[index], uses[index], uncovered)
         for index, layer in enumerate(layout.layers)
     ]
     return (*rows, *table.rest())
 
 
 class _Table:
-    def __init__(
-        self, layout: ModelLayout, slots: Sequence[int], gradients: Sequence[int]
-    ) -> None:
+    def __init__(self, layout: ModelLayout, slots: Sequence[int]) -> None:
         self._layout = layout
         self._slots = slots
-        self._gradients = gradients
         self._owner: dict[int, str] = {}
 
     def row(
         self,
         layer: LayerLayout,
         activation_bytes: int,
-        work: int,
         uses: int,
         uncovered: frozenset[str],
     ) -> LayerMemory:
@@ -120,15 +126,16 @@ class _Table:
             kind=layer.kind,
             parameters=sum(math.prod(self._layout.variables[each].shape) for each in own),
             parameter_bytes=sum(variable_bytes(self._layout.variables[each]) for each in own),
-            gradient_bytes=sum(self._gradients[each] for each in own),
+            gradient_bytes=0,
             slot_bytes=sum(self._slots[each] for each in own),
-            kept_bytes=activation_bytes,
-            workspace_bytes=work,
+            kept_bytes=0,
+            workspace_bytes=0,
             uses=uses,
             is_frozen=is_frozen,
             is_shared=uses > 1 or bool(elsewhere),
             is_covered=layer.kind not in uncovered,
             note=note,
+            activation_bytes=activation_bytes,
         )
 
     def rest(self) -> list[LayerMemory]:
@@ -137,4 +144,4 @@ class _Table:
         if not left:
             return []
         whole = LayerLayout(path=REST, kind="", variables=tuple(left))
-        return [self.row(whole, 0, 0, 0, frozenset())]
+        return [self.row(whole, 0, 0, frozenset())]

@@ -7,9 +7,11 @@ from typing import Final
 import msgspec
 
 from kmonitor.memory.layer_table import LayerMemory
+from kmonitor.memory.peak_parts import ELSEWHERE, ROUNDING, PeakPart, with_parts
 from kmonitor.memory.simulation.graph import PreparedGraphCache
 from kmonitor.memory.simulation.operation_kinds import LOOPS, SUMS, TURNS_AHEAD
 from kmonitor.memory.simulation.step_simulation import PLAYS, SimulatedPeak, Simulation
+from kmonitor.memory.tensor_sizes import variable_bytes
 from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import (
     SizeFormula,
@@ -26,7 +28,7 @@ _LOW: Final = 0.25
 _SLACK: Final = 0.03
 """Likewise of the resident part: the allocator's pieces."""
 
-_ELSEWHERE: Final = "(outside of layers)"
+_BACKWARD: Final = 1
 
 
 class Traced:
@@ -74,6 +76,48 @@ class Traced:
                 0, plays=1
             ).activation_bytes_by_layer(batch)
         return self._activations_by_batch[batch]
+
+    def rows_at_peak(
+        self, rows: Sequence[LayerMemory], batch: int, unseen_bytes: int, peak_bytes: int
+    ) -> tuple[LayerMemory, ...]:
+        """Rows with what the simulation has of each layer at the peak; together they are it.
+
+        Args:
+            rows: Of the estimate by rules.
+            batch: Examples a step.
+            unseen_bytes: Smaller tensors are not counted.
+            peak_bytes: The peak.
+        """
+        # Rows behind the layers are those of rules' own rest.
+        rows = [row for row in rows if row.path not in (ELSEWHERE, ROUNDING)]
+        indices = {row.path: index for index, row in enumerate(rows)}
+        parts: dict[int, PeakPart] = {}
+        gradients = self._gradient_sizes()
+        for name, phase, n_bytes in self._simulation(unseen_bytes).bytes_at_peak(batch):
+            index = _row_index(name, indices)
+            part = PeakPart(work=n_bytes)
+            if index is not None and phase == 0:
+                part = PeakPart(kept=n_bytes)
+            elif index is not None and phase == _BACKWARD and n_bytes in gradients.get(name, ()):
+                part = PeakPart(n_bytes)
+            at = -1 if index is None else index
+            parts[at] = parts.get(at, PeakPart()) + part
+        activations = [0] * len(rows)
+        for name, n_bytes in self.activation_bytes_by_layer(batch).items():
+            index = _row_index(name, indices)
+            if index is not None:
+                activations[index] += n_bytes
+        rows = [msgspec.structs.replace(row, activation_bytes=activations[index], is_covered=True)
+                for index, row in enumerate(rows)]  # fmt: skip
+        return with_parts(rows, parts, peak_bytes)
+
+    def _gradient_sizes(self) -> dict[str, set[int]]:
+        """Sizes of the gradients of each layer's weights, bytes."""
+        variables = self._layout.variables
+        return {
+            layer.path: {variable_bytes(variables[each]) for each in layer.variables}
+            for layer in self._layout.layers
+        }
 
     def _simulation(self, unseen_bytes: int, plays: int = PLAYS) -> Simulation:
         if unseen_bytes not in self._simulations:
@@ -155,36 +199,6 @@ def _terms_bytes(body: StepGraph, extents: Sequence[SizeFormula], batch: int) ->
 
 def _reads(operation: StepOperation, carried: int) -> bool:
     return any(index == carried for index, _ in operation.inputs)
-
-
-def rows_with_activations(
-    rows: Sequence[LayerMemory], bytes_by_name: Mapping[str, int]
-) -> tuple[LayerMemory, ...]:
-    """Rows with the activations that the simulation found; parts of a layer count to the layer.
-
-    Args:
-        rows: Of the estimate by rules.
-        bytes_by_name: By the name of a layer or of a part of one.
-    """
-    activations = [0] * len(rows)
-    rest = 0
-    row_indices = {row.path: index for index, row in enumerate(rows)}
-    for name, n_bytes in bytes_by_name.items():
-        index = _row_index(name, row_indices)
-        if index is None:
-            rest += n_bytes
-        else:
-            activations[index] += n_bytes
-    found = [msgspec.structs.replace(row, kept_bytes=activations[index], is_covered=True)
-             for index, row in enumerate(rows)]  # fmt: skip
-    if rest:
-        found.append(LayerMemory(
-            path=_ELSEWHERE, kind="", parameters=0, parameter_bytes=0, gradient_bytes=0,
-            slot_bytes=0,
-            kept_bytes=rest, workspace_bytes=0, uses=0, is_frozen=False, is_shared=False,
-            is_covered=True,
-        ))  # fmt: skip
-    return tuple(found)
 
 
 def _row_index(name: str, row_indices: Mapping[str, int]) -> int | None:

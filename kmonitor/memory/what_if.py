@@ -1,16 +1,14 @@
 """Other batch sizes and other changes of a training: the peak, the largest fit, what would save.
 
-Each search exists twice: as a function, and as a generator in steps of one estimate each, for
-callers that have other work meanwhile.
+Searches are generators in steps of one estimate each, for callers that have other work meanwhile.
 """
 
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, TypeVar
+from typing import Final
 
 import msgspec
 
-from kmonitor.memory.calibration import PeakMeasurement, estimate_by_batch
 from kmonitor.memory.estimate import MemoryMap, Plan, estimate
 from kmonitor_agent.wire.messages.model_layout import ConfigValue, ModelLayout, OptimizerLayout
 
@@ -48,47 +46,19 @@ class BatchFit:
     likely: int | None
 
 
-def peaks_over_batch(
-    layout: ModelLayout,
-    plan: Plan,
-    batches: Sequence[int],
-    measured: Sequence[PeakMeasurement] = (),
-) -> tuple[BatchPeak, ...]:
-    """The curve of the peak over batch sizes.
-
-    Args:
-        layout: Of the model.
-        plan: How it is trained; its batch does not count.
-        batches: Sizes, each at least 1.
-        measured: Of this training, to correct the estimate by.
-    """
-    at = estimate_by_batch(layout, plan, measured)
-    found = [at(each) for each in batches]
-    return tuple(
-        BatchPeak(each.batch, each.peak_bytes, each.low_bytes, each.high_bytes) for each in found
-    )
-
-
-def largest_batches(
-    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[PeakMeasurement] = ()
-) -> BatchFit:
-    """The largest batch sizes whose peak stays within a limit.
-
-    Args:
-        layout: Of the model; its calls must be known.
-        plan: How it is trained; its batch does not count.
-        limit_bytes: What the framework's allocator may take.
-        measured: Of this training, to correct the estimate by.
-    """
-    return _completed(searching_batches(layout, plan, limit_bytes, measured))
+EstimateByBatch = Callable[[int], MemoryMap]
 
 
 def searching_batches(
-    layout: ModelLayout, plan: Plan, limit_bytes: int, measured: Sequence[PeakMeasurement] = ()
+    estimate_batch: EstimateByBatch, limit_bytes: int
 ) -> Generator[None, None, BatchFit]:
-    """`largest_batches` in steps of one estimate each."""
+    """The largest batch sizes whose peak stays within a limit, in steps of one estimate each.
+
+    Args:
+        estimate_batch: The estimate of the training by batch size.
+        limit_bytes: What the framework's allocator may take.
+    """
     known: dict[int, MemoryMap] = {}
-    estimate_batch = estimate_by_batch(layout, plan, measured)
 
     def at(batch: int) -> Generator[None, None, MemoryMap]:
         if batch not in known:
@@ -106,18 +76,6 @@ def searching_batches(
     certain = yield from _largest(fits_certainly)
     likely = yield from _largest(fits_likely)
     return BatchFit(certain, likely)
-
-
-_Result = TypeVar("_Result")
-
-
-def _completed(work: Generator[None, None, _Result]) -> _Result:
-    while True:
-        try:
-            next(work)
-        except StopIteration as ended:
-            result: _Result = ended.value
-            return result
 
 
 def _largest(
@@ -138,6 +96,9 @@ def _largest(
 _LEAST_SAVED: Final = 2**20
 """Less than this is no advice, bytes."""
 
+_LEAST_SHARE: Final = 0.15
+"""Nor less than this of the peak: starts of one training differ by that."""
+
 
 class PeakReduction(msgspec.Struct, frozen=True):
     """One change and what it is estimated to save.
@@ -155,35 +116,63 @@ class PeakReduction(msgspec.Struct, frozen=True):
     peak_bytes: int
 
 
-def advise(
+def advising(
     layout: ModelLayout,
     plan: Plan,
-    smaller_inputs: Mapping[str, ModelLayout] | None = None,
-) -> tuple[PeakReduction, ...]:
-    """Changes that save memory, the largest saving first; none that would take more.
+    estimate_batch: EstimateByBatch,
+    smaller_inputs: Mapping[str, ModelLayout],
+    *,
+    is_on_cpu: bool = False,
+) -> Generator[None, None, tuple[PeakReduction, ...]]:
+    """Changes that save memory, the largest saving first, in steps of one estimate each.
+
+    All are seen from the same estimate as the map: another batch is that estimate at the other
+    batch. Where weights, slots or sizes change, it is moved by as much as the rules are.
 
     Args:
         layout: Of the model.
         plan: How it is trained.
+        estimate_batch: The estimate of the training by batch size.
         smaller_inputs: The same model described with smaller inputs, by words for them.
+        is_on_cpu: It is known to be trained on a CPU, where TensorFlow's 16-bit convolutions work
+            on copies in 32 bits and mostly take more.
     """
-    return _completed(advising(layout, plan, smaller_inputs))
-
-
-def advising(
-    layout: ModelLayout,
-    plan: Plan,
-    smaller_inputs: Mapping[str, ModelLayout] | None = None,
-) -> Generator[None, None, tuple[PeakReduction, ...]]:
-    """`advise` in steps of one estimate each."""
-    current_peak = estimate(layout, plan).peak_bytes
+    current_peak = estimate_batch(plan.batch).peak_bytes
     found: list[PeakReduction] = []
-    for change in _changes(layout, plan, smaller_inputs or {}):
+    for change in _changes(layout, plan, smaller_inputs):
+        if change.kind == "precision" and is_on_cpu:
+            continue
         yield
-        peak = estimate(change.layout, change.plan).peak_bytes
+        same = estimate_batch(change.plan.batch)
+        if change.kind == "batch":
+            peak = same.peak_bytes
+        else:
+            before = estimate(layout, replace(_by_rules(plan), batch=change.plan.batch))
+            yield
+            after = estimate(change.layout, _by_rules(change.plan))
+            more = _ACCUMULATION if change.kind == "accumulation" else 1.0
+            peak = _moved_peak(same, before, after, more)
         found.append(PeakReduction(change.kind, change.text, current_peak - peak, peak))
-    useful = [each for each in found if each.saved_bytes >= _LEAST_SAVED]
+    least = max(_LEAST_SAVED, _LEAST_SHARE * current_peak)
+    useful = [each for each in found if each.saved_bytes >= least]
     return tuple(sorted(useful, key=lambda each: -each.saved_bytes))
+
+
+def _by_rules(plan: Plan) -> Plan:
+    """A trace is of one way to train."""
+    return replace(plan, traced=None, has_rows=False)
+
+
+_ACCUMULATION: Final = 1.08
+"""How much more a step takes whose update is conditional: none of it begins while gradients are
+still computed. Source: `bench_advice`, twelve models, 0.96 to 1.19."""
+
+
+def _moved_peak(same: MemoryMap, before: MemoryMap, after: MemoryMap, more: float) -> int:
+    """The peak of an estimate, moved by a change that only the rules know."""
+    resident = same.resident_bytes + after.resident_bytes - before.resident_bytes
+    factor = more * after.transient_bytes / max(1, before.transient_bytes)
+    return resident + int(same.transient_bytes * factor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +192,7 @@ def _changes(
     if (plan.precision or layout.precision) == "float32":
         for policy in ("mixed_bfloat16", "mixed_float16"):
             changed = replace(plan, precision=policy)
-            yield _Change("precision", f"{policy} instead of float32", layout, changed)
+            yield _Change("precision", f"{policy} instead of float32, on a GPU", layout, changed)
     if optimizer is not None:
         for text, other in _optimizers(optimizer):
             yield _Change("optimizer", text, layout, replace(plan, optimizer=other))

@@ -308,9 +308,8 @@ def _is_known(part: object, seen: set[int]) -> bool:
         return False
     for value in instance_dict(part).values():
         for each in (value, *items_of(value)):
-            is_called = class_attribute(type(each), "__call__") is not None
-            if not (_is_known(each, seen) if is_layer(each) else is_known_function(each)) and (
-                is_called
-            ):
+            if class_attribute(type(each), "__call__") is None:
+                continue
+            if not (_is_known(each, seen) if is_layer(each) else is_known_function(each)):
                 return False
     return True

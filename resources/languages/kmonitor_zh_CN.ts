@@ -1683,18 +1683,23 @@
     <name>MapModel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>All parts of the layer; they are not all there at one time</source>
-        <translation>该层的所有部分；它们不会同时存在</translation>
+        <source>All else that is there then</source>
+        <translation>那一刻的其他所有部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Feature maps that stay until the backward pass has used them</source>
-        <translation>保留到反向传播用完为止的特征图</translation>
+        <source>Feature maps that still wait for the backward pass then</source>
+        <translation>那一刻仍等待反向传播的特征图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Gradients</source>
         <translation>梯度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>Its part of the peak; all rows together are the peak</source>
+        <translation>它在峰值中所占的部分；所有行合计即为峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1718,8 +1723,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Of those that are trained; not all are there at one time</source>
-        <translation>被训练的权重的梯度；不会全部同时存在</translation>
+        <source>Of weights that are trained, as far as they are there then</source>
+        <translation>参与训练的权重的梯度，仅计那一刻存在的部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1730,11 +1735,6 @@
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Parameters and states; exact</source>
         <translation>参数和状态；精确值</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>The most that one use of the layer takes beside</source>
-        <translation>该层一次使用另外占用的最大值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -2426,6 +2426,21 @@
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source> or </source>
         <translation> 或 </translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>(outside of layers)</source>
+        <translation>（层以外）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>(resident beside the model)</source>
+        <translation>（模型以外的常驻部分）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>(rounding of the allocator)</source>
+        <translation>（分配器的取整）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -3987,6 +4002,12 @@
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Names and texts are those of the script.</source>
         <translation>名称和文本来自脚本。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Native memory in use</source>
+        <translation>已用原生内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -6427,6 +6448,11 @@
         <translation>至少 {low}；上限不可知</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>at the epoch's end</source>
+        <translation>轮次结束时</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>authorize</source>
         <translation>授权</translation>
@@ -8027,11 +8053,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB</source>
-        <translation>常驻部分按 CPU 分配器的计数，小于 256 KiB 的不计入</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>resident sets (psutil)</source>
         <translation>常驻内存 (psutil)</translation>
     </message>
@@ -8265,6 +8286,16 @@
         <translation>CPU 设备的分配器没有上限</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate</source>
+        <translation>CPU 分配器不计 256 KiB 以下的张量：这部分按估算补上</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} takes by the estimate; a larger batch shows more</source>
+        <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the callback</source>
         <translation>该回调</translation>
@@ -8328,6 +8359,11 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the framework's allocator on {device}, first {n} steps</source>
         <translation>{device} 上框架的分配器，前 {n} 步</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>the framework's allocator sees none of this model's tensors</source>
+        <translation>框架的分配器看不到该模型的任何张量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -9384,8 +9420,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{policy} instead of {other}</source>
-        <translation>{policy} 代替 {other}</translation>
+        <source>{policy} instead of {other}, on a GPU</source>
+        <translation>在 GPU 上用 {policy} 代替 {other}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9483,11 +9519,6 @@
         <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/layers.py"/>
-        <source>{size} in its parts together; they are not all there at one time</source>
-        <translation>各部分合计 {size}；它们不会同时存在</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>{size} in the file, {n} values</source>
         <translation>文件中 {size}，{n} 个值</translation>
@@ -9496,6 +9527,11 @@
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>{size} in {n} arrays</source>
         <translation>{size}，{n} 个数组</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
+        <source>{size} of the peak</source>
+        <translation>峰值中的 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

@@ -51,7 +51,7 @@ def test_the_key_and_the_menu_show_the_selected_runs_map(window: DeskWindow):
     window.tell_events(told_model())
     work_out(window)
 
-    assert memory.panel._table_view.model().rowCount() == 5
+    assert memory.panel._table_view.model().rowCount() == 6
     assert memory.panel.totals._peak.text().startswith("\u2265")
     QTest.keyClick(memory.panel, Qt.Key.Key_Escape)
     assert not memory.is_open

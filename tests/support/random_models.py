@@ -95,7 +95,8 @@ class _Made:
             4: (self.picture, self.picture, self.picture, self.between, self.squeezed, self.up),
             5: (self.volume, self.volume, self.between, self.film),
         }
-        make = self.random.choice((*families[len(x.shape)], self.nested, self.joined))
+        others = (self.nested, self.joined, self.repeated)
+        make = self.random.choice((*families[len(x.shape)], *others))
         return make(x)
 
     def dense(self, x: Any) -> Any:
@@ -214,6 +215,21 @@ class _Made:
                 y = self.between(y) if self.happens(0.4) else self.block(y)
             self.shared[key] = keras.Model(inner, y)
         return self.shared[key](x)
+
+    def repeated(self, x: Any) -> Any:
+        """One layer called several times, with or without a sum around it."""
+        n = x.shape[-1]
+        given = {"padding": "same", "activation": self.function()}
+        layer = {
+            2: lambda: layers.Dense(n, activation=self.function()),
+            3: lambda: layers.Conv1D(n, 3, **given),
+            4: lambda: self.one(layers.Conv2D, layers.SeparableConv2D)(n, 3, **given),
+            5: lambda: layers.Conv3D(n, 3, **given),
+        }[len(x.shape)]()
+        is_added = self.happens(0.5)
+        for _ in range(self.one(2, 3, 4, 6)):
+            x = layers.Add()([x, layer(x)]) if is_added else layer(x)
+        return x
 
     def joined(self, x: Any) -> Any:
         """Branches side by side, put together again."""

@@ -286,6 +286,7 @@ def trace_model(
     sequence: int = 0,
     optimizer: OptimizerLayout | None = None,
     precision: str = "",
+    is_cancelled: Callable[[], bool] = never_cancelled,
 ) -> TracedModel:
     """Make the model in a process of its own, and have it described and its step traced.
 
@@ -295,9 +296,11 @@ def trace_model(
         sequence: Length for open axes; 0: they stay open.
         optimizer: Another than the model's; None: its own.
         precision: Another dtype policy; empty: its own.
+        is_cancelled: Called several times a second; once it is true, the process is ended.
 
     Raises:
         UserError: It cannot be made there, or does not take such inputs.
+        DescriptionCancelled: By the caller.
     """
     request = {
         "source": source,
@@ -306,7 +309,7 @@ def trace_model(
         "optimizer": optimizer,
         "precision": precision,
     }
-    reply = answer_of(_TRACE_CHILD, request, _TraceReply, "makes the model")
+    reply = answer_of(_TRACE_CHILD, request, _TraceReply, "makes the model", is_cancelled)
     if reply.layout is None:
         raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
     return TracedModel(reply.layout, reply.program, reply.untraced)

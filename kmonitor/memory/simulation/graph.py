@@ -114,6 +114,8 @@ class PreparedGraphCache:
 
     def of_fixed_batch(self, batch: int) -> PreparedGraph:
         """As for data in whole batches, which are known then: it mostly takes more."""
+        if not self._program.is_rewritten:
+            return self.of_open_batch(batch)
         last = self._last.get(True)
         if last is None or last[0] != batch:
             last = batch, self._with_batch(batch)

@@ -199,7 +199,8 @@ def with_sums_split(graph: StepGraph, sums: frozenset[int]) -> StepGraph:
 def _added_up(whole: StepOperation, found: list[StepOperation]) -> StepOperation:
     """The operation in place of the sum; those that it needs are added to `found`."""
     first = len(found)
-    begins = (min(at for at, _ in whole.inputs),)
+    # TensorFlow looks at the last input first, and takes that for the one that is there first.
+    begins = (max(at for at, _ in whole.inputs),)
 
     def made(kind: str, inputs: tuple[OutputRef, ...], after: tuple[int, ...] = ()) -> None:
         found.append(msgspec.structs.replace(whole, kind=kind, inputs=inputs, after=after))

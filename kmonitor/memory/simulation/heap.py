@@ -40,18 +40,20 @@ class SimulatedHeap:
         peak_bytes: The most in use since `forget_peak`, as the allocator reports it.
         references: Of each buffer, how many will still read it.
         bytes: Of each buffer, as asked for.
-        owners: Of each buffer: index of its layer times 4, plus the phase; negative: no layer.
+        owners: Of each buffer: index of its layer times 4, plus the phase; `NOTHING`: what stays,
+            and below it what is of no layer.
     """
 
-    def __init__(self, unseen_below_bytes: int = 0, *, follows_forward: bool = False) -> None:
-        """`follows_forward`: whether `forward_bytes_at_peak` will be asked for."""
+    def __init__(self, unseen_below_bytes: int = 0, *, follows: bool = False) -> None:
+        """`follows`: whether it will be asked what was there at a peak."""
         self.peak_bytes = 0
         self.references: list[int] = []
         self.bytes: list[int] = []
         self.owners: list[int] = []
         self._unseen = unseen_below_bytes
-        self._changes: list[tuple[int, int]] | None = [] if follows_forward else None
+        self._changes: list[tuple[int, int | None]] | None = [] if follows else None
         self._fullest = 0
+        self._fullest_forward = 0
         self._chunk_allocator = ChunkAllocator()
         self._chunk: list[int] = []
         self._tied: dict[int, int] = {}
@@ -67,32 +69,38 @@ class SimulatedHeap:
         self.references.append(references)
         self.bytes.append(n_bytes)
         self.owners.append(owner)
-        self.peak_bytes = max(self.peak_bytes, self._chunk_allocator.in_use_bytes)
-        self._follow(number, NOTHING, owner)
+        self._follow(number, None, owner)
+        if self._chunk_allocator.in_use_bytes > self.peak_bytes:
+            self.peak_bytes = self._chunk_allocator.in_use_bytes
+            self._fullest = len(self._changes or ())
         return number
 
     def forward_bytes_at_peak(self) -> list[tuple[int, int]]:
         """(owner, bytes) of the results of forward layers when these took most."""
+        return [each for each in self._live_at(self._fullest_forward) if _is_forward(each[0])]
+
+    def bytes_at_peak(self) -> list[tuple[int, int]]:
+        """(owner, bytes) of all that did not stay, when the whole took most."""
+        return [each for each in self._live_at(self._fullest) if each[0] != NOTHING]
+
+    def _live_at(self, n_changes: int) -> list[tuple[int, int]]:
         live: dict[int, int] = {}
-        for buffer, owner in (self._changes or ())[: self._fullest]:
-            if owner >= 0:
-                live[buffer] = owner
-            else:
+        for buffer, owner in (self._changes or ())[:n_changes]:
+            if owner is None:
                 del live[buffer]
+            else:
+                live[buffer] = owner
         return [(owner, self.bytes[buffer]) for buffer, owner in live.items()]
 
-    def _follow(self, buffer: int, before: int, owner: int) -> None:
+    def _follow(self, buffer: int, before: int | None, owner: int | None) -> None:
         """Note that a buffer has another owner, or none any more."""
         if self._changes is None:
             return
-        was = _is_forward(before)
-        is_now = _is_forward(owner)
-        if was or is_now:
-            self._changes.append((buffer, owner if is_now else NOTHING))
-        self._forward_bytes += self.bytes[buffer] * (is_now - was)
+        self._changes.append((buffer, owner))
+        self._forward_bytes += self.bytes[buffer] * (_is_forward(owner) - _is_forward(before))
         if self._forward_bytes > self._most_forward_bytes:
             self._most_forward_bytes = self._forward_bytes
-            self._fullest = len(self._changes)
+            self._fullest_forward = len(self._changes)
 
     def hand_over(self, buffer: int, owner: int, more: int) -> None:
         """Another operation's output takes the buffer, and adds its readers."""
@@ -116,17 +124,18 @@ class SimulatedHeap:
         if left <= 0:
             self._chunk_allocator.free(self._chunk[buffer])
             self._chunk[buffer] = NOTHING
-            self._follow(buffer, self.owners[buffer], NOTHING)
+            self._follow(buffer, self.owners[buffer], None)
             if buffer in self._tied:
                 self.add_readers(self._tied.pop(buffer), -1)
 
     def forget_peak(self) -> None:
         """Restart the peak at the present use."""
         self.peak_bytes = self._chunk_allocator.in_use_bytes
+        self._fullest = len(self._changes or ())
 
 
-def _is_forward(owner: int) -> bool:
-    return owner >= 0 and owner % 4 == 0
+def _is_forward(owner: int | None) -> bool:
+    return owner is not None and owner >= 0 and owner % 4 == 0
 
 
 _STEP: Final = 256

@@ -84,13 +84,28 @@ class Simulation:
     def activation_bytes_by_layer(self, batch: int) -> dict[str, int]:
         """Bytes that forward operations made and backward ones need, by layer, at their most."""
         graph = self._graphs.of_fixed_batch(batch)
-        heap = SimulatedHeap(follows_forward=True)
+        heap = SimulatedHeap(follows=True)
         play_in_turn(graph, HeapEffects(heap, _variables(self.program, heap)))
         found: dict[str, int] = {}
         for owner, n_bytes in heap.forward_bytes_at_peak():
             name = self.program.layers[owner // 4]
             found[name] = found.get(name, 0) + n_bytes
         return found
+
+    def bytes_at_peak(self, batch: int) -> list[tuple[str, int, int]]:
+        """(layer, phase, bytes) of each tensor at the peak of one step; no layer: empty name."""
+        heap = SimulatedHeap(self._unseen, follows=True)
+        effects = HeapEffects(heap, _variables(self.program, heap))
+        random = Random(0)  # noqa: S311 - no secret
+        graph = self._graphs.of_fixed_batch(batch)
+        for _ in range(2):  # the first one finds the heap as no other does
+            heap.forget_peak()
+            play_by_threads(graph, effects, random)
+        names = self.program.layers
+        return [
+            (names[owner // 4] if owner >= 0 else "", owner % 4, n_bytes)
+            for owner, n_bytes in heap.bytes_at_peak()
+        ]
 
     def _played(self, batch: int) -> SimulatedPeak:
         graph = self._graphs.of_fixed_batch(batch)
@@ -302,7 +317,7 @@ class HeapEffects:
         if operation.memory_use is MemoryUse.ASSIGN:
             new = values[operation.inputs[1]]
             if old >= 0 and isinstance(new, int) and new >= 0:
-                heap.add_readers(new, 1)
+                heap.hand_over(new, heap.owners[old], 1)
                 self._variables[variable] = new
                 heap.add_readers(old, -1)
         elif old >= 0 and heap.references[old] > 1:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
+import msgspec
+
 from kmonitor.ui.limits.limit_actions import LimitActionChoice, limit_action_choices
 from kmonitor.ui.limits.limit_store import LimitLine, metric_reading
 from kmonitor.ui.limits.limit_text import METRIC_UNITS, metric_name, round_amount
@@ -104,9 +106,13 @@ def chart_card_state(
         count_text(reading.value) if unit == "operations" and reading.value is not None else value
     )
     can_limit = is_connected and not has_ended(run) and "set_limits" in run.actions
+    if is_native(run, metric):
+        can_limit = False
     absent = "" if reading.value is not None else _absent_text(run, metric, reading)
     limit = line.text if line else ""
     hint = _hint(reading.source, device_absent) if _is_of_cpu(run, metric) else ""
+    if is_native(run, metric):
+        hint = _native_hint(device_absent)
     described = [title, absent or value, rate.text, limit, hint]
     return ChartCardState(
         title=title,
@@ -144,10 +150,26 @@ def ram_details(reading: MetricReading) -> list[str]:
 
 
 def card_title(run: RunSummary, metric: LimitMetric) -> str:
-    """What the card is called; without a GPU it shows the framework's allocator."""
+    """What the card is called; without a GPU it shows the framework's allocator, or malloc's."""
+    if is_native(run, metric):
+        return tr("Native memory in use")
     if _is_of_cpu(run, metric):
         return tr("Framework allocator (CPU)")
     return metric_name(metric)
+
+
+def with_native(run: RunSummary, native_bytes: float) -> RunSummary:
+    """The run with native memory in the place of an allocator that counts none of its tensors."""
+    reading = MetricReading(value=native_bytes, source=_NATIVE)
+    return msgspec.structs.replace(run, vram=reading)
+
+
+def is_native(run: RunSummary, metric: LimitMetric) -> bool:
+    """True if native memory stands for the allocator's: it has no limit and no verdict."""
+    return metric == "vram" and run.vram.source == _NATIVE
+
+
+_NATIVE: Final = "C library: mallinfo2, in use"
 
 
 def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
@@ -161,6 +183,12 @@ def _hint(source: str, device_absent: str) -> str:
     return " \u00b7 ".join(part for part in (device_absent, counted_text) if part)
 
 
+def _native_hint(device_absent: str) -> str:
+    """Why there is no VRAM, and why not the allocator's count either."""
+    why = tr("the framework's allocator sees none of this model's tensors")
+    return " \u00b7 ".join(part for part in (device_absent, why) if part)
+
+
 def _note(metric: LimitMetric, reading: MetricReading) -> str:
     if reading.value is None:
         return ""
@@ -172,7 +200,7 @@ def _note(metric: LimitMetric, reading: MetricReading) -> str:
         case "step_time":
             return tr("median of the epoch")
         case "vram":
-            return tr("in use")
+            return tr("at the epoch's end") if reading.source == _NATIVE else tr("in use")
         case _:
             return ""
 

@@ -36,6 +36,7 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.readings import (
     EPOCH_SECONDS,
     MAX_COLUMN,
+    NATIVE_BYTES,
     SAMPLE_COLUMNS,
     epoch_values,
     extra_sample_values,
@@ -75,6 +76,7 @@ _STANDARD_COLUMNS: Final = (
     "graph_operations",
     STEP_TIME_COLUMN,
     _RUNNING_MEDIAN,
+    NATIVE_BYTES,
     *map(step_time_column, STEP_TAILS),
 )
 
@@ -279,14 +281,30 @@ class ChartFeed:
     def column(self, run: str, metric: LimitMetric) -> str:
         """The column that shows a metric.
 
-        The allocator's where there is no GPU's; the running epoch's step time until an epoch has
-        ended, and from then on the medians of whole epochs, which limits are held against too.
+        The allocator's where there is no GPU's, and native memory where that allocator counts
+        nothing; the running epoch's step time until an epoch has ended, and from then on the
+        medians of whole epochs, which limits are held against too.
         """
+        if metric == "vram" and self.native_bytes(run) is not None:
+            return NATIVE_BYTES
         column = METRIC_COLUMNS[metric]
         fallback = _FALLBACKS.get(metric)
         if fallback is None or self.store.last_value(run, column) is not None:
             return column
         return fallback
+
+    def native_bytes(self, run: str) -> float | None:
+        """Native memory in use at the last epoch's end, where it stands for the allocator's.
+
+        That of a CPU counts large tensors alone, and of a small model nothing at all. None: it
+        counts something, there is a GPU, or native memory is not known.
+        """
+        store = self.store
+        if store.last_value(run, METRIC_COLUMNS["vram"]) is not None:
+            return None
+        if store.last_value(run, _ALLOCATOR) != 0 or store.known_values(run, _ALLOCATOR).any():
+            return None
+        return store.last_value(run, NATIVE_BYTES)
 
     def step_time_s(self, run: str) -> float | None:
         """Median step time of the last epoch that ended, seconds; None before."""

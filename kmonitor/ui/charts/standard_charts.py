@@ -13,6 +13,8 @@ from kmonitor.ui.charts.cards import (
     RateLabel,
     card_title,
     chart_card_state,
+    is_native,
+    with_native,
 )
 from kmonitor.ui.charts.feed import STEP_TAILS, ChartFeed
 from kmonitor.ui.charts.rates import (
@@ -139,7 +141,7 @@ class StandardCharts:
         curves = self._curves(metric, visible_range)
         highest = _highest(curves[:1]) or _highest(curves)
         limit = self._limit(run, metric, highest)
-        verdict = self._workspace.verdicts.get(run.run, metric)
+        verdict = self._verdict(run, metric)
         forecasts = self._forecasts(run)
         is_opened = verdict is not None and metric == self.evidence_of
         return ChartState(
@@ -153,7 +155,7 @@ class StandardCharts:
             epoch_marks=self._feed.store.epoch_marks(run.run, self.x_kind),
             gaps=self._gaps(run, metric),
             empty_text=self._empty_text(run, metric),
-            title=card_title(run, metric),
+            title=card_title(self._as_charted(run), metric),
             forecast=forecasts.state(
                 verdict, self._feed.column(run.run, metric), self._known_range()[1]
             ),
@@ -174,7 +176,7 @@ class StandardCharts:
         run = self._workspace.run_store.current()
         if run is None:
             return None
-        verdict = self._workspace.verdicts.get(run.run, metric)
+        verdict = self._verdict(run, metric)
         cleared_s = self._feed.flags.last_clearing_s(run.run)
         since = verdict if verdict and verdict.to_s >= cleared_s else None
         card = chart_card_state(
@@ -226,6 +228,12 @@ class StandardCharts:
             found.insert(0, head.format(run=run.name))
         return tuple(found)
 
+    def _verdict(self, run: RunSummary, metric: LimitMetric) -> Verdict | None:
+        """None too where the chart shows something else than what was judged."""
+        if is_native(self._as_charted(run), metric):
+            return None
+        return self._workspace.verdicts.get(run.run, metric)
+
     def _slow_steps_hint(self, run: str) -> str:
         """What the median does not say where a few slow steps take much of the time."""
         store = self._feed.store
@@ -247,7 +255,10 @@ class StandardCharts:
         return translated_text(source.absent) if source is not None else ""
 
     def _as_charted(self, run: RunSummary) -> RunSummary:
-        """The run with the step time that its chart ends at, not that of the running epoch."""
+        """The run with the values that its charts end at."""
+        native_bytes = self._feed.native_bytes(run.run)
+        if native_bytes is not None:
+            run = with_native(run, native_bytes)
         value = self._feed.step_time_s(run.run)
         if value is None:
             return run
@@ -303,6 +314,8 @@ class StandardCharts:
         if line is not None:
             return _limit_line_state(line, can_set=can_set)
         if not can_set or not highest or metric_reading(run, metric).value is None:
+            return None
+        if is_native(self._as_charted(run), metric):
             return None
         value = round_threshold(metric, highest * _OFFER)
         return LimitLineState(value, tr("drag to set a limit"), "offered")

@@ -55,16 +55,15 @@ def batch_curve(estimator: MapEstimator) -> BatchCurve:
     subject = estimator.subject
     limit = device_limit_bytes(subject, estimator.what_if) if subject is not None else None
     text, tone = batch_fit_summary(estimator.map_estimate.fit, limit)
-    layout = estimator.layout
-    if layout is not None and not layout.calls:
+    found = estimator.map_estimate.found
+    if found is not None and found.high_bytes is None:
         text = tr("How the peak grows with the batch is not known.")
         tone = "mute"
     if len(points) < 2 or subject is None:  # noqa: PLR2004 - a line has two ends
         return BatchCurve(text=text, tone=tone)
     x_most = points[-1].batch
     y_most = _highest(points, limit)
-    found = estimator.map_estimate.found
-    measured = [each for each in subject.measured if each.batch <= x_most]
+    measured = [each for each in estimator.map_estimate.measured if each.batch <= x_most]
     ticks = sorted({1, round(x_most / 2), x_most})
     return BatchCurve(
         line=tuple((p.batch / x_most, p.peak_bytes / y_most) for p in points),

@@ -89,7 +89,7 @@ class MapTile:
 
 
 def map_tiles(found: MemoryMap) -> tuple[MapTile, ...]:
-    """The tiles of the icicle: each layer as wide as the total of its parts."""
+    """The tiles of the icicle: each layer as wide as its part of the peak."""
     root = _Node("", "")
     for row in found.layers:
         root.add(row, row.path.split("/"))
@@ -109,7 +109,7 @@ class _Node:
     inside: "dict[str, _Node]" = field(default_factory=dict[str, "_Node"])
 
     def add(self, row: LayerMemory, names: Sequence[str]) -> None:
-        self.n_bytes += sum(layer_part_bytes(row))
+        self.n_bytes += row.total_bytes
         if not names:
             self.rows.append(row)
             return
@@ -122,7 +122,7 @@ def _add_tiles(node: _Node, level: int, start: float, end: float, tiles: list[Ma
     tiles.append(
         MapTile(
             path=node.path,
-            label=node.name or tr("the whole model"),
+            label=_name(node.name) or tr("the whole model"),
             level=level,
             start=start,
             end=end,
@@ -134,7 +134,7 @@ def _add_tiles(node: _Node, level: int, start: float, end: float, tiles: list[Ma
     if is_layer or not node.n_bytes:
         return
     at = start
-    own = [_Node(row.path, row.path, sum(layer_part_bytes(row)), [row]) for row in node.rows]
+    own = [_Node(row.path, row.path, row.total_bytes, [row]) for row in node.rows]
     for inner in (*own, *node.inside.values()):
         width = (end - start) * inner.n_bytes / node.n_bytes
         if width > 0:
@@ -142,9 +142,14 @@ def _add_tiles(node: _Node, level: int, start: float, end: float, tiles: list[Ma
             at += width
 
 
+def _name(path: str) -> str:
+    """A layer's own name, or what is no layer in the viewer's language."""
+    return translated_text(path) if path.startswith("(") else path
+
+
 def _group_tooltip(node: _Node) -> str:
     name = node.path or tr("the whole model")
-    sizes = tr("{size} in its parts together; they are not all there at one time")
+    sizes = tr("{size} of the peak")
     return f"{name}\n{sizes.format(size=bytes_text(node.n_bytes))}"
 
 
@@ -186,7 +191,7 @@ def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[M
 
 def _row(row: LayerMemory, *, has_calls: bool) -> MapRow:
     parts = layer_part_bytes(row)
-    total = sum(parts)
+    total = row.total_bytes
     note = _note(row, has_calls=has_calls)
     cells = (
         translated_text(row.path) if not row.kind else row.path,

@@ -6,17 +6,11 @@ main thread paints.
 
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
-from kmonitor.memory.calibration import (
-    NotIdentifiable,
-    PeakMeasurement,
-    best_estimate,
-    estimate_by_batch,
-)
-from kmonitor.memory.estimate import MemoryMap, Plan
+from kmonitor.memory.calibration import PeakMeasurement
+from kmonitor.memory.map_result import MapQuestion, MapResult, begin_map, completing
 from kmonitor.memory.tensor_sizes import OpenShape
-from kmonitor.memory.what_if import BatchFit, BatchPeak, PeakReduction, advising, searching_batches
 from kmonitor.ui.memory.subjects import MapSubject
 from kmonitor.ui.memory.what_if import (
     WhatIf,
@@ -28,35 +22,6 @@ from kmonitor.ui.memory.what_if import (
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
-
-POINTS: Final = 13
-"""Points of the curve; between them it is a line, with at most one bend."""
-
-_FURTHER: Final = 2.0
-_FURTHEST: Final = 64
-
-
-@dataclass(slots=True)
-class MapEstimate:
-    """The answer so far to one question.
-
-    Attributes:
-        found: The map; None until it is worked out, and where it cannot be.
-        why_not: Why there is none.
-        calibration: Why measured peaks do not correct it; empty where they do or there are none.
-        points: Of the curve of the peak over the batch, rising; empty until it is worked out.
-        fit: The largest batches within the limit; None until then, and without a limit.
-        advice: Changes that would lower the peak.
-        is_whole: Whether all of it is there.
-    """
-
-    found: MemoryMap | None = None
-    why_not: str = ""
-    calibration: str = ""
-    points: tuple[BatchPeak, ...] = ()
-    fit: BatchFit | None = None
-    advice: tuple[PeakReduction, ...] = ()
-    is_whole: bool = False
 
 
 class MapEstimator:
@@ -72,7 +37,7 @@ class MapEstimator:
     def __init__(self) -> None:
         self.subject: MapSubject | None = None
         self.what_if = WhatIf()
-        self.map_estimate = MapEstimate()
+        self.map_estimate = MapResult()
         self._work: Generator[None] | None = None
 
     def show(self, subject: MapSubject) -> bool:
@@ -86,7 +51,7 @@ class MapEstimator:
             return False
         if before is None or before.key != subject.key or not before.sizes:
             self.what_if = trained_what_if(subject)
-            self.map_estimate = MapEstimate()
+            self.map_estimate = MapResult()
         else:
             has_own_batch = self.what_if.batch == before.batch
             batch = subject.batch if has_own_batch else self.what_if.batch
@@ -136,71 +101,40 @@ class MapEstimator:
         layout = self.layout
         subject = self.subject
         before = self.map_estimate
-        self.map_estimate = MapEstimate(points=before.points, fit=before.fit, advice=before.advice)
         if layout is None or subject is None:
-            self.map_estimate = MapEstimate(
-                why_not=subject.why_none if subject is not None else ""
-            )
+            self.map_estimate = MapResult(why_not=subject.why_none if subject is not None else "")
             return
-        plan = self.what_if.plan(layout)
-        measured = self._measured(layout)
+        measured, why_unmeasured = self._measured(layout)
+        question = MapQuestion(
+            layout,
+            self.what_if.plan(layout),
+            measured,
+            device_limit_bytes(subject, self.what_if),
+            smaller_input_layouts(subject, self.what_if),
+        )
         try:
-            try:
-                self.map_estimate.found = best_estimate(layout, plan, measured)
-            except NotIdentifiable as exc:
-                self.map_estimate.calibration = translated_text(exc.why)
-                measured = ()
-                self.map_estimate.found = best_estimate(layout, plan)
+            result = begin_map(question)
         except OpenShape as exc:
-            self.map_estimate = MapEstimate(why_not=_open_shape_text(exc))
+            self.map_estimate = MapResult(why_not=_open_shape_text(exc))
             return
-        self._work = self._rest(layout, plan, measured)
+        result.uncorrected = translated_text(result.uncorrected) or why_unmeasured
+        # Curve, limit and advice of before stay until the new ones are there.
+        result.points = before.points
+        result.fit = before.fit
+        result.advice = before.advice
+        self.map_estimate = result
+        self._work = completing(question, result)
 
-    def _measured(self, layout: ModelLayout) -> Sequence[PeakMeasurement]:
-        """Measurements that correct this estimate: none if the question is another training."""
+    def _measured(self, layout: ModelLayout) -> tuple[Sequence[PeakMeasurement], str]:
+        """Measurements that correct this estimate, or why none do; both may be empty."""
         subject = self.subject
         if subject is None or not layout.calls:
-            return ()
+            return (), ""
         if not subject.measured:
-            self.map_estimate.calibration = subject.why_unmeasured
-            return ()
+            return (), subject.why_unmeasured
         if not is_as_trained(subject, self.what_if):
-            self.map_estimate.calibration = tr(
-                "what was measured is of another training than this"
-            )
-            return ()
-        return subject.measured
-
-    def _rest(
-        self, layout: ModelLayout, plan: Plan, measured: Sequence[PeakMeasurement]
-    ) -> Generator[None]:
-        """Fit, curve and advice, a little at a time."""
-        answer = self.map_estimate
-        subject = self.subject
-        limit = device_limit_bytes(subject, self.what_if) if subject is not None else None
-        yield
-        if limit is not None and layout.calls:
-            answer.fit = yield from searching_batches(layout, plan, limit, measured)
-        else:
-            answer.fit = None
-        points: list[BatchPeak] = []
-        estimate_batch = estimate_by_batch(layout, plan, measured)
-        for batch in _batches(plan.batch, answer.fit) if layout.calls else ():
-            yield
-            each = estimate_batch(batch)
-            points.append(BatchPeak(batch, each.peak_bytes, each.low_bytes, each.high_bytes))
-        answer.points = tuple(points)
-        inputs = smaller_input_layouts(subject, self.what_if) if subject is not None else {}
-        answer.advice = yield from advising(layout, plan, inputs)
-        answer.is_whole = True
-
-
-def _batches(batch: int, fit: BatchFit | None) -> list[int]:
-    """Where the curve is worked out: from 1 to beyond the batch and, if it is near, the limit."""
-    likely = fit.likely if fit is not None and fit.likely else 0
-    last = max(_FURTHER * batch, min(1.25 * likely, _FURTHEST * batch), POINTS)
-    found = {round(1 + (last - 1) * n / (POINTS - 1)) for n in range(POINTS)}
-    return sorted(found | {batch})
+            return (), tr("what was measured is of another training than this")
+        return subject.measured, ""
 
 
 def _open_shape_text(exc: OpenShape) -> str:

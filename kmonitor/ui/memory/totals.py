@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor.memory.estimate import MemoryMap
+from kmonitor.memory.map_result import MapResult
 from kmonitor.ui.memory.layers import HUES
 from kmonitor.ui.memory.subjects import MapSubject
 from kmonitor.ui.memory.what_if import backend_title
@@ -81,19 +82,19 @@ class MapTotalsState:
     description: str = ""
 
 
-def map_totals_state(
-    found: MemoryMap, subject: MapSubject, limit: int | None, uncalibrated: str = ""
-) -> MapTotalsState:
+def map_totals_state(result: MapResult, subject: MapSubject, limit: int | None) -> MapTotalsState:
     """The totals of a map, next to what is measured.
 
     Args:
-        found: The map.
+        result: The map; empty totals where there is none.
         subject: Whose it is.
         limit: Of the device, bytes; None: none is known.
-        uncalibrated: Why what was measured does not correct it; may be empty.
     """
+    found = result.found
+    if found is None:
+        return MapTotalsState()
     parts = tuple(_bar_parts(found))
-    marks = tuple(_marks(subject, limit))
+    marks = tuple(_marks(result, found, subject, limit))
     high = found.high_bytes
     span = (float(found.low_bytes), float(high if high is not None else found.peak_bytes))
     near = [each.n_bytes for each in marks if each.n_bytes <= 4 * span[1]]
@@ -118,7 +119,7 @@ def map_totals_state(
         tier_tooltip=_method(found, subject),
         tone="ok" if found.tier < _NOT_MEASURED else "warn",
         measured=measured,
-        notes=tuple(_notes(found, uncalibrated)),
+        notes=tuple(_notes(found, result.uncorrected)),
         parts=parts,
         marks=marks,
         span=span,
@@ -148,14 +149,13 @@ def _interval_text(found: MemoryMap) -> str:
 
 
 def _bar_parts(found: MemoryMap) -> list[BarPart]:
-    rest = max(0, found.transient_bytes - found.kept_bytes)
+    rest = found.transient_bytes - found.kept_bytes
     other = max(0, found.resident_bytes - found.parameter_bytes - found.slot_bytes)
     entries: list[tuple[int, int, str, bool]] = [
         (found.parameter_bytes, HUES["weights"], tr("Weights"), False),
         (found.slot_bytes, HUES["slots"], tr("Optimizer"), False),
         (other, HUES["gradients"], tr("Else resident"), False),
-        (min(found.kept_bytes, found.transient_bytes), HUES["kept"], tr("Kept for backward"),
-         True),
+        (found.kept_bytes, HUES["kept"], tr("Kept for backward"), True),
         (rest, HUES["workspace"], tr("Gradients, workspace, rounding"), True),
     ]  # fmt: skip
     return [
@@ -165,10 +165,15 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
     ]
 
 
-def _marks(subject: MapSubject, limit: int | None) -> list[TotalsMark]:
+def _marks(
+    result: MapResult, found: MemoryMap, subject: MapSubject, limit: int | None
+) -> list[TotalsMark]:
     marks: list[TotalsMark] = []
-    if subject.measured_peak.peak_bytes:
-        marks.append(TotalsMark(subject.measured_peak.peak_bytes, tr("measured"), "accent"))
+    measured = {each.batch: each.peak_bytes for each in result.measured}.get(found.batch)
+    if not (subject.measured or result.uncorrected):
+        measured = subject.measured_peak.peak_bytes
+    if measured:
+        marks.append(TotalsMark(measured, tr("measured"), "accent"))
     if limit is not None:
         marks.append(TotalsMark(limit, tr("limit"), "crit"))
     return marks
@@ -190,13 +195,13 @@ def _measured_text(subject: MapSubject) -> str:
     )
 
 
-def _notes(found: MemoryMap, uncalibrated: str) -> list[str]:
+def _notes(found: MemoryMap, uncorrected: str) -> list[str]:
     notes: list[str] = []
     if found.uncovered:
         kinds = ", ".join(found.uncovered)
         template = tr("No rule covers {kinds}: assumed, and the interval is wider")
         notes.append(template.format(kinds=kinds))
-    if uncalibrated:
-        notes.append(tr("Not corrected by measurements: {why}").format(why=uncalibrated))
+    if uncorrected:
+        notes.append(tr("Not corrected by measurements: {why}").format(why=uncorrected))
     translated_notes = (translated_text(note) for note in found.notes)
     return [*notes, *(note[:1].upper() + note[1:] for note in translated_notes)]

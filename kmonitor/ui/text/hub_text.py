@@ -72,8 +72,10 @@ _MAP_FORMS: Final = (
         "recurrent layers keep as many steps at once as the framework is ahead with: theirs were"
         " not compared with an allocator"
     ),
+    later("the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"),
     later(
-        "resident as the CPU's allocator counts it, which leaves out what is smaller than 256 KiB"
+        "the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole}"
+        " MiB that a step at batch {batch} takes by the estimate; a larger batch shows more"
     ),
     later(
         "{n} MiB of what is resident are neither weights nor optimizer: data on the device,"
@@ -81,6 +83,9 @@ _MAP_FORMS: Final = (
     ),
     # Notes on a layer.
     later("(variables of the model itself)"),
+    later("(outside of layers)"),
+    later("(rounding of the allocator)"),
+    later("(resident beside the model)"),
     later("weights counted at {layers}"),
     later("used {n} times, weights counted once"),
     later("frozen"),
@@ -88,7 +93,7 @@ _MAP_FORMS: Final = (
     later("not used"),
     later("no weights"),
     # Advice.
-    later("{policy} instead of {other}"),
+    later("{policy} instead of {other}, on a GPU"),
     later("{name} instead of {other}; it trains differently"),
     later("batch {half} instead of {whole}; it changes how training goes"),
     later(

@@ -38,6 +38,7 @@ class TracedStep:
 
     Attributes:
         graph: As TensorFlow would run it, a GraphDef with its functions.
+        plain: As it was made, before TensorFlow rewrites it.
         fetches: Names of tensors and operations that a run asks for.
         data: Names of the operations that represent inputs and targets, with their shapes.
         variables: Bytes of each variable by the name of the operation that represents it.
@@ -50,6 +51,7 @@ class TracedStep:
     """
 
     graph: Any
+    plain: Any
     fetches: list[str]
     data: dict[str, tuple[int | None, ...]]
     variables: dict[str, int]
@@ -116,7 +118,8 @@ def _trace(
     fetches += [each.name for each in graph.control_outputs]
     operation_indices = {each.name: index for index, each in enumerate(graph.get_operations())}
     created = _created_variables(model, graph)
-    return TracedStep(_optimized(definition, fetches, folds=folds), fetches, data, variables,
+    optimized = _optimized(definition, fetches, folds=folds)
+    return TracedStep(optimized, definition, fetches, data, variables,
                       created, layers, operation_indices, [_ASSUMED])  # fmt: skip
 
 
@@ -313,6 +316,33 @@ def _optimized(definition: Any, fetches: Sequence[str], *, folds: bool) -> Any:
             if _REORDERED in node.name:
                 node.attr.pop("_output_shapes", None)
     return optimized
+
+
+_DEPTHWISE: Final = "_FusedDepthwiseConv2dNative"
+_SHAPES: Final = ("Shape", "ShapeN", "Size", "Rank")
+"""They read no values, and are gone where the batch is known."""
+
+
+def is_rewriting_refused(graph: Any) -> bool:
+    """True if TensorFlow drops all that its rewriting did to a step of a known batch.
+
+    WORKAROUND tensorflow `remapper.cc` (2.21, `ContractionWithBiasAddAndAdd`): a depthwise
+    convolution whose bias and sum with a tensor of its shape are fused gets no kind of operation.
+    The graph is invalid then and the step runs as it was made, with more in memory. Found with
+    `export_run_metadata` on a CPU. Remove when TensorFlow names the operation.
+
+    Args:
+        graph: Rewritten with the batch open, where the sum is not fused, and imported for one.
+    """
+    for each in graph.get_operations():
+        if each.type != _DEPTHWISE or list(each.get_attr("fused_ops")) != [b"BiasAdd"]:
+            continue
+        readers = [reader for reader in each.outputs[0].consumers() if reader.type not in _SHAPES]
+        if len(readers) == 1 and readers[0].type in ("Add", "AddV2"):
+            one, other = (given.shape for given in readers[0].inputs)
+            if one.is_fully_defined() and one == other:
+                return True
+    return False
 
 
 def _forget_traces() -> None:

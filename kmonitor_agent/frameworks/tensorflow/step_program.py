@@ -19,6 +19,7 @@ from kmonitor_agent.frameworks.tensorflow.step_graph import (
     SizeFormulas,
     TracedStep,
     is_counted,
+    is_rewriting_refused,
     loop_trip_count,
     trace_step_graph,
 )
@@ -155,7 +156,12 @@ def _has_loops(model: Any) -> bool:
 def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
     first = traced[0]
     try:
-        graphs = [_imported(each, size) for each, size in zip(traced, TRIED, strict=True)]
+        graphs = [_imported(each, each.graph, size)
+                  for each, size in zip(traced, TRIED, strict=True)]  # fmt: skip
+        is_refused = is_rewriting_refused(graphs[0])
+        if is_refused:
+            graphs = [_imported(each, each.plain, size)
+                      for each, size in zip(traced, TRIED, strict=True)]  # fmt: skip
         builder = _Builder(first, graphs)
         builder.add(graphs, [_wanted(graph, each.fetches)
                              for graph, each in zip(graphs, traced, strict=True)])  # fmt: skip
@@ -174,6 +180,7 @@ def _built(traced: Sequence[TracedStep], began_s: float) -> StepProgram:
         unseen_bytes=_unseen_bytes(),
         sums_above_bytes=_SUMS_ABOVE_BYTES if _unseen_bytes() else None,
         notes=tuple(first.notes),
+        is_rewritten=not is_refused,
     )
 
 
@@ -186,11 +193,11 @@ def _unseen_bytes() -> int:
     return 0 if has_devices else _CPU_SEES_BYTES
 
 
-def _imported(traced: TracedStep, batch: int) -> Any:
-    """The graph with every shape inferred again for a batch."""
+def _imported(traced: TracedStep, graph_definition: Any, batch: int) -> Any:
+    """A graph of a step with every shape inferred again for a batch."""
     import tensorflow as tf
 
-    definition = copy.deepcopy(traced.graph)
+    definition = copy.deepcopy(graph_definition)
     for node in definition.node:
         node.attr.pop("_output_shapes", None)
         if node.name in traced.data:

@@ -488,6 +488,7 @@ EPOCH_PREFIX: Final = "epoch:"
 
 EPOCH_SECONDS: Final = f"{EPOCH_PREFIX}seconds"
 LEARNING_RATE: Final = f"{EPOCH_PREFIX}learning_rate"
+NATIVE_BYTES: Final = f"{EPOCH_PREFIX}malloc_bytes"
 
 
 def step_time_column(metric: str) -> str:
@@ -516,3 +517,5 @@ def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
             yield part_column(name), value
     if ended.learning_rate is not None:
         yield LEARNING_RATE, ended.learning_rate
+    if ended.malloc_bytes is not None:
+        yield NATIVE_BYTES, ended.malloc_bytes

@@ -84,6 +84,7 @@ class StepProgram(msgspec.Struct, frozen=True):
         sums_above_bytes: Where a step of a fixed batch is estimated to need more, its sums are
             added up in turn; None: never.
         notes: What had to be assumed, in words.
+        is_rewritten: Whether TensorFlow runs what its rewriting made of the step.
     """
 
     graphs: tuple[StepGraph, ...]
@@ -96,3 +97,4 @@ class StepProgram(msgspec.Struct, frozen=True):
     unseen_bytes: int = 0
     sums_above_bytes: int | None = None
     notes: tuple[str, ...] = ()
+    is_rewritten: bool = True

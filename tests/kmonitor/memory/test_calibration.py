@@ -6,18 +6,22 @@ import msgspec
 import pytest
 
 from kmonitor.memory.calibration import (
+    Calibration,
     Measurements,
     NotIdentifiable,
     PeakMeasurement,
-    calibrated,
     measurement_key,
 )
-from kmonitor.memory.estimate import Plan, estimate
-from kmonitor_agent.wire.messages.model_layout import OptimizerLayout
+from kmonitor.memory.estimate import MemoryMap, Plan, estimate
+from kmonitor_agent.wire.messages.model_layout import ModelLayout, OptimizerLayout
 from tests.support.made_up_layouts import two_dense
 
 LAYOUT = two_dense()
 MIB = 2**20
+
+
+def calibrated(layout: ModelLayout, plan: Plan, peaks: list[PeakMeasurement]) -> MemoryMap:
+    return Calibration(layout, plan, peaks).at(plan.batch)
 
 
 def measured(batch: int, factor: float = 1.0, **fields: Any) -> PeakMeasurement:
@@ -76,7 +80,7 @@ def test_data_that_the_allocator_of_a_cpu_holds_are_said_beside_what_it_leaves_o
     notes = calibrated(LAYOUT, Plan(batch=1000), seen).notes
 
     assert any(each.startswith("98 MiB of what is resident are neither") for each in notes)
-    assert any("leaves out what is smaller" in each for each in notes)
+    assert any("those are added" in each for each in notes)
 
 
 def test_what_stays_between_steps_grows_with_the_batch_as_it_was_seen_to():

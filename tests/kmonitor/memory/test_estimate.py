@@ -34,15 +34,16 @@ def test_the_rows_add_up_to_the_totals():
 
     assert sum(each.parameter_bytes for each in found.layers) == found.parameter_bytes
     assert sum(each.slot_bytes for each in found.layers) == found.slot_bytes - COUNTERS
-    assert sum(each.gradient_bytes for each in found.layers) == found.gradient_bytes
     assert sum(each.kept_bytes for each in found.layers) == found.kept_bytes
+    assert sum(each.activation_bytes for each in found.layers) == found.activation_bytes
+    assert sum(each.total_bytes for each in found.layers) == found.peak_bytes
 
 
 def test_dense_keeps_its_input_and_relu_its_result_and_both_count_once():
     found = estimate(two_dense(), Plan(batch=8))
 
-    assert row(found, "wide").kept_bytes == 8 * 4 * (100 + 1000)
-    assert row(found, "out").kept_bytes == 0  # its input is the relu's result
+    assert row(found, "wide").activation_bytes == 8 * 4 * (100 + 1000)
+    assert row(found, "out").activation_bytes == 0  # its input is the relu's result
 
 
 def test_below_frozen_layers_nothing_is_kept():
@@ -51,8 +52,8 @@ def test_below_frozen_layers_nothing_is_kept():
     wide = row(found, "wide")
     assert wide.is_frozen
     assert wide.note == "frozen"
-    assert (wide.gradient_bytes, wide.slot_bytes, wide.kept_bytes) == (0, 0, 0)
-    assert row(found, "out").kept_bytes == 8 * 4 * 1000
+    assert (wide.gradient_bytes, wide.slot_bytes, wide.activation_bytes) == (0, 0, 0)
+    assert row(found, "out").activation_bytes == 8 * 4 * 1000
     assert found.parameter_bytes == WEIGHTS
 
 
@@ -71,7 +72,7 @@ def test_a_layer_used_twice_has_its_weights_once_and_its_feature_maps_twice():
 
     wide, out = row(found, "wide"), row(found, "out")
     assert found.parameter_bytes == 4 * 100 * 100
-    assert (wide.uses, wide.is_shared, wide.kept_bytes) == (2, True, 2 * 8 * 4 * 100)
+    assert (wide.uses, wide.is_shared, wide.activation_bytes) == (2, True, 2 * 8 * 4 * 100)
     assert (out.parameters, out.is_shared) == (0, True)
     assert out.note == "weights counted at wide"
 
@@ -85,7 +86,7 @@ def test_what_holds_nothing_is_said_to():
 
     found = estimate(layout, Plan(batch=8))
 
-    assert {each.note for each in found.layers} == {"no weights, keeps nothing"}
+    assert {each.note for each in found.layers if each.kind} == {"no weights, keeps nothing"}
 
 
 def test_kinds_without_a_rule_are_named_and_widen_the_interval():
@@ -119,7 +120,7 @@ def test_where_the_graph_is_not_known_there_is_no_upper_end():
 def test_without_an_optimizer_there_are_neither_slots_nor_gradients():
     found = estimate(two_dense(optimizer=""), Plan(batch=8))
 
-    assert (found.slot_bytes, found.gradient_bytes, found.kept_bytes) == (0, 0, 0)
+    assert (found.slot_bytes, found.gradient_bytes, found.activation_bytes) == (0, 0, 0)
     assert "not compiled" in found.notes[0]
 
 
@@ -148,7 +149,7 @@ def test_mixed_precision_halves_feature_maps_and_keeps_weights():
 
     copies = 2 * (100 * 1000 + 1000 * 10)
     assert mixed.parameter_bytes == full.parameter_bytes
-    assert mixed.kept_bytes == full.kept_bytes // 2 + copies
+    assert mixed.activation_bytes == full.activation_bytes // 2 + copies
 
 
 def test_open_lengths_are_refused_and_named():

@@ -1,9 +1,9 @@
 """`kmonitor map run:...`, where the run's model leaves its length open too, and its lines."""
 
 import json
+import re
 
 import pytest
-from msgspec.structs import replace
 
 from kmonitor.base.errors import UserError
 from kmonitor.cli import map as map_command
@@ -40,15 +40,27 @@ def test_a_length_that_is_said_gives_the_map(
     assert told["peak_bytes"] > 16 * 40 * 8 * 4
 
 
-@pytest.mark.parametrize(("more", "words"), [(0, "of it kept"), (1, "by rules would be kept")])
-def test_no_part_is_told_as_larger_than_its_whole(
-    capsys: pytest.CaptureFixture[str], more: int, words: str
+def test_parts_of_a_line_are_its_whole(capsys: pytest.CaptureFixture[str]):
+    found = estimate(two_dense(), Plan(4096))
+
+    print_map(two_dense(), found)
+
+    [line] = [each for each in capsys.readouterr().out.splitlines() if "transient" in each]
+    whole, *parts = [float(each) for each in re.findall(r"([\d.]+) MiB", line)]
+    assert sum(parts) == pytest.approx(whole, abs=0.5)
+
+
+def test_a_terminal_shows_what_goes_on_and_how_to_end_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    found = estimate(two_dense(), Plan(64))
+    tells(monkeypatch)
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
 
-    print_map(two_dense(), replace(found, kept_bytes=found.transient_bytes + more))
+    map_command.memory_map(RUN, training=TrainingOptions(sequence=40), limit="1GiB")
 
-    assert words in capsys.readouterr().out
+    shown = capsys.readouterr().err.split("\r")
+    assert shown[1].startswith("working out other batches and changes: 0 s (Ctrl+C ends it)")
+    assert shown[-1] == "\x1b[K"
 
 
 def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():

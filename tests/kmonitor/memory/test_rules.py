@@ -21,7 +21,7 @@ def _kept(kind: str, **settings: ConfigValue) -> float:
         shapes = [tensor(STEPS, WIDTH)] * (n + 2) + [tensor(STEPS, 1)]
         weights = [variable("in/kernel", WIDTH, WIDTH), variable("out/kernel", WIDTH, 1)]
         made = chain([ends[0], *some, ends[1]], shapes, weights)
-        return estimate(made, Plan(batch=1)).kept_bytes
+        return estimate(made, Plan(batch=1)).activation_bytes
 
     return (kept_bytes(3) - kept_bytes(2)) / Y
 

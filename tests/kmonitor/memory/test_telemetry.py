@@ -108,9 +108,9 @@ def test_what_the_meter_of_a_cpu_does_not_see_is_not_foretold():
     # Outputs of a thousand values are below 256 KiB for 65 examples, and above for 66.
     low, high = (estimate(LAYOUT, Plan(n, unseen_bytes=256 * 1024)) for n in (65, 66))
 
-    assert estimate(LAYOUT, Plan(65)).kept_bytes > 65 * 4000
-    assert low.kept_bytes == 0
-    assert high.kept_bytes == 66 * 4000
+    assert estimate(LAYOUT, Plan(65)).activation_bytes > 65 * 4000
+    assert low.activation_bytes == 0
+    assert high.activation_bytes == 66 * 4000
 
 
 def test_a_part_smaller_than_the_rules_say_is_only_half_believed():

@@ -1,29 +1,31 @@
-"""Other batches, limits and advice, each the estimate with one thing changed."""
+"""Other batches, limits and advice, each from the one estimate of the map."""
 
 from kmonitor.memory.calibration import PeakMeasurement
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.what_if import advise, largest_batches, peaks_over_batch
+from kmonitor.memory.map_result import MapQuestion, whole_map
+from kmonitor.memory.what_if import BatchFit
 from tests.support.made_up_layouts import two_dense
 
 MIB = 2**20
 
 
-def test_the_curve_is_the_estimate_at_each_batch():
+def test_the_curve_is_the_estimate_at_each_batch_and_the_maps_own():
     layout = two_dense()
 
-    curve = peaks_over_batch(layout, Plan(batch=1), (4, 64))
+    curve = whole_map(MapQuestion(layout, Plan(batch=16), batches=(4, 64))).points
 
-    assert [each.batch for each in curve] == [4, 64]
+    assert [each.batch for each in curve] == [4, 16, 64]
     assert [each.peak_bytes for each in curve] == [
-        estimate(layout, Plan(batch=n)).peak_bytes for n in (4, 64)
+        estimate(layout, Plan(batch=n)).peak_bytes for n in (4, 16, 64)
     ]
 
 
 def test_the_largest_batch_fits_and_one_more_does_not():
     layout, limit = two_dense(), 64 * MIB
 
-    fit = largest_batches(layout, Plan(batch=1), limit)
+    fit = whole_map(MapQuestion(layout, Plan(batch=1), limit_bytes=limit)).fit
 
+    assert fit is not None
     assert fit.certain is not None
     assert fit.likely is not None
     assert fit.certain < fit.likely
@@ -34,15 +36,15 @@ def test_the_largest_batch_fits_and_one_more_does_not():
 
 
 def test_where_nothing_fits_none_is_said():
-    fit = largest_batches(two_dense(), Plan(batch=1), 1000)
+    fit = whole_map(MapQuestion(two_dense(), Plan(batch=1), limit_bytes=1000)).fit
 
-    assert (fit.certain, fit.likely) == (None, None)
+    assert fit == BatchFit(None, None)
 
 
 def test_advice_saves_what_it_says_and_the_most_comes_first():
     layout, plan = two_dense(), Plan(batch=4096)
 
-    advised = advise(layout, plan)
+    advised = whole_map(MapQuestion(layout, plan)).advice
 
     now = estimate(layout, plan).peak_bytes
     assert advised[0].change in ("batch", "accumulation")
@@ -56,20 +58,29 @@ def test_advice_saves_what_it_says_and_the_most_comes_first():
 
 def test_a_smaller_input_is_advice_where_it_was_described():
     layout = two_dense()
+    question = MapQuestion(
+        layout, Plan(batch=4096, precision="float16"), smaller_inputs={"nothing smaller": layout}
+    )
 
-    advised = advise(layout, Plan(batch=4096, precision="float16"), {"nothing smaller": layout})
+    advised = whole_map(question).advice
 
     assert all(each.change != "input" for each in advised)
 
 
-def test_a_measurement_corrects_curve_and_fit():
+def test_a_measurement_corrects_curve_fit_and_advice():
     layout = two_dense()
     plain = estimate(layout, Plan(batch=4096))
     twice = PeakMeasurement(4096, plain.resident_bytes + 2 * plain.transient_bytes)
 
-    [peak] = peaks_over_batch(layout, Plan(batch=1), [4096], [twice])
-    fit = largest_batches(layout, Plan(batch=1), plain.peak_bytes, [twice])
+    result = whole_map(
+        MapQuestion(layout, Plan(batch=4096), [twice], plain.peak_bytes, batches=(2048,))
+    )
 
-    assert abs(peak.peak_bytes - twice.peak_bytes) < 2
-    assert fit.likely is not None
-    assert fit.likely < 4096
+    half, whole = result.points
+    assert abs(whole.peak_bytes - twice.peak_bytes) < 2
+    assert result.fit is not None
+    assert result.fit.likely is not None
+    assert result.fit.likely < 4096
+    [advice] = [each for each in result.advice if each.change == "batch"]
+    assert advice.peak_bytes == half.peak_bytes
+    assert advice.saved_bytes == whole.peak_bytes - half.peak_bytes

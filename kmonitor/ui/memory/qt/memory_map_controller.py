@@ -136,7 +136,7 @@ class MemoryMapController(QObject):
         )
         if found is not None and subject is not None and layout is not None:
             limit = device_limit_bytes(subject, estimator.what_if)
-            totals = map_totals_state(found, subject, limit, estimator.map_estimate.calibration)
+            totals = map_totals_state(estimator.map_estimate, subject, limit)
             self.panel.totals.show_state(totals)
             self.panel.icicle.show_tiles(map_tiles(found))
             table = map_rows(found, has_calls=bool(layout.calls), by=self._by)

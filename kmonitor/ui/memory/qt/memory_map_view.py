@@ -427,10 +427,10 @@ class MapModel(CellTableModel[MapRow]):
     @override
     def explained(self, column: int) -> str | None:
         return {
-            "total": self.tr("All parts of the layer; they are not all there at one time"),
+            "total": self.tr("Its part of the peak; all rows together are the peak"),
             "weights": self.tr("Parameters and states; exact"),
             "slots": self.tr("What the optimizer keeps for them; exact"),
-            "gradients": self.tr("Of those that are trained; not all are there at one time"),
-            "kept": self.tr("Feature maps that stay until the backward pass has used them"),
-            "workspace": self.tr("The most that one use of the layer takes beside"),
+            "gradients": self.tr("Of weights that are trained, as far as they are there then"),
+            "kept": self.tr("Feature maps that still wait for the backward pass then"),
+            "workspace": self.tr("All else that is there then"),
         }.get(MAP_COLUMNS[column])

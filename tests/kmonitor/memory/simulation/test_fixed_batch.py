@@ -1,5 +1,8 @@
 """What a batch that is known when a step is traced makes of it: constants, and sums in turn."""
 
+import msgspec
+
+from kmonitor.memory.simulation.graph import PreparedGraphCache
 from kmonitor.memory.simulation.grappler import (
     sums_to_split,
     with_constants,
@@ -91,7 +94,7 @@ def test_a_sum_in_need_is_added_up_in_turn_beside_zeros_that_stay():
     assert kinds_of(turned)[4:] == [
         "TemporaryVariable", "Const", "Assign", *["AssignAdd"] * 3, "DestroyTemporaryVariable",
     ]  # fmt: skip
-    assert turned.operations[4].after == (1,)  # it is made with the first of its parts
+    assert turned.operations[4].after == (3,)  # it is made with the last of its parts
     assert outcome(in_need).peak_bytes > outcome(summed(None)).peak_bytes
 
 
@@ -100,6 +103,24 @@ def test_sums_of_two_and_those_of_steps_that_need_little_are_left():
 
     assert not sums_to_split(summed(BIG, parts=2).graphs[0], sizes, BIG)
     assert not sums_to_split(summed(BIG).graphs[0], sizes, 100 * BIG)
+
+
+def test_a_step_whose_rewriting_is_dropped_runs_as_it_was_made():
+    zeros = program(GIVEN, StepOperation("ZerosLike", ((0, 0),), sizes=(0,)))
+
+    kinds = {
+        is_rewritten: [
+            each.kind
+            for each in PreparedGraphCache(
+                msgspec.structs.replace(zeros, is_rewritten=is_rewritten)
+            )
+            .of_fixed_batch(2)
+            .operations
+        ]
+        for is_rewritten in (True, False)
+    }
+
+    assert kinds == {True: ["Placeholder", "Const"], False: ["Placeholder", "ZerosLike"]}
 
 
 def test_what_data_of_an_unknown_batch_take_is_within_the_highest():

@@ -16,6 +16,7 @@ from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.standard_charts import StandardCharts
 from kmonitor.ui.plots.layout import last_finite_index, y_axis_of
 from kmonitor.ui.text.formats import with_plain_spaces
+from kmonitor.ui.verdicts.verdict_label import NO_VERDICT
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import (
@@ -29,6 +30,7 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.unions import (
     ErrorMessage,
     Message,
+    MetricReading,
     RowsReply,
     SeriesReply,
     SeriesRequest,
@@ -36,6 +38,7 @@ from kmonitor_agent.wire.messages.unions import (
 )
 from tests.support.made_up_runs import HUB, made_up_row, made_up_run, told_hub, told_runs
 
+MIB = 2**20
 LOSS = [2.0, 1.0, 0.5, 0.8]
 N = len(LOSS)
 
@@ -127,6 +130,36 @@ def loss_board(runs: int = 1) -> Board:
     board.feed.want([*kind("log:loss").columns, "batch:loss", "epoch:learning_rate"])
     board.answer()
     return board
+
+
+@pytest.mark.parametrize(
+    ("counted", "title", "value"),
+    [(0.0, "Native memory in use", 700.0), (300.0, "Framework allocator (CPU)", 300.0)],
+)
+def test_native_memory_stands_for_an_allocator_that_counts_nothing(
+    counted: float, title: str, value: float
+):
+    board = Board()
+    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
+    run = made_up_run("run1", vram=MetricReading(value=counted * MIB, source=source))
+    board.desk.apply_message(told_runs(run))
+    board.feed.show_runs([run])
+    board.columns |= {
+        "allocator_in_use_bytes": [counted * MIB] * N,
+        "epoch:malloc_bytes": [n * 100 * MIB for n in (4, 5, 6, 7)],
+    }
+    board.answer()
+    charts = StandardCharts(board.desk, board.feed)
+
+    card = charts.card("vram", now_s=0.0)
+    chart = charts.state("vram", 400)
+
+    assert card is not None
+    assert (card.title, chart.title) == (title, title)
+    assert with_plain_spaces(card.value).startswith(f"{value:.0f}")
+    assert chart.curves[0].y[-1] == value * MIB
+    if not counted:
+        assert (card.can_limit, card.verdict, chart.limit) == (False, NO_VERDICT, None)
 
 
 def test_training_is_solid_and_validation_dashed():

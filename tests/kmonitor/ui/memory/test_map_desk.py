@@ -133,7 +133,7 @@ def test_measured_batches_narrow_the_interval_of_this_training_only():
     assert desk.map_estimate.found.tier == 2
     desk.choose(optimizer="sgd")
     assert desk.map_estimate.found.tier == 3
-    assert "another training" in desk.map_estimate.calibration
+    assert "another training" in desk.map_estimate.uncorrected
 
 
 def test_what_tells_nothing_of_feature_maps_is_said():
@@ -141,7 +141,7 @@ def test_what_tells_nothing_of_feature_maps_is_said():
 
     assert desk.map_estimate.found is not None
     assert desk.map_estimate.found.tier == 3
-    assert desk.map_estimate.calibration
+    assert desk.map_estimate.uncorrected
 
 
 def test_an_open_length_is_told_instead_of_a_map():
@@ -182,7 +182,7 @@ def test_totals_tell_resident_transient_tier_interval_and_what_was_measured():
     desk = desk_of(subject)
     assert desk.map_estimate.found is not None
 
-    picture = map_totals_state(desk.map_estimate.found, subject, 8 * GIB)
+    picture = map_totals_state(desk.map_estimate, subject, 8 * GIB)
 
     assert "resident" in picture.interval
     assert "transient" in picture.interval
@@ -202,7 +202,7 @@ def test_only_of_a_file_it_is_said_that_nothing_ran():
     found = desk_of(of_file).map_estimate.found
     assert found is not None
 
-    told = [map_totals_state(found, each, None) for each in (of_file, of_run)]
+    told = [map_totals_state(desk_of(each).map_estimate, each, None) for each in (of_file, of_run)]
 
     assert "nothing ran" in told[0].tier
     assert "nothing ran" in told[0].tier_tooltip
@@ -216,7 +216,7 @@ def test_a_model_too_small_for_what_counts_has_no_measured_mark():
     desk = desk_of(subject)
     assert desk.map_estimate.found is not None
 
-    picture = map_totals_state(desk.map_estimate.found, subject, None)
+    picture = map_totals_state(desk.map_estimate, subject, None)
 
     assert picture.measured == f"Measured: nothing that is counted, at batch 16 ({source})"
     assert picture.marks == ()
@@ -227,7 +227,7 @@ def test_where_connections_are_not_known_no_peak_is_claimed():
     desk = desk_of(subject)
     assert desk.map_estimate.found is not None
 
-    picture = map_totals_state(desk.map_estimate.found, subject, None)
+    picture = map_totals_state(desk.map_estimate, subject, None)
 
     assert picture.peak.startswith("\u2265")
     assert "not known" in picture.interval
@@ -252,8 +252,20 @@ def test_tiles_hold_what_is_nested_and_fill_the_width():
     inside = [tile for tile in layers if tile.path.startswith("encoder/block1/")]
     assert all(block.start <= tile.start and tile.end <= block.end + 1e-9 for tile in inside)
     assert all(len(tile.parts) == len(PARTS) for tile in layers)
-    assert [tile.path for tile in layers if tile.is_hatched] == ["gate"]
     assert map_tiles(msgspec.structs.replace(found, layers=())) == ()
+
+
+def test_what_no_rule_covers_is_hatched():
+    layout = convolutions(128)
+    layers = tuple(
+        msgspec.structs.replace(each, kind="Mystery") if each.path == "classes" else each
+        for each in layout.layers
+    )
+
+    found = estimate(msgspec.structs.replace(layout, layers=layers), Plan(batch=32))
+
+    hatched = [tile.path for tile in map_tiles(found) if tile.is_hatched]
+    assert hatched == ["classes"]
 
 
 def test_rows_mark_shared_frozen_and_uncovered_layers():

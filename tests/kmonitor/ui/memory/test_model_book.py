@@ -176,7 +176,7 @@ def tell_tokens(desk: Workspace, then: str, length: int | None = None) -> MapSub
         [variable("embed/embeddings", 100, 8)],
     )
     body = encode_layout(told)
-    tell(desk, LayoutPart(1.0, 1, 1, 1, body), StepPeak(2.0, 1, 32, 5, 9e9, 1e6, "CPU"))
+    tell(desk, LayoutPart(1.0, 1, 1, 1, body), StepPeak(2.0, 1, 32, 5, 9e9, 1e6, "GPU"))
     run = desk.run_store.current()
     assert run is not None
     return run_subject(desk, run)
@@ -189,7 +189,7 @@ def test_a_run_that_leaves_its_length_open_offers_lengths_and_says_what_it_did_n
     shown.show(subject)
     assert shown.map_estimate.found is not None
     assert shown.map_estimate.found.tier == 3
-    assert "how long" in shown.map_estimate.calibration
+    assert "how long" in shown.map_estimate.uncorrected
     assert subject.measured_peak.peak_bytes == 9e9
     controls = what_if_controls_state(shown.subject, shown.what_if)
     assert controls is not None

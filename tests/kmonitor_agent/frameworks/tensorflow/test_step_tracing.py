@@ -60,6 +60,22 @@ def test_the_graph_is_what_tensorflow_makes_of_it_on_a_processor():
     assert "Relu" not in found
 
 
+@pytest.mark.skipif(bool(tf.config.list_physical_devices("GPU")), reason="a GPU fuses otherwise")
+@pytest.mark.parametrize("end", ["sum", "chain"])
+def test_a_step_whose_rewriting_tensorflow_drops_is_taken_as_it_was_made(end: str):
+    inputs = x = layers.Input((12, 12, 4))
+    y = layers.DepthwiseConv2D(3, padding="same")(layers.Conv2D(4, 3, padding="same")(x))
+    x = layers.Add()([x, y]) if end == "sum" else y
+    model = keras.Model(inputs, layers.Dense(2)(layers.Flatten()(x)))
+    model.compile("sgd", "mse", jit_compile=False)
+
+    program = trace_training_step(model)
+
+    kinds = {each.kind for each in program.graphs[0].operations}
+    assert program.is_rewritten == (end == "chain")
+    assert ("_FusedConv2D" in kinds) == (end == "chain")
+
+
 def test_nothing_of_the_trace_stays_in_the_process():
     trace_training_step(small())
     gc.collect()
