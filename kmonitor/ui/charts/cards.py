@@ -105,14 +105,10 @@ def chart_card_state(
     shown = (
         count_text(reading.value) if unit == "operations" and reading.value is not None else value
     )
-    can_limit = is_connected and not has_ended(run) and "set_limits" in run.actions
-    if is_native(run, metric):
-        can_limit = False
+    can_limit = _can_limit(run, metric) and is_connected
     absent = "" if reading.value is not None else _absent_text(run, metric, reading)
     limit = line.text if line else ""
-    hint = _hint(reading.source, device_absent) if _is_of_cpu(run, metric) else ""
-    if is_native(run, metric):
-        hint = _native_hint(device_absent)
+    hint = _hint(run, metric, device_absent)
     described = [title, absent or value, rate.text, limit, hint]
     return ChartCardState(
         title=title,
@@ -176,17 +172,20 @@ def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
     return metric == "vram" and "cpu" in run.vram.source.casefold()
 
 
-def _hint(source: str, device_absent: str) -> str:
+def _can_limit(run: RunSummary, metric: LimitMetric) -> bool:
+    return not has_ended(run) and "set_limits" in run.actions and not is_native(run, metric)
+
+
+def _hint(run: RunSummary, metric: LimitMetric, device_absent: str) -> str:
     """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
-    counted = source.partition("(")[2].rpartition(")")[0]
-    counted_text = tr("counts {what}").format(what=translated_text(counted)) if counted else ""
+    if is_native(run, metric):
+        counted_text = tr("the framework's allocator sees none of this model's tensors")
+    elif _is_of_cpu(run, metric):
+        counted = run.vram.source.partition("(")[2].rpartition(")")[0]
+        counted_text = tr("counts {what}").format(what=translated_text(counted)) if counted else ""
+    else:
+        return ""
     return " \u00b7 ".join(part for part in (device_absent, counted_text) if part)
-
-
-def _native_hint(device_absent: str) -> str:
-    """Why there is no VRAM, and why not the allocator's count either."""
-    why = tr("the framework's allocator sees none of this model's tensors")
-    return " \u00b7 ".join(part for part in (device_absent, why) if part)
 
 
 def _note(metric: LimitMetric, reading: MetricReading) -> str:
