@@ -63,6 +63,11 @@ def show_waiting(line: str) -> None:
         print(f"\r{terminal_safe(line)}\x1b[K", end="", file=sys.stderr, flush=True)
 
 
+def clear_screen() -> None:
+    """Empty the terminal and begin again at its top left."""
+    print("\x1b[H\x1b[2J", end="", flush=True)
+
+
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
 
 
