@@ -69,6 +69,7 @@ _SUBCOMMANDS = {
         "Watch a real training that leaks, and its rescue.",
     ),
     "runs": ("kmonitor.cli.runs:app", "List the runs; pin them; remove old ones."),
+    "top": ("kmonitor.cli.top.command:top", "Watch the runs live, and act on them."),
     "show": ("kmonitor.cli.show.command:show", "Show one run: state, metrics, epochs, events."),
     "command": ("kmonitor.cli.send_command:command", "Ask a training to save, reload, stop, ..."),
     "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),

@@ -63,10 +63,16 @@ class HubPoller:
         self._wake.set()
         self._thread.join(_JOIN_S)
 
-    def submit(self, job: Job) -> None:
-        """Have the thread do something with its client, as soon as the hub is reached."""
+    def submit(self, job: Job, *, is_urgent: bool = True) -> None:
+        """Have the thread do something with its client, once the hub is reached.
+
+        Args:
+            job: What to do.
+            is_urgent: Now; else with the next look at the runs.
+        """
         self._jobs.append(job)
-        self._wake.set()
+        if is_urgent:
+            self._wake.set()
 
     def _main(self) -> None:
         pause_s = _FIRST_PAUSE_S
@@ -104,8 +110,9 @@ class HubPoller:
             is_new = self._read_runs(client) or bool(self.trouble) or not self.is_loaded
             self.is_loaded = True
             self.trouble = ""
-            while self._jobs and not self._stop.is_set():
-                self._jobs.popleft()(client)
+            for _ in range(len(self._jobs)):  # one that is not urgent may submit itself again
+                if not self._stop.is_set():
+                    self._jobs.popleft()(client)
                 is_new = True
             if is_new:
                 self._on_change()
