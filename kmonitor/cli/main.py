@@ -22,6 +22,7 @@ from kmonitor.cli.common.terminal import (
     UsageError,
     discard_output,
     is_of_output,
+    print_error,
     print_stderr,
     terminal_safe,
 )
@@ -74,6 +75,10 @@ _SUBCOMMANDS = {
     "command": ("kmonitor.cli.send_command:command", "Ask a training to save, reload, stop, ..."),
     "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),
     "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
+    "compare": (
+        "kmonitor.cli.compare.command:compare",
+        "Compare two runs; fail where one is worse.",
+    ),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
     "map": ("kmonitor.cli.map:memory_map", "Say what a training will take, by layer."),
@@ -179,9 +184,7 @@ def _guarded(argv: list[str]) -> int:
         _complain_of_command_line(argv, exc)
         return USAGE
     except UserError as exc:
-        print_stderr(f"kmonitor: {exc.what}")
-        if exc.remedy:
-            print_stderr(exc.remedy)
+        print_error(exc)
         return USAGE if isinstance(exc, UsageError) else FAILED
     except UnicodeEncodeError:
         if _is_text(argv):

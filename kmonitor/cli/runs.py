@@ -161,7 +161,7 @@ def _print_runs(found: list[RunSummary]) -> None:
         right=right,
         folds=("HOST", "STATE"),
         elided="NAME",
-        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP"),
+        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP", "GRAPH"),
     )
 
 

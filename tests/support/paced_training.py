@@ -5,6 +5,7 @@
 
 import sys
 import threading
+from typing import Any
 
 
 def main(name: str) -> None:
@@ -14,7 +15,7 @@ def main(name: str) -> None:
 
     from kmonitor_agent import MonitorCallback  # noqa: PLC0415
 
-    model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, activation="softmax")])
+    model: Any = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2, activation="softmax")])
     model.compile("adam", "sparse_categorical_crossentropy")
     pace = keras.callbacks.LambdaCallback(
         on_epoch_end=lambda *_: threading.Event().wait(0.5) and None

@@ -44,6 +44,13 @@ def print_stderr(text: str) -> None:
     print(_lines_of(text), file=sys.stderr, flush=True)
 
 
+def print_error(error: UserError) -> None:
+    """What is wrong, and what to do, to standard error."""
+    print_stderr(f"kmonitor: {error.what}")
+    if error.remedy:
+        print_stderr(error.remedy)
+
+
 def _lines_of(text: str) -> str:
     return "\n".join(map(terminal_safe, text.expandtabs(8).split("\n")))
 
@@ -186,7 +193,7 @@ def print_table(
         drops: Titles of the columns that are left out first, the first one before all; then empty
             ones and those furthest to the right. The first column stays.
     """
-    every = table_columns(headers, rows, right=right, folds=folds, elided=elided)
+    every = terminal_columns(headers, rows, right=right, folds=folds, elided=elided)
     console = _PipedConsole(file=sys.stdout, width=PIPE_WIDTH, highlight=False, soft_wrap=False)
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
@@ -198,21 +205,22 @@ def print_table(
     console.width = max(width, sum(widths) + _GAP * (len(shown) - 1))
     console.print(_table(shown, widths))
     if left_out := [each.title for each in every if each not in shown]:
-        print_text(f"Not shown at {width} columns: {', '.join(left_out)}.")
+        text = f"Not shown at {width} columns: {', '.join(left_out)}."
+        print_text(terminal_lines(text, indent=0))
 
 
-def table_columns(
+def terminal_columns(
     headers: Sequence[str],
     rows: Iterable[Sequence[str]],
     *,
     right: Iterable[str] = (),
     folds: Iterable[str] = (),
     elided: str = "",
-) -> list["TableColumn"]:
+) -> list["TerminalColumn"]:
     """Columns of a table. Args: as `print_table`."""
     cells = [[terminal_safe(cell) for cell in row] for row in rows]
     return [
-        TableColumn(
+        TerminalColumn(
             terminal_safe(title),
             tuple(row[index] for row in cells),
             is_right=title in set(right),
@@ -224,7 +232,7 @@ def table_columns(
 
 
 def fitted_table(
-    columns: Sequence["TableColumn"], width: int, drops: Sequence[str], rows: slice
+    columns: Sequence["TerminalColumn"], width: int, drops: Sequence[str], rows: slice
 ) -> Table:
     """A table that is as wide as `width` at most, with some of its rows.
 
@@ -239,7 +247,7 @@ def fitted_table(
 
 
 @dataclass(frozen=True, slots=True)
-class TableColumn:
+class TerminalColumn:
     """One column, and how narrow it may become; a number is never shortened.
 
     Attributes:
@@ -277,7 +285,7 @@ class TableColumn:
 
 
 def _table(
-    columns: Sequence[TableColumn], widths: Sequence[int], rows: slice = slice(None)
+    columns: Sequence[TerminalColumn], widths: Sequence[int], rows: slice = slice(None)
 ) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     cells: list[list[Text]] = []
@@ -297,14 +305,14 @@ def _table(
     return table
 
 
-def _least_line_width(columns: Sequence[TableColumn]) -> int:
+def _least_line_width(columns: Sequence[TerminalColumn]) -> int:
     """The least cells of a line with these columns."""
     return sum(each.least for each in columns) + _GAP * (len(columns) - 1)
 
 
 def _fitting_columns(
-    every: Sequence[TableColumn], width: int, drops: Sequence[str]
-) -> list[TableColumn]:
+    every: Sequence[TerminalColumn], width: int, drops: Sequence[str]
+) -> list[TerminalColumn]:
     shown = list(every)
     drop_order = [each for title in drops for each in every if each.title == title]
     drop_order += [each for each in reversed(every) if each.is_empty]
@@ -317,7 +325,7 @@ def _fitting_columns(
     return shown
 
 
-def _widths(columns: Sequence[TableColumn], width: int) -> list[int]:
+def _widths(columns: Sequence[TerminalColumn], width: int) -> list[int]:
     """Width of each column; folded ones give way before the elided one."""
     widths = [each.natural_width for each in columns]
     excess = sum(widths) + _GAP * (len(columns) - 1) - width

@@ -19,11 +19,11 @@ from kmonitor.cli.common.summary_text import (
     summary_metric_text,
 )
 from kmonitor.cli.common.terminal import (
-    TableColumn,
+    TerminalColumn,
     elided_middle,
     fitted_table,
     pluralized,
-    table_columns,
+    terminal_columns,
     terminal_safe,
 )
 from kmonitor.cli.top.state import KEYS_TEXT, QUESTIONS, RunDetails, TopState
@@ -176,7 +176,9 @@ def _nothing_text(state: TopState) -> str:
     return "No runs yet. Put MonitorCallback() among a fit's callbacks."
 
 
-def _columns(state: TopState, listed: Sequence[RunSummary], bar_cells: int) -> list[TableColumn]:
+def _columns(
+    state: TopState, listed: Sequence[RunSummary], bar_cells: int
+) -> list[TerminalColumn]:
     now_wall_s = time.time()
     labels = [run_state_label(run, now_wall_s=now_wall_s) for run in listed]
     shares = {metric: [_share(run, metric) for run in listed] for metric in ("ram", "vram")}
@@ -205,9 +207,9 @@ def _columns(state: TopState, listed: Sequence[RunSummary], bar_cells: int) -> l
         "VERDICT": tuple(_verdict_style(run) for run in listed),
         "RAM, 10 MIN": ("cyan",) * len(listed),
     }
-    columns = table_columns(_HEADERS, rows, right=_RIGHT, elided="NAME")
+    columns = terminal_columns(_HEADERS, rows, right=_RIGHT, elided="NAME")
     return [
-        TableColumn(
+        TerminalColumn(
             each.title,
             each.cells,
             is_right=each.is_right,
