@@ -91,17 +91,54 @@ _SUBCOMMANDS = {
     "hub": ("kmonitor.cli.hub.command:app", "Run the hub without a window; its status; stop it."),
     "hosts": ("kmonitor.cli.hosts:app", "The hosts you connected to; add one, remove one."),
     "doctor": ("kmonitor.cli.doctor.command:doctor", "Say what is missing here, and what to do."),
+    "completion": ("kmonitor.cli.completion:completion", "Complete commands and runs with Tab."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
 """Name to import path and line in the list of commands; `--help` is each one's docstring."""
 
 
 _GROUPS = {
-    "hub": ("status", "stop", "ensure", "keep", "install-unit"),
+    "hub": (
+        *("status", "stop", "ensure", "keep", "store", "move-history", "install-unit"),
+        "dashboard",
+    ),
     "hosts": ("add", "remove", "rename"),
+    "keys": ("list", "mine", "revoke"),
     "runs": ("prune", "pin", "unpin"),
 }
 """Commands of groups, which are not imported to explain a mistyped word."""
+
+_OTHER_WORDS = {
+    **dict.fromkeys(("ps", "ls", "list", "get", "history"), "runs"),
+    **dict.fromkeys(("htop", "nvitop", "watch", "monitor", "dashboard", "ui"), "top"),
+    **dict.fromkeys(("log", "logs", "tail", "follow", "attach"), "show RUN --follow"),
+    **dict.fromkeys(("describe", "info", "events", "why"), "show RUN"),
+    **{
+        name: f"command RUN {name}"
+        for name in (
+            *("save", "collect", "reload", "restart", "auto", "diagnose", "pause", "resume"),
+            "stop",
+        )
+    },
+    "kill": "command RUN stop",
+    "limit": "command RUN set_limits ram=80%:reload",
+    "limits": "command RUN set_limits ram=80%:reload",
+    "diff": "compare A B",
+    "start": "run -- python train.py",
+    "python": "run -- python train.py",
+    "status": "hub status",
+    "server": "hub",
+    "check": "doctor",
+    "rm": "runs prune",
+    "delete": "runs prune",
+    "clean": "runs prune",
+    "pin": "runs pin RUN",
+    "unpin": "runs unpin RUN",
+    "uninstall": "purge",
+    "version": "--version",
+    "help": "--help",
+}
+"""Words of other programs for what a command of this one does."""
 
 
 def build_app(called: str = "") -> App:
@@ -250,6 +287,8 @@ def _complain_of_option(argv: list[str], exc: UnknownOptionError) -> None:
 
 def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
     near = difflib.get_close_matches(called, known, n=1)
+    if not group and (other := _OTHER_WORDS.get(called.casefold())):
+        near = [other]
     meant = f" Did you mean: kmonitor {group}{near[0]}?" if near else ""
     _complain_of_usage(group.strip(), f'There is no command "{group}{called}".{meant}')
 

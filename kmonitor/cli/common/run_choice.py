@@ -21,6 +21,9 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 LAST = "last"
 """Name for the run that was started last."""
 
+PINNED = "pinned:"
+"""Begins what means the newest pinned run of a name."""
+
 NO_RUNS = "No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo"
 
 _SHOWN_IDS = 8

@@ -10,7 +10,7 @@ from cyclopts import Parameter
 from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, HubRoute
 from kmonitor.cli.common.options import JsonOption
-from kmonitor.cli.common.run_choice import UnknownRun, choose_run
+from kmonitor.cli.common.run_choice import PINNED, UnknownRun, choose_run
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
@@ -43,8 +43,6 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 
 CANNOT_COMPARE: Final = 4
 """Exit status: a run or file cannot be read, or lacks what a condition is about."""
-
-PINNED: Final = "pinned:"
 
 
 def compare(  # noqa: PLR0913 - the user's options
