@@ -84,6 +84,7 @@ _SUBCOMMANDS = {
     "map": ("kmonitor.cli.map:memory_map", "Say what a training will take, by layer."),
     "inspect": ("kmonitor.cli.inspect_file:inspect_model", "Say what a model file holds."),
     "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure what loading a model takes."),
+    "alerts": ("kmonitor.cli.alerts.command:app", "List and set alerts, and where they go."),
     "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
     "authorize": ("kmonitor.cli.keys:authorize", "Let a device connect to the hub."),
     "keys": ("kmonitor.cli.keys:app", "This device's key; who may connect; revoke one."),
@@ -98,6 +99,7 @@ _SUBCOMMANDS = {
 
 
 _GROUPS = {
+    "alerts": ("set", "rule", "test", "dry-run"),
     "hub": (
         *("status", "stop", "ensure", "keep", "store", "move-history", "install-unit"),
         "dashboard",
