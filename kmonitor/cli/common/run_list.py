@@ -7,7 +7,7 @@ from kmonitor.cli.common.summary_text import summary_metric
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunState, RunSummary
 
-StateFilter = RunState | Literal["live", "ended"]
+StateFilter = Literal[RunState, "live", "ended"]
 """A state, or one of two groups of states."""
 
 RunSort = Literal["started", "name", "host", "state", "graph", "ram", "vram", "step", "ran"]
