@@ -8,6 +8,7 @@ from cyclopts.validators import Number
 
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import HostOption, HubOption, open_hub
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.run_choice import SHORT_ID
 from kmonitor.cli.common.terminal import DONE, print_json, print_table, print_text
 from kmonitor.connect.hub_client import HubClient
@@ -19,7 +20,7 @@ _PAGE = 1000
 
 def audit(
     *,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json: JsonOption = False,
     last: Annotated[int, Parameter(name="--last", validator=Number(gte=1))] = 50,
     host: HostOption = None,
     hub: HubOption = None,

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import open_hub
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.terminal import (
     DONE,
@@ -69,7 +70,7 @@ def checkpoints(
     *,
     verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
     folder: Annotated[Path | None, Parameter(name="--dir")] = None,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json: JsonOption = False,
 ) -> int:
     """List the checkpoints of a run, oldest first.
 

@@ -16,14 +16,14 @@ from kmonitor.export.run_export import ENDINGS, ExportFormat, RunExport
 from kmonitor.export.table_formats import TableColumn
 from kmonitor_agent.wire.messages.unions import RunSummary
 
+AnyFormat = Literal["csv", "json", "parquet", "csvlogger"]
+
 
 def export(  # noqa: PLR0913 - options of a command
     run: str,
     /,
     *,
-    format_: Annotated[
-        ExportFormat | Literal["csvlogger"] | None, Parameter(name=("--format", "-f"))
-    ] = None,
+    format_: Annotated[AnyFormat | None, Parameter(name=("--format", "-f"))] = None,
     output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None,
     fit: Annotated[int | None, Parameter(name="--fit")] = None,
     folder: FolderOption = None,

@@ -7,6 +7,7 @@ from cyclopts import App, Parameter
 from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.terminal import (
     DONE,
     print_json,
@@ -33,7 +34,7 @@ _FOUND_BY = {
 
 
 @app.default
-def hosts(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+def hosts(*, json: JsonOption = False) -> int:
     """List the remembered hosts.
 
     Args:

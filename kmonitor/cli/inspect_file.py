@@ -1,10 +1,8 @@
 """`kmonitor inspect`: contents of a model file, and how the model was compiled."""
 
 from pathlib import Path
-from typing import Annotated
 
-from cyclopts import Parameter
-
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.terminal import (
     DONE,
     pluralized,
@@ -26,7 +24,7 @@ def inspect_model(
     file: Path,
     /,
     *,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: JsonOption = False,
 ) -> int:
     """Say how a model file was compiled, and what is in it by layer; no framework is loaded.
 

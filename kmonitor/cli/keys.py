@@ -9,6 +9,7 @@ from cyclopts import App, Parameter
 
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import HostOption, HubOption, folder_faults_named, open_hub
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.terminal import (
     DONE,
     UsageError,
@@ -60,7 +61,7 @@ def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = Fal
 @app.command(name="list")
 def list_(
     *,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json: JsonOption = False,
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:

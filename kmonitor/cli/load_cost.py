@@ -6,7 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 from cyclopts.validators import Number
 
-from kmonitor.cli.common.options import NO_OPTIONS, FileOptions
+from kmonitor.cli.common.options import NO_OPTIONS, FileOptions, JsonOption
 from kmonitor.cli.common.terminal import (
     DONE,
     UsageError,
@@ -37,7 +37,7 @@ def load_cost(
     ways: str = "all",
     repeats: Annotated[int, Parameter(validator=Number(gte=1, lte=100))] = REPEATS,
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: JsonOption = False,
 ) -> int:
     """Say what loading a model takes: memory, time, and whether training can go on.
 

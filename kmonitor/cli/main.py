@@ -22,6 +22,7 @@ from kmonitor.cli.common.terminal import (
     UsageError,
     discard_output,
     is_of_output,
+    print_error,
     print_stderr,
     terminal_safe,
 )
@@ -69,33 +70,83 @@ _SUBCOMMANDS = {
         "Watch a real training that leaks, and its rescue.",
     ),
     "runs": ("kmonitor.cli.runs:app", "List the runs; pin them; remove old ones."),
+    "top": ("kmonitor.cli.top.command:top", "Watch the runs live, and act on them."),
     "show": ("kmonitor.cli.show.command:show", "Show one run: state, metrics, epochs, events."),
     "command": ("kmonitor.cli.send_command:command", "Ask a training to save, reload, stop, ..."),
     "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),
     "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
+    "compare": (
+        "kmonitor.cli.compare.command:compare",
+        "Compare two runs; fail where one is worse.",
+    ),
     "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
-    "map": ("kmonitor.cli.map:memory_map", "Say what a training will take, by layer."),
-    "inspect": ("kmonitor.cli.inspect_file:inspect_model", "Say what a model file holds."),
+    "map": ("kmonitor.cli.map:memory_map", "Estimate what a training will take, by layer."),
+    "inspect": (
+        "kmonitor.cli.inspect_file:inspect_model",
+        "Inspect a model file by layer.",
+    ),
     "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure what loading a model takes."),
+    "alerts": ("kmonitor.cli.alerts.command:app", "List and set alerts, and where they go."),
     "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
     "authorize": ("kmonitor.cli.keys:authorize", "Let a device connect to the hub."),
-    "keys": ("kmonitor.cli.keys:app", "This device's key; who may connect; revoke one."),
+    "keys": ("kmonitor.cli.keys:app", "Show this device's key, who may connect; revoke one."),
     "audit": ("kmonitor.cli.audit:audit", "List who did what through the hub."),
     "hub": ("kmonitor.cli.hub.command:app", "Run the hub without a window; its status; stop it."),
-    "hosts": ("kmonitor.cli.hosts:app", "The hosts you connected to; add one, remove one."),
-    "doctor": ("kmonitor.cli.doctor.command:doctor", "Say what is missing here, and what to do."),
+    "hosts": ("kmonitor.cli.hosts:app", "List the hosts you connected to; add, remove one."),
+    "doctor": (
+        "kmonitor.cli.doctor.command:doctor",
+        "Check what is missing, and what to do.",
+    ),
+    "completion": ("kmonitor.cli.completion:completion", "Complete commands and runs with Tab."),
     "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
 }
 """Name to import path and line in the list of commands; `--help` is each one's docstring."""
 
 
 _GROUPS = {
-    "hub": ("status", "stop", "ensure", "keep", "install-unit"),
+    "alerts": ("set", "rule", "test", "dry-run"),
+    "hub": (
+        *("status", "stop", "ensure", "keep", "store", "move-history", "install-unit"),
+        "dashboard",
+    ),
     "hosts": ("add", "remove", "rename"),
+    "keys": ("list", "mine", "revoke"),
     "runs": ("prune", "pin", "unpin"),
 }
 """Commands of groups, which are not imported to explain a mistyped word."""
+
+_OTHER_WORDS = {
+    **dict.fromkeys(("ps", "ls", "list", "get", "history"), "runs"),
+    **dict.fromkeys(("htop", "nvitop", "watch", "monitor", "dashboard", "ui"), "top"),
+    **dict.fromkeys(("log", "logs", "tail", "follow", "attach"), "show RUN --follow"),
+    **dict.fromkeys(("describe", "info", "events", "why"), "show RUN"),
+    **{
+        name: f"command RUN {name}"
+        for name in (
+            *("save", "collect", "reload", "restart", "auto", "diagnose", "pause", "resume"),
+            "stop",
+        )
+    },
+    "kill": "command RUN stop",
+    "limit": "command RUN set_limits ram=80%:reload",
+    "limits": "command RUN set_limits ram=80%:reload",
+    "diff": "compare A B",
+    "start": "run -- python train.py",
+    "python": "run -- python train.py",
+    "status": "hub status",
+    "server": "hub",
+    "check": "doctor",
+    "rm": "runs prune",
+    "delete": "runs prune",
+    "clean": "runs prune",
+    "pin": "runs pin RUN",
+    "unpin": "runs unpin RUN",
+    "uninstall": "purge",
+    "version": "--version",
+    "help": "--help",
+}
+"""Words of other programs for what a command of this one does."""
 
 
 def build_app(called: str = "") -> App:
@@ -178,9 +229,7 @@ def _guarded(argv: list[str]) -> int:
         _complain_of_command_line(argv, exc)
         return USAGE
     except UserError as exc:
-        print_stderr(f"kmonitor: {exc.what}")
-        if exc.remedy:
-            print_stderr(exc.remedy)
+        print_error(exc)
         return USAGE if isinstance(exc, UsageError) else FAILED
     except UnicodeEncodeError:
         if _is_text(argv):
@@ -246,6 +295,8 @@ def _complain_of_option(argv: list[str], exc: UnknownOptionError) -> None:
 
 def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
     near = difflib.get_close_matches(called, known, n=1)
+    if not group and (other := _OTHER_WORDS.get(called.casefold())):
+        near = [other]
     meant = f" Did you mean: kmonitor {group}{near[0]}?" if near else ""
     _complain_of_usage(group.strip(), f'There is no command "{group}{called}".{meant}')
 

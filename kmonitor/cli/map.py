@@ -17,7 +17,7 @@ from cyclopts.validators import Number
 
 from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import open_hub
-from kmonitor.cli.common.options import NO_OPTIONS, FileOptions, bytes_from
+from kmonitor.cli.common.options import NO_OPTIONS, FileOptions, JsonOption, bytes_from
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.terminal import (
     DONE,
@@ -120,7 +120,7 @@ def memory_map(
     limit: str = "",
     advice: Annotated[bool, Parameter(negative="")] = False,
     file: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
-    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    as_json: JsonOption = False,
 ) -> int:
     """Say what training a model will take, layer by layer, before it runs.
 

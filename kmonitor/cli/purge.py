@@ -24,6 +24,7 @@ from kmonitor.cli.common.terminal import (
     size_text,
     terminal_safe,
 )
+from kmonitor.cli.completion import SHELLS, script_path
 from kmonitor.cli.hub.service_unit import is_unit_of, unit_path
 from kmonitor.connect.local_hub import request_local_hub, stop_hub
 from kmonitor_agent.wire.local.folders import Folders, find_folders, studies_folder
@@ -154,6 +155,9 @@ def find_own_files(folders: Folders) -> OwnFiles:
     if is_entry_of_home():
         files = (path for path in installed_files() if path.is_file() and not path.is_symlink())
         found.ours += files
+    if not os.environ.get("KMONITOR_HOME"):  # they are of the user, not of one home
+        scripts = (script_path(shell) for shell in SHELLS)
+        found.ours += [path for path in scripts if path.is_file() and not path.is_symlink()]
     return found
 
 

@@ -1,25 +1,34 @@
 """`kmonitor runs`: lists the runs that a hub knows, pins them, and removes old ones."""
 
+import sys
+import threading
 import time
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated, Final
 
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import (
     FolderOption,
     HostOption,
     HubOption,
+    HubRoute,
     open_hub,
     print_hub_problems,
 )
-from kmonitor.cli.common.options import bytes_from, seconds_from
-from kmonitor.cli.common.run_choice import SHORT_ID, choose_run
+from kmonitor.cli.common.hub_poller import HubPoller
+from kmonitor.cli.common.options import JsonOption, bytes_from, seconds_from
+from kmonitor.cli.common.run_choice import NO_RUNS, SHORT_ID, choose_run
+from kmonitor.cli.common.run_list import RunSort, StateFilter, has_state, sorted_runs
 from kmonitor.cli.common.summary_text import METRICS, labelled_text, run_epoch_text
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
     UsageError,
+    clear_screen,
     is_confirmed,
     pluralized,
     print_json,
@@ -29,26 +38,36 @@ from kmonitor.cli.common.terminal import (
     size_text,
     terminal_safe,
 )
-from kmonitor.connect.hub_client import HubRefused
-from kmonitor.ui.text.formats import duration_text, moment_text, with_plain_spaces
+from kmonitor.connect.hub_client import HubClient, HubRefused
+from kmonitor.ui.text.formats import clock_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
 
 app = App(name="runs", help="List the runs; pin them; remove old ones.")
 
 
 @app.default
-def runs(
+def runs(  # noqa: PLR0913 - the user's options
     *,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    state: Annotated[tuple[StateFilter, ...], Parameter(name="--state", negative="")] = (),
+    sort: Annotated[RunSort, Parameter(name="--sort")] = "started",
+    limit: Annotated[int | None, Parameter(name="--limit", validator=Number(gte=1))] = None,
+    watch: Annotated[bool, Parameter(name=("--watch", "-w"), negative="")] = False,
+    json: JsonOption = False,
     folder: FolderOption = None,
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """List the runs, oldest first.
+    """List the runs, newest first.
 
-    Example: `kmonitor runs --json | jq '.[] | select(.state == "training") | .name'`
+    Examples: `kmonitor runs --state live --sort ram`, or
+    `kmonitor runs --json | jq '.[] | select(.state == "training") | .name'`
 
     Args:
+        state: Only runs in this state; `live` and `ended` are groups of them. May be repeated.
+        sort: Largest first, names and states by alphabet.
+        limit: At most so many, the first of the order.
+        watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
+            for each run that is new or has changed.
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
         folder: The runs whose spools lie in this folder, which is only read.
@@ -56,19 +75,67 @@ def runs(
             of `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
+    order = partial(_ordered, state=state, sort=sort, limit=limit)
+    if watch:
+        return _watch(HubRoute(host, folder, hub), order, json=json)
     with open_hub(host, folder=folder, hub=hub) as client:
-        found = sorted(client.runs(), key=lambda run: run.started_wall_s)
+        found = client.runs()
         reply = client.hub()
     print_hub_problems(reply, is_far=host is not None or hub is not None)
+    shown = order(found)
     if json:
-        print_json([fields_of(run) for run in found])
-    elif found:
-        _print_runs(found)
+        print_json([fields_of(run) for run in shown])
+    elif shown:
+        _print_runs(shown)
     else:
-        print_text(
-            "No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo"
-        )
+        print_text(_NO_SUCH_RUNS if found else NO_RUNS)
     return DONE
+
+
+_NO_SUCH_RUNS: Final = "No run is in such a state."
+
+
+def _ordered(
+    found: Iterable[RunSummary],
+    *,
+    state: tuple[StateFilter, ...],
+    sort: RunSort,
+    limit: int | None,
+) -> list[RunSummary]:
+    return sorted_runs((run for run in found if has_state(run, state)), sort)[:limit]
+
+
+def _watch(
+    route: HubRoute, order: Callable[[Iterable[RunSummary]], list[RunSummary]], *, json: bool
+) -> int:
+    if not (json or sys.stdout.isatty()):
+        raise UsageError("--watch draws on a terminal.", "Into a file or pipe: add --json")
+    is_new = threading.Event()
+    poller = HubPoller(route, is_new.set)
+    printed: dict[str, RunSummary] = {}
+    poller.start()
+    try:
+        while True:
+            is_new.wait()
+            is_new.clear()
+            if poller.failure is not None:
+                raise poller.failure
+            found = order(poller.runs)
+            if not json:
+                clear_screen()
+                _print_runs(found)
+                print_text(terminal_safe(poller.trouble or _watch_footer(len(found))))
+                continue
+            for run in found:
+                if run.run not in printed or run.change != printed[run.run].change:
+                    print_json(fields_of(run))
+            printed |= {run.run: run for run in found}
+    finally:
+        poller.stop()
+
+
+def _watch_footer(n: int) -> str:
+    return f"{pluralized(n, 'run')} at {clock_text(time.time())}; Ctrl+C ends this."
 
 
 def _print_runs(found: list[RunSummary]) -> None:
@@ -94,7 +161,7 @@ def _print_runs(found: list[RunSummary]) -> None:
         right=right,
         folds=("HOST", "STATE"),
         elided="NAME",
-        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP"),
+        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP", "GRAPH"),
     )
 
 
@@ -154,11 +221,12 @@ def _pin(wanted: str, host: str | None, hub: str | None, *, is_pinned: bool) -> 
 
 
 @app.command
-def prune(
+def prune(  # noqa: PLR0913 - the user's options
     *,
     older_than: Annotated[str | None, Parameter(name="--older-than")] = None,
     larger_than: Annotated[str | None, Parameter(name="--larger-than")] = None,
     dry_run: Annotated[bool, Parameter(name="--dry-run", negative="")] = False,
+    json: JsonOption = False,
     yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False,
     host: HostOption = None,
     hub: HubOption = None,
@@ -174,6 +242,7 @@ def prune(
         larger_than: That take more in the hub's database: `500MiB`, `2GB`. With both options,
             both must hold.
         dry_run: Only list them.
+        json: One JSON list of the runs, as `kmonitor runs` has them, in place of the table.
         yes: Do not ask.
         host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
         hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
@@ -184,26 +253,33 @@ def prune(
     n_bytes = 0 if larger_than is None else bytes_from(larger_than, "--larger-than")
     with open_hub(host, hub=hub) as client:
         found = runs_to_remove(client.runs(), age_s=age_s, n_bytes=n_bytes, now_wall_s=time.time())
+        if json:
+            print_json([fields_of(run) for run in found])
+        elif found:
+            _print_old_runs(found)
         if not found:
-            print_text("No run that has ended is that old or large.")
+            _say("No run that has ended is that old or large.", json=json)
             return DONE
-        _print_studies(found)
         if dry_run:
             return DONE
         if not (yes or is_confirmed("Remove them?", "To remove them: add --yes")):
-            print_text("Nothing was removed.")
+            _say("Nothing was removed.", json=json)
             return FAILED
-        refused = 0
-        for run in found:
-            try:
-                client.edit(run.run, delete=True)
-            except HubRefused as exc:
-                refused += 1
-                print_stderr(
-                    terminal_safe(f"kmonitor: {run.name} ({run.run[:SHORT_ID]}): {exc.text}")
-                )
-    print_text(f"{pluralized(len(found) - refused, 'run')} removed.")
+        refused = _remove(client, found)
+    _say(f"{pluralized(len(found) - refused, 'run')} removed.", json=json)
     return FAILED if refused else DONE
+
+
+def _remove(client: HubClient, found: list[RunSummary]) -> int:
+    """Remove runs; number of those that the hub keeps, each with its reason on standard error."""
+    refused = 0
+    for run in found:
+        try:
+            client.edit(run.run, delete=True)
+        except HubRefused as exc:
+            refused += 1
+            print_stderr(terminal_safe(f"kmonitor: {run.name} ({run.run[:SHORT_ID]}): {exc.text}"))
+    return refused
 
 
 _ABANDONED_S: Final = 3600.0
@@ -238,7 +314,12 @@ def _is_over(run: RunSummary, now_wall_s: float) -> bool:
     return run.state == "silent" and now_wall_s - run.last_wall_s > _ABANDONED_S
 
 
-def _print_studies(found: list[RunSummary]) -> None:
+def _say(text: str, *, json: bool) -> None:
+    # Standard output has one JSON document, and nothing else.
+    (print_stderr if json else print_text)(text)
+
+
+def _print_old_runs(found: list[RunSummary]) -> None:
     now_wall_s = time.time()
     rows = [
         (

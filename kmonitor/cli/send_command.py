@@ -91,8 +91,8 @@ def command(  # noqa: PLR0913 - the user's arguments
     arguments = _arguments(action, limits, at, mode=mode, export=export)
     with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
-        _require_available(client, chosen, action)
-        status = client.command(chosen, action, arguments, requested_by=_requester_name())
+        require_available(chosen, action, _why_unavailable(client, chosen, action))
+        status = client.command(chosen, action, arguments, requested_by=requester_name())
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
         return _print_outcome(client, chosen, status, waited=wait)
@@ -111,7 +111,7 @@ def _arguments(
     if export and action != "save":
         raise UserError(f"{action} writes no .keras file.", "--export is for save.")
     if action == "set_limits":
-        return limits_from(limits, set_by=_requester_name())
+        return limits_from(limits, set_by=requester_name())
     if limits:
         raise UserError(
             f"{action} takes no further words: {' '.join(limits)}.",
@@ -122,7 +122,14 @@ def _arguments(
     return SaveArguments(at=at, export=True) if export else PlainArguments(at=at)
 
 
-def _require_available(client: HubClient, run: RunSummary, action: CommandName) -> None:
+def require_available(run: RunSummary, action: CommandName, why: str = "") -> None:
+    """Raise a `UserError` if a command cannot be sent to a run now.
+
+    Args:
+        run: The run.
+        action: The command.
+        why: Why its process cannot do it, as that said when it began; may be empty.
+    """
     if run.state in ENDED_STATES:
         raise UserError(
             f'"{terminal_safe(run.name)}" has ended ({run.state});'
@@ -143,19 +150,21 @@ def _require_available(client: HubClient, run: RunSummary, action: CommandName) 
     if action in run.actions:
         return
     can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
-    unavailable_why = _why_unavailable(client, run, action) if run.actions else ""
-    why = f": {terminal_safe(unavailable_why)}" if unavailable_why else " now."
-    raise UserError(f'"{terminal_safe(run.name)}" cannot {action}{why}', f"It can: {can}.")
+    because = f": {terminal_safe(why)}" if why else " now."
+    raise UserError(f'"{terminal_safe(run.name)}" cannot {action}{because}', f"It can: {can}.")
 
 
 def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:
     """Reason that the run's newest process gave when it began; empty if none."""
+    if action in run.actions or not run.actions:
+        return ""
     sessions = [decode_row(row) for row in client.all_rows(run.run, ("session",))]
     newest = next((each for each in reversed(sessions) if isinstance(each, SessionStarted)), None)
     return "" if newest is None else newest.unavailable.get(action, "")
 
 
-def _requester_name() -> str:
+def requester_name() -> str:
+    """Name of the user who asks."""
     try:
         return getpass.getuser()
     except (OSError, KeyError):

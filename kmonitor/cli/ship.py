@@ -16,6 +16,7 @@ from kmonitor.cli.common.hub_access import (
     open_hub,
     require_hub,
 )
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.run_choice import SHORT_ID
 from kmonitor.cli.common.terminal import (
     DONE,
@@ -55,7 +56,7 @@ def ship(
     *,
     follow: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
     delete: Annotated[bool, Parameter(name="--delete-shipped", negative="")] = False,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json: JsonOption = False,
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:

@@ -17,14 +17,18 @@ from kmonitor_agent.wire.local.hub_address import INGEST_NAME, SCHEME, ipc_endpo
 
 
 @contextmanager
-def remote_endpoint(folders: Folders, host: str) -> Generator[str | NetworkHub]:
+def remote_endpoint(
+    folders: Folders, host: str, *, stop: threading.Event | None = None
+) -> Generator[str | NetworkHub]:
     """A host's hub, forwarded to here; it is started if none answers.
 
     Args:
         folders: This user's, for the socket and the remembered hosts.
         host: As for ssh, or a remembered name, also of a hub on the network.
+        stop: Given up when it is set.
 
     Raises:
+        ConnectCancelled: It was.
         HostError: It is not reached, and why.
         UserError: The address cannot be used, or there is no ssh here.
         NotPrivate: The folder for the socket is open to others.
@@ -33,13 +37,13 @@ def remote_endpoint(folders: Folders, host: str) -> Generator[str | NetworkHub]:
     if known.address.startswith(SCHEME):
         yield network_hub(known.address, folders)
         return
-    with open_tunnel(folders, known) as (_found, tunnel):
+    with open_tunnel(folders, known, stop=stop) as (_found, tunnel):
         yield ipc_endpoint(tunnel.local)
 
 
 @contextmanager
 def remote_ingest(folders: Folders, host: str) -> Generator[IngestEndpoint]:
-    """The ingest endpoint of a host's hub. Args and Raises: as `remote_endpoint`."""
+    """The ingest endpoint of a host's hub. Args and Raises: as `remote_endpoint`, no `stop`."""
     known = known_host(folders, host)
     if known.address.startswith(SCHEME):
         yield IngestEndpoint(network_ingest(known.address, folders))

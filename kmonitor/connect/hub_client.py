@@ -181,13 +181,16 @@ class HubClient:
         """Summaries that changed after `since_change`, oldest start first, all pages."""
         found: dict[str, RunSummary] = {}
         while True:
-            reply = self._request(
-                RunsRequest(request_id=self._next(), since_change=since_change), RunsReply
-            )
+            reply = self.runs_page(since_change)
             found.update((run.run, run) for run in reply.runs)
             if not reply.more:
                 return sorted(found.values(), key=lambda run: run.started_wall_s)
             since_change = reply.change
+
+    def runs_page(self, since_change: int = 0) -> RunsReply:
+        """One page of summaries that changed after `since_change`, and runs deleted since."""
+        request = RunsRequest(request_id=self._next(), since_change=since_change)
+        return self._request(request, RunsReply)
 
     def rows(
         self,

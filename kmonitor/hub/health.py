@@ -48,6 +48,8 @@ class HubHealth:
         self._store_trouble = ""
         self.exporters_trouble: Callable[[], str] = str
         """Returns what is wrong with the metrics exporters; empty: nothing."""
+        self.alerts_trouble: Callable[[], str] = str
+        """Returns why alerts were not handed over; empty: they were, or there were none."""
 
     @property
     def unwritten(self) -> str:
@@ -63,6 +65,7 @@ class HubHealth:
             self._of_spools(),
             self._of_events(),
             self.exporters_trouble(),
+            self.alerts_trouble(),
         )
         # A path may hold bytes that are no text, which no message could carry.
         texts = dict.fromkeys(text for text in found if text)

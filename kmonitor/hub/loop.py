@@ -13,6 +13,7 @@ import psutil
 
 from kmonitor.base.wakeup import WakeupPipe
 from kmonitor.hub.access.endpoints import MEMORY_CHECK_EVERY_S, HubEndpoints
+from kmonitor.hub.alerts import ALERTS_EVERY_S, HubAlerts
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.health import HEALTH_CHECK_EVERY_S, HubHealth
 from kmonitor.hub.ingest.agents import AgentService
@@ -170,6 +171,7 @@ class HubLoop:
         may_go = self._liveness.is_abandoned
         self._retention = Retention(self._event_log, keep, clock, may_go, check)
         self._folder_reader = self._build_folder_reader(self._options.folder)
+        self._alerts = self._build_alerts()
 
     def _join(self, endpoints: HubEndpoints) -> None:
         self._event_log.listeners.append(StallMonitor(self._event_log).on_event)
@@ -256,6 +258,8 @@ class HubLoop:
             closers.insert(0, self._metrics_exporters.close)
         if self._team is not None:
             closers.insert(0, self._team.stop)
+        if self._alerts is not None:
+            closers.append(self._alerts.close)
         for close in (*closers, self._event_log.database.close):
             with self._faults.guarded("close"):
                 close()
@@ -272,9 +276,21 @@ class HubLoop:
             of_spools=lambda: self._spools.trouble,
             of_events=self._event_verifier.text,
         )
+        if self._alerts is not None:
+            alerts = self._alerts
+            health.alerts_trouble = lambda: alerts.trouble
         health.refresh()
         self._viewer_service.troubles = health.troubles
         return health
+
+    def _build_alerts(self) -> HubAlerts | None:
+        """None where a folder is only looked at: its runs are another hub's."""
+        if self._options.folder is not None:
+            return None
+        alerts = HubAlerts(self._folders.settings, self._host, self._clock)
+        self._event_log.listeners.append(alerts.on_event)
+        self._event_log.own_listeners.append(alerts.on_event)
+        return alerts
 
     def _build_folder_reader(self, folder: Path | None) -> FolderReader | None:
         self._liveness.is_settled = self._spools.is_settled
@@ -326,6 +342,10 @@ class HubLoop:
     def _schedule_upkeep(self, schedule: LoopSchedule) -> None:
         schedule.every(PACK_EVERY_S, "packing", self._sample_packer.step)
         schedule.every(VERIFY_EVERY_S, "verifying", self._event_verifier.step)
+        if self._alerts is not None:
+            alerts = self._alerts
+            registry = self._event_log.registry
+            schedule.every(ALERTS_EVERY_S, "alerts", lambda: alerts.step(registry.live()))
         if self._folder_reader is not None:
             read = partial(self._read_folder, self._folder_reader)
             schedule.every(self._folder_reader.wait_s, "folder", read)
@@ -359,9 +379,14 @@ class HubLoop:
             ("acknowledge", self._agent_service.acknowledge),
             ("judging", self._judge_dispatcher.after_commit),
             ("hints", self._viewer_service.hint),
+            ("alerts", self._after_commit_of_alerts),
         ):
             with self._faults.guarded(name):
                 act()
+
+    def _after_commit_of_alerts(self) -> None:
+        if self._alerts is not None:
+            self._alerts.after_commit()
 
     def _sweep(self) -> None:
         if not self._event_log.database.is_disconnected:
@@ -403,6 +428,7 @@ class HubLoop:
         idle_s = self._options.idle_s
         # What was read from a folder may look alive for ever, and needs no hub to go on.
         is_needed = any(not record.is_shipped for record in self._event_log.registry.live())
+        is_needed = is_needed or (self._alerts is not None and self._alerts.is_needed)
         if is_needed or len(self._viewer_service) > 0 or self._spools.is_shipping():
             self._busy_s = now_s
         elif idle_s is not None and now_s - self._busy_s > idle_s:
@@ -454,6 +480,7 @@ class HubLoop:
             unwritten=self._health.unwritten,
             prometheus="" if self._metrics_exporters is None else self._metrics_exporters.page_url,
             otlp="" if self._metrics_exporters is None else self._metrics_exporters.endpoint,
+            alerts="" if self._alerts is None else self._alerts.state,
             role="viewer" if peer is not None and peer.role == "viewer" else "operator",
         )
         self._endpoints.to_desktop(identity, reply)

@@ -165,7 +165,7 @@ def _by_rules(plan: Plan) -> Plan:
 
 _ACCUMULATION: Final = 1.08
 """How much more a step takes whose update is conditional: none of it begins while gradients are
-still computed. Source: `bench_advice`, twelve models, 0.96 to 1.19."""
+still computed. Measured on twelve models: 0.96 to 1.19."""
 
 
 def _moved_peak(same: MemoryMap, before: MemoryMap, after: MemoryMap, more: float) -> int:

@@ -90,8 +90,20 @@ def lay_out(tree: Path, contents: Contents, source: Source) -> None:
     _write_packed(documents / "changelog.gz", _changelog(contents.version, source).encode())
     overrides = share / "lintian" / "overrides"
     _copy(clone / "packaging/debian/lintian-overrides", overrides).rename(overrides / "kmonitor")
+    scripts = clone / "resources" / "completion"
+    for shell, folder, name in _COMPLETIONS:
+        place = share / folder
+        _copy(scripts / f"kmonitor.{shell}", place).rename(place / name)
     man = (clone / "packaging/debian/kmonitor.1").read_bytes()
     _write_packed(share / "man/man1/kmonitor.1.gz", man)
+
+
+_COMPLETIONS = (
+    ("bash", "bash-completion/completions", "kmonitor"),
+    ("zsh", "zsh/vendor-completions", "_kmonitor"),
+    ("fish", "fish/vendor_completions.d", "kmonitor.fish"),
+)
+"""Shell, folder below /usr/share where it looks for completions, and name there."""
 
 
 def metainfo(clone: Path, version: str, source: Source) -> str:

@@ -2574,7 +2574,7 @@
         <translation>这里只查看文件夹，不更改其中任何内容。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>A host is lost</source>
         <translation>主机失联</translation>
     </message>
@@ -2614,12 +2614,12 @@
         <translation>报告只留存在本机，kmonitor 不会发送到任何地方。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>A run dies</source>
         <translation>运行异常终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>A run ends</source>
         <translation>运行结束</translation>
     </message>
@@ -3490,7 +3490,7 @@
         <translation>主机可提供</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>Host lost</source>
         <translation>主机失联</translation>
     </message>
@@ -5556,7 +5556,7 @@
         <translation>历史中现有 {n} 个事件，占用磁盘 {size}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>The host is lost: {why}</source>
         <translation>主机失联：{why}</translation>
     </message>
@@ -9153,12 +9153,12 @@
         <translation>{metric}，判定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>{metric}: another verdict</source>
         <translation>{metric}：判定改变</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_rules.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>{metric}: limit crossed</source>
         <translation>{metric}：越过上限</translation>
     </message>
@@ -9569,7 +9569,7 @@
         <translation>{text}（共 {n} 次，此为最后一次）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_evaluator.py"/>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>{text} ({n} more like it before)</source>
         <translation>{text}（此前还有 {n} 条类似的）</translation>
     </message>

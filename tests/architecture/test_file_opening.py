@@ -49,6 +49,7 @@ ALLOWED = {
     "kmonitor/memory/model_files/load_cost.py": "the user names it",
     "kmonitor/memory/model_files/inspection.py": "Keras's own settings",
     "kmonitor/cli/common/desktop_entry.py": "the desktop's folders, below the user's home",
+    "kmonitor/cli/completion.py": "part of the program; the shell's files, below the user's home",
     "kmonitor/cli/hub/command.py": "part of the program; systemd's folder",
     "kmonitor/cli/hub/service_unit.py": "systemd's folder, below the user's home",
 }

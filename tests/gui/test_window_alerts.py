@@ -4,11 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 from PySide6.QtWidgets import QCheckBox, QDialogButtonBox, QLineEdit, QPushButton, QSpinBox
 
-from kmonitor.ui.alerts.alert_evaluator import Alert
-from kmonitor.ui.alerts.alert_rules import (
+from kmonitor.alerts.delivery import AlertSender, Delivery
+from kmonitor.alerts.evaluator import Alert
+from kmonitor.alerts.rules import (
     AlertRule,
     AlertSettings,
     load_alert_settings,
@@ -22,7 +24,7 @@ from kmonitor.ui.alerts.qt.alert_controller import (
 from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog
 from kmonitor_agent.wire.messages import events
 from tests.support.desk_window import WINDOW, DeskWindow
-from tests.support.made_up_runs import GIB, limit, made_up_run
+from tests.support.made_up_runs import GIB, limit, made_up_run, told_hub
 from tests.support.waiting import DEADLINE_MS
 
 pytestmark = WINDOW
@@ -90,6 +92,29 @@ def test_a_crossed_limit_is_told_and_leads_to_its_run(
     alerts.run_requested.connect(wanted.append)
     alerts._desktop_notifications.window_requested.emit()
     assert wanted == ["run2"]
+
+
+@pytest.mark.parametrize(
+    ("hub_alerts", "sent"), [("", True), ("off", False), ("on", False)], ids=["old", "off", "on"]
+)
+def test_what_the_own_hub_hands_over_the_window_does_not(
+    window: DeskWindow,
+    alerts: AlertController,
+    told: Told,
+    monkeypatch: pytest.MonkeyPatch,
+    hub_alerts: Any,
+    sent: bool,  # noqa: FBT001 - a parameter of the test
+) -> None:
+    deliveries: list[Delivery] = []
+    monkeypatch.setattr(AlertSender, "send", lambda _, delivery: deliveries.append(delivery))
+    now_wall_s = window.desk.now_wall_s()
+    window.tell_runs(made_up_run("run1", started_wall_s=now_wall_s - 3720.0))
+    window.desk.condition(msgspec.structs.replace(told_hub(), alerts=hub_alerts))
+    window.tell_events(CROSSED, run="run1")
+    alerts._on_timer_timeout()
+
+    assert len(told.alerts) == 1
+    assert bool(deliveries) == sent
 
 
 def test_rules_are_chosen_kept_and_in_force(
@@ -183,7 +208,7 @@ def test_settings_that_are_damaged_or_cannot_be_written_are_told(tmp_path: Path)
 def test_without_a_tray_it_is_said_how_alerts_are_shown(window: DeskWindow) -> None:
     notices = DesktopNotifications(window.window)
     notices.start()
-    notices.notify(Alert("ended", "run1", "", "net", "gpu-01", "Process finished", "info", 1.0))
+    notices.notify(Alert("ended", "run1", "", "net", "gpu-01", 1.0, why="Process finished"))
     notices.clear_marks()
 
     assert "no tray" in notices.delivery_text()

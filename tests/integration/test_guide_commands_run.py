@@ -28,6 +28,7 @@ pytestmark = pytest.mark.full
 MORE: dict[tuple[str, ...], tuple[str, ...]] = {
     (): ("--screenshot", "window.png"),
     ("--folder",): ("--screenshot", "folder.png"),
+    ("completion", "--install"): ("--shell", "bash"),
     ("export", "RUN"): ("--format", "csv"),
     ("demo",): (
         *("--folds=4", "--epochs=2", "--seconds=0"),
@@ -47,8 +48,8 @@ BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 """What a reader has done before."""
 
-NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune")}
-"""Lines that only name a command, which says what to give it."""
+NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune"), ("top",)}
+"""Lines that only name a command, which says what to give it, or needs a terminal."""
 
 
 def _scene(line: Line) -> str:
@@ -91,6 +92,8 @@ def _given(folder: Path) -> dict[str, str]:
     """What a reader types for the words in capitals, and for addresses that are not here."""
     return {
         "RUN": "last",
+        "A": "last",
+        "B": "last",
         "ACTION": "save",
         "ROLE": "viewer",
         "NAME": "laptop",

@@ -10,10 +10,16 @@ if TYPE_CHECKING:
 from kmonitor.cli.main import build_app
 
 BASES: Final[dict[str, tuple[str, ...]]] = {
+    "alerts": (),
+    "alerts dry-run": (),
+    "alerts rule": ("died",),
+    "alerts set": ("--command", ""),
     "audit": (),
     "authorize": ("x" * 40, "--role", "viewer", "--name", "ada"),
     "checkpoints": ("last",),
     "command": ("last", "save", "--timeout", "0"),
+    "compare": ("last", "last"),
+    "completion": ("--shell", "bash"),
     "doctor": (),
     "export": ("last",),
     "hosts": (),
@@ -52,7 +58,7 @@ _NUMBERS: Final = ("", "-1", "0", _NINES, "1e400", "nan", "x", "0x10")
 _SIZES: Final = (f"{_NINES}GiB", "-1GiB", "nanGiB", "0", "GiB")
 _PATHS: Final = ("", "/", "/proc/nonexistent/x", "/dev/full", "a\nb", "x" * 5000, "/proc/self/mem")
 
-_SKIPPED: Final = {"--help", "-h", "--version", "--follow", "-f"}
+_SKIPPED: Final = {"--help", "-h", "--version", "--follow", "-f", "--watch", "--install"}
 
 
 def generated() -> Iterator[tuple[str, ...]]:
@@ -140,6 +146,14 @@ LINES: Final[tuple[tuple[tuple[str, ...], set[int]], ...]] = (
     (("nonsense",), {2}),
     (("",), {2}),
     (("purge", "--nonsense"), {2}),
+    (("top",), {2}),
+    (("compare", "last", "nobody"), {4}),
+    (("compare", "last", "last", "--fail-if", "ram>1e400"), {2, 4}),
+    (("compare", "/proc/nonexistent.json", "model.json"), {4}),
+    (("alerts", "rule", "nonsense"), {2}),
+    (("alerts", "set", "--webhook", "ftp://x"), {2}),
+    (("completion", "--words", "--", "\udcff"), {0, 2}),
+    (("runs", "--state", "asleep"), {2}),
     (("--version",), {0}),
     (("--help",), {0}),
 )

@@ -24,8 +24,11 @@ LIMIT_S: Final = 60
 """A command line that does not end within it hangs, seconds."""
 
 _IMPORTED: Final = (
+    "alerts.command",
     "audit",
     "checkpoints",
+    "compare.command",
+    "completion",
     "doctor.command",
     "export",
     "hosts",

@@ -49,7 +49,7 @@ def faults(words: Sequence[str], ran: dict[str, Any], right: set[int]) -> list[s
 
 
 # A run of which nobody answers any more is waited for as long as `--timeout` says.
-_MORE_STATUSES: Final = {"run": {126, 127}, "command": {3}}
+_MORE_STATUSES: Final = {"run": {126, 127}, "command": {3}, "compare": {4}}
 
 
 def left_over(folder: Path) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from kmonitor.alerts.rules import AlertSettings, load_alert_settings, save_alert_settings
 from kmonitor.base.errors import UserError
 from kmonitor.cli.purge import find_own_files
 from kmonitor.connect.local_hub import lock_holder
@@ -20,7 +21,6 @@ from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.options import Keep, load_keep_or_default, save_keep
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import stored_store, write_store
-from kmonitor.ui.alerts.alert_rules import AlertSettings, load_alert_settings, save_alert_settings
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
 from kmonitor.ui.shell.crash_reports import find_crash_reports
 from kmonitor_agent.guard import FaultLog

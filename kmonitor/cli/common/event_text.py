@@ -1,5 +1,6 @@
 """Stored events of a run as sentences."""
 
+from dataclasses import dataclass, replace
 from typing import Final
 
 from kmonitor.cli.common.terminal import terminal_safe
@@ -8,8 +9,22 @@ from kmonitor.ui.events.diagnosis import finding_lines
 from kmonitor.ui.events.event_log import event_line
 from kmonitor.ui.runs.epoch_parts import parts_text
 from kmonitor.ui.runs.step_times import slow_steps_text
-from kmonitor.ui.text.formats import duration_text, number_text, seconds_text, with_plain_spaces
-from kmonitor_agent.wire.messages.events import Diagnosis, EpochEnded
+from kmonitor.ui.text.formats import (
+    bytes_text,
+    count_text,
+    duration_text,
+    number_text,
+    seconds_text,
+    with_plain_spaces,
+)
+from kmonitor_agent.wire.messages.events import (
+    AnyEvent,
+    Diagnosis,
+    EpochEnded,
+    FieldSources,
+    GraphSize,
+    Sample,
+)
 from kmonitor_agent.wire.messages.unions import EventRow
 
 _INDENT = " " * 16
@@ -17,7 +32,55 @@ _SHORT_S: Final = 10.0
 _MARKS = {"info": " ", "warning": "!", "error": "X"}
 
 
-def event_text(row: EventRow, *, name: str, epochs: bool = False) -> str:
+@dataclass(frozen=True, slots=True)
+class EpochMemory:
+    """Memory and graph at an epoch's end, as the last samples have them; None: not read.
+
+    Attributes:
+        ram_bytes: Metric RAM.
+        vram_bytes: Metric VRAM, or what the CPU's allocator has handed out.
+        operations: Graph size.
+        vram_title: Name of `vram_bytes`.
+    """
+
+    ram_bytes: float | None = None
+    vram_bytes: float | None = None
+    operations: float | None = None
+    vram_title: str = "VRAM"
+
+    def after(self, event: AnyEvent | None) -> "EpochMemory":
+        """The same with what a later event says."""
+        match event:
+            case GraphSize():
+                return replace(self, operations=event.operations)
+            case FieldSources():
+                sources = {each.field: each.source.casefold() for each in event.sources}
+                is_cpu = "cpu" in sources.get("vram_bytes", self.vram_title.casefold())
+                return replace(self, vram_title="allocator (CPU)" if is_cpu else "VRAM")
+            case Sample():
+                return replace(
+                    self,
+                    ram_bytes=event.ram_bytes or self.ram_bytes,
+                    vram_bytes=event.vram_bytes or self.vram_bytes,
+                    operations=event.graph_operations or self.operations,
+                )
+            case _:
+                return self
+
+    def texts(self) -> list[str]:
+        """What is known: "RAM 1.2 GiB", "VRAM 500 MiB", "graph 3 456"."""
+        named = (
+            ("RAM", self.ram_bytes, bytes_text),
+            (self.vram_title, self.vram_bytes, bytes_text),
+            ("graph", self.operations, count_text),
+        )
+        return [f"{name} {text(value)}" for name, value, text in named if value is not None]
+
+
+NO_MEMORY: Final = EpochMemory()
+
+
+def event_text(row: EventRow, *, name: str, memory: EpochMemory | None = None) -> str:
     """A row as a line: run time, level, and text; empty if there is none.
 
     The findings of a diagnosis follow on lines of their own.
@@ -25,13 +88,13 @@ def event_text(row: EventRow, *, name: str, epochs: bool = False) -> str:
     Args:
         row: The row.
         name: The run's name.
-        epochs: Also print each epoch's end, which otherwise is in the table.
+        memory: Also print each epoch's end, with this; None: it is in the table.
     """
     event = decode_row(row)
     if event is None:
         return ""
-    if epochs and isinstance(event, EpochEnded):
-        return _line(row, " ", epoch_end_text(event))
+    if memory is not None and isinstance(event, EpochEnded):
+        return _line(row, " ", epoch_end_text(event, memory))
     line = event_line(event, name=name)
     if line is None:
         return ""
@@ -43,10 +106,11 @@ def event_text(row: EventRow, *, name: str, epochs: bool = False) -> str:
     return "\n".join(lines)
 
 
-def epoch_end_text(event: EpochEnded) -> str:
-    """An epoch's end: time, step time and logs."""
+def epoch_end_text(event: EpochEnded, memory: EpochMemory = NO_MEMORY) -> str:
+    """An epoch's end: time, memory, graph size, step time and logs."""
     parts = [
-        f"Epoch {event.epoch + 1} of fit {event.fit} took {_epoch_duration_text(event.seconds)}"
+        f"Epoch {event.epoch + 1} of fit {event.fit} took {_epoch_duration_text(event.seconds)}",
+        *memory.texts(),
     ]
     if event.step_times is not None:
         parts.append(f"step {seconds_text(event.step_times.p50_s)}")

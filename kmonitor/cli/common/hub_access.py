@@ -5,6 +5,7 @@ import threading
 import time
 from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -20,12 +21,13 @@ from kmonitor.cli.common.terminal import (
 )
 from kmonitor.connect.folder_hub import FolderHub
 from kmonitor.connect.host_access import remote_endpoint
-from kmonitor.connect.host_errors import route_lost
+from kmonitor.connect.host_errors import HostError, route_lost
 from kmonitor.connect.hub_client import HubClient, HubUnreachable
 from kmonitor.connect.hub_socket import NetworkHub, network_hub
-from kmonitor.connect.local_hub import ensure_hub, silent_hub_error
+from kmonitor.connect.local_hub import HubSilent, ensure_hub, silent_hub_error
 from kmonitor.ui.text.formats import with_plain_spaces, working_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
+from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.messages.unions import HubReply, ReplyPending
 
@@ -56,7 +58,11 @@ HOSTS_AT_ONCE: Final = 16
 
 @contextmanager
 def open_hub(
-    host: str | None = None, *, folder: Path | None = None, hub: str | None = None
+    host: str | None = None,
+    *,
+    folder: Path | None = None,
+    hub: str | None = None,
+    stop: threading.Event | None = None,
 ) -> Generator[HubClient]:
     """A client of this user's hub, which is started if none answers; or of another one.
 
@@ -64,8 +70,10 @@ def open_hub(
         host: On this host, over ssh: as for ssh, or a remembered name; None: this machine.
         folder: One that only shows the spools of this folder; gone at the end.
         hub: Directly: `tcp://HOST:PORT?key=KEY`; None: not so.
+        stop: Connecting over ssh is given up when it is set.
 
     Raises:
+        ConnectCancelled: `stop` was set.
         UserError: The hub cannot be reached or started, with what to do.
     """
     folders = find_folders()
@@ -81,12 +89,45 @@ def open_hub(
             require_hub(folders)
         else:
             with folder_faults_named(folders):
-                endpoint = stack.enter_context(remote_endpoint(folders, host))
+                endpoint = stack.enter_context(remote_endpoint(folders, host, stop=stop))
         client = stack.enter_context(HubClient(endpoint, folders=folders))
         client.on_working = _show_working
         with _loss_named(folders, host, endpoint):
             _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
             yield client
+
+
+ROUTE_LOST: Final = (HubUnreachable, HostError, HubSilent)
+"""Errors that mean that the route to a hub is lost, or not there yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class HubRoute:
+    """Route of a command to its hub.
+
+    Attributes:
+        host: As for `open_hub`.
+        folder: As for `open_hub`.
+        hub: As for `open_hub`.
+    """
+
+    host: str | None = None
+    folder: Path | None = None
+    hub: str | None = None
+
+    @contextmanager
+    def open(self, stop: threading.Event | None = None) -> Generator[HubClient]:
+        """A client of it; connecting is given up when `stop` is set. Raises: as `open_hub`."""
+        with open_hub(self.host, folder=self.folder, hub=self.hub, stop=stop) as client:
+            yield client
+
+    @property
+    def is_stopped(self) -> bool:
+        """True if it is this user's own hub and was ended on purpose: none is to be started."""
+        if (self.host, self.folder, self.hub) != (None, None, None):
+            return False
+        # One that was killed leaves its socket's file.
+        return not view_socket_path(find_folders()).exists()
 
 
 @contextmanager

@@ -10,6 +10,9 @@ from cyclopts import Parameter
 from kmonitor.cli.common.terminal import UsageError
 from kmonitor.ui.text.formats import BYTES, parse_amount
 
+JsonOption = Annotated[bool, Parameter(name="--json", negative="")]
+"""The option `--json`, wherever a command lists something."""
+
 _MOST: Final = 2**62
 """Bytes or seconds; more is no amount of anything, and no field of a message takes it."""
 

@@ -21,6 +21,11 @@ from kmonitor_agent.wire.messages.unions import RunSummary
 LAST = "last"
 """Name for the run that was started last."""
 
+PINNED = "pinned:"
+"""Begins what means the newest pinned run of a name."""
+
+NO_RUNS = "No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo"
+
 _SHOWN_IDS = 8
 """Number of candidates that a message names."""
 
@@ -32,12 +37,7 @@ class UnknownRun(UserError):
     """No run is meant by what was typed."""
 
     def __init__(self, wanted: str, *, any_runs: bool) -> None:
-        remedy = (
-            "See the runs with: kmonitor runs"
-            if any_runs
-            else "There are no runs yet. Put MonitorCallback() among a fit's callbacks, or try: "
-            "kmonitor demo"
-        )
+        remedy = "See the runs with: kmonitor runs" if any_runs else NO_RUNS
         super().__init__(f'There is no run "{terminal_safe(wanted)}".', remedy)
 
 

@@ -44,6 +44,13 @@ def print_stderr(text: str) -> None:
     print(_lines_of(text), file=sys.stderr, flush=True)
 
 
+def print_error(error: UserError) -> None:
+    """What is wrong, and what to do, to standard error."""
+    print_stderr(f"kmonitor: {error.what}")
+    if error.remedy:
+        print_stderr(error.remedy)
+
+
 def _lines_of(text: str) -> str:
     return "\n".join(map(terminal_safe, text.expandtabs(8).split("\n")))
 
@@ -61,6 +68,11 @@ def show_waiting(line: str) -> None:
     """
     if sys.stderr.isatty():
         print(f"\r{terminal_safe(line)}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+def clear_screen() -> None:
+    """Empty the terminal and begin again at its top left."""
+    print("\x1b[H\x1b[2J", end="", flush=True)
 
 
 _OUTPUT_FAULTS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EPIPE)
@@ -181,17 +193,7 @@ def print_table(
         drops: Titles of the columns that are left out first, the first one before all; then empty
             ones and those furthest to the right. The first column stays.
     """
-    cells = [[terminal_safe(cell) for cell in row] for row in rows]
-    every = [
-        _Column(
-            terminal_safe(title),
-            tuple(row[index] for row in cells),
-            is_right=title in set(right),
-            is_elided=title == elided,
-            is_folded=title in set(folds),
-        )
-        for index, title in enumerate(headers)
-    ]
+    every = terminal_columns(headers, rows, right=right, folds=folds, elided=elided)
     console = _PipedConsole(file=sys.stdout, width=PIPE_WIDTH, highlight=False, soft_wrap=False)
     if sys.stdout.isatty():
         width = shutil.get_terminal_size().columns
@@ -203,35 +205,88 @@ def print_table(
     console.width = max(width, sum(widths) + _GAP * (len(shown) - 1))
     console.print(_table(shown, widths))
     if left_out := [each.title for each in every if each not in shown]:
-        print_text(f"Not shown at {width} columns: {', '.join(left_out)}.")
+        text = f"Not shown at {width} columns: {', '.join(left_out)}."
+        print_text(terminal_lines(text, indent=0))
+
+
+def terminal_columns(
+    headers: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    *,
+    right: Iterable[str] = (),
+    folds: Iterable[str] = (),
+    elided: str = "",
+) -> list["TerminalColumn"]:
+    """Columns of a table. Args: as `print_table`."""
+    cells = [[terminal_safe(cell) for cell in row] for row in rows]
+    return [
+        TerminalColumn(
+            terminal_safe(title),
+            tuple(row[index] for row in cells),
+            is_right=title in set(right),
+            is_elided=title == elided,
+            is_folded=title in set(folds),
+        )
+        for index, title in enumerate(headers)
+    ]
+
+
+def fitted_table(
+    columns: Sequence["TerminalColumn"], width: int, drops: Sequence[str], rows: slice
+) -> Table:
+    """A table that is as wide as `width` at most, with some of its rows.
+
+    Args:
+        columns: Of all rows, so that their widths stay while rows scroll.
+        width: Cells of a line.
+        drops: As for `print_table`.
+        rows: Those that are shown.
+    """
+    shown = _fitting_columns(columns, width, drops)
+    return _table(shown, _widths(shown, width), rows)
 
 
 @dataclass(frozen=True, slots=True)
-class _Column:
-    """One column, and how narrow it may become; a number is never shortened."""
+class TerminalColumn:
+    """One column, and how narrow it may become; a number is never shortened.
+
+    Attributes:
+        title: In the first line.
+        cells: Of each row.
+        is_right: Aligned to the right.
+        is_elided: Loses its middle where the line is too long.
+        is_folded: Goes on in further lines where there is no room.
+        styles: Of each row, as rich names them; empty: plain.
+    """
 
     title: str
     cells: tuple[str, ...]
-    is_right: bool
-    is_elided: bool
-    is_folded: bool
+    is_right: bool = False
+    is_elided: bool = False
+    is_folded: bool = False
+    styles: tuple[str, ...] = ()
 
     @property
     def natural_width(self) -> int:
+        """Cells without loss."""
         return max(map(cell_len, (self.title, *self.cells)))
 
     @property
     def least(self) -> int:
+        """Cells at least."""
         if not (self.is_elided or self.is_folded):
             return self.natural_width
         return min(self.natural_width, max(_LEAST_CELLS, cell_len(self.title)))
 
     @property
     def is_empty(self) -> bool:
+        """True if no row says anything in it."""
         return not any(cell.strip("-\N{EN DASH} ") for cell in self.cells)
 
 
-def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
+def _table(
+    columns: Sequence[TerminalColumn], widths: Sequence[int], rows: slice = slice(None)
+) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     cells: list[list[Text]] = []
     for column, width in zip(columns, widths, strict=True):
@@ -240,21 +295,24 @@ def _table(columns: Sequence[_Column], widths: Sequence[int]) -> Table:
         table.add_column(
             Text(column.title), justify=justify, overflow="fold", no_wrap=is_whole, width=width
         )
-        texts = column.cells
+        texts = column.cells[rows]
         if column.is_elided:
-            texts = [elided_middle(cell, width) for cell in texts]
-        cells.append([Text(cell) for cell in texts])
+            texts = tuple(elided_middle(cell, width) for cell in texts)
+        styles = column.styles[rows] or ("",) * len(texts)
+        cells.append([Text(*cell) for cell in zip(texts, styles, strict=True)])
     for row in zip(*cells, strict=True):
         table.add_row(*row)
     return table
 
 
-def _least_line_width(columns: Sequence[_Column]) -> int:
+def _least_line_width(columns: Sequence[TerminalColumn]) -> int:
     """The least cells of a line with these columns."""
     return sum(each.least for each in columns) + _GAP * (len(columns) - 1)
 
 
-def _fitting_columns(every: Sequence[_Column], width: int, drops: Sequence[str]) -> list[_Column]:
+def _fitting_columns(
+    every: Sequence[TerminalColumn], width: int, drops: Sequence[str]
+) -> list[TerminalColumn]:
     shown = list(every)
     drop_order = [each for title in drops for each in every if each.title == title]
     drop_order += [each for each in reversed(every) if each.is_empty]
@@ -267,7 +325,7 @@ def _fitting_columns(every: Sequence[_Column], width: int, drops: Sequence[str])
     return shown
 
 
-def _widths(columns: Sequence[_Column], width: int) -> list[int]:
+def _widths(columns: Sequence[TerminalColumn], width: int) -> list[int]:
     """Width of each column; folded ones give way before the elided one."""
     widths = [each.natural_width for each in columns]
     excess = sum(widths) + _GAP * (len(columns) - 1) - width

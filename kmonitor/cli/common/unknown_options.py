@@ -15,6 +15,7 @@ _LOCAL_ONLY: Final[Mapping[str, str]] = {
     "hub": "is about the hub",
     "purge": "removes files",
     "hosts": "is about the hosts that are remembered",
+    "alerts": "is about the alerts",
     "keys mine": "is about the key",
 }
 """Commands for the machine on which they are called, and what they do there."""

@@ -18,6 +18,7 @@ from kmonitor.base.errors import UserError
 from kmonitor.base.installation import DISTRIBUTION, how_to_add
 from kmonitor.cli.common.display import Display, find_display, install_line, missing_libraries
 from kmonitor.cli.common.hub_access import HostOption
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
@@ -55,7 +56,7 @@ _MARKS = {"ok": "ok  ", "note": "note", "bad": "BAD "}
 
 def doctor(
     *,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json: JsonOption = False,
     verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
     host: HostOption = None,
 ) -> int:

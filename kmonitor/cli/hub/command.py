@@ -14,7 +14,7 @@ from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named, print_hub_problems
-from kmonitor.cli.common.options import bytes_from
+from kmonitor.cli.common.options import JsonOption, bytes_from
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
@@ -177,7 +177,7 @@ def print_metrics_addresses(reply: HubReply) -> None:
 
 
 @app.command
-def status(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+def status(*, json: JsonOption = False) -> int:
     """Say whether a hub answers for this user. Exit status 1 when none does.
 
     Args:

@@ -2,13 +2,11 @@
 
 import os
 import sys
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
 from kmonitor.cli.common.hub_access import folder_faults_named
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
@@ -28,7 +26,7 @@ OFF_FILE = "no-hub"
 """File among the settings whose presence keeps hubs from being started from elsewhere."""
 
 
-def ensure(*, json: Annotated[bool, Parameter(name="--json", negative="")] = False) -> int:
+def ensure(*, json: JsonOption = False) -> int:
     """See that a hub runs here, start one if none answers, and say where its socket is.
 
     A window on another machine calls this over ssh. It refuses, with exit status 1, where

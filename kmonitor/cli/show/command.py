@@ -6,23 +6,28 @@ to the hub is lost.
 
 import threading
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Iterator, Sequence
 from typing import Annotated, Final
 
 from cyclopts import Parameter
 
 from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import fields_of
-from kmonitor.cli.common.event_text import event_text
-from kmonitor.cli.common.hub_access import FolderOption, HostOption, HubOption, open_hub
+from kmonitor.cli.common.event_text import EpochMemory, event_text
+from kmonitor.cli.common.hub_access import (
+    ROUTE_LOST,
+    FolderOption,
+    HostOption,
+    HubOption,
+    HubRoute,
+)
+from kmonitor.cli.common.options import JsonOption
 from kmonitor.cli.common.run_choice import choose_run
 from kmonitor.cli.common.summary_text import (
     METRICS,
     device_absence,
     field_absence,
+    is_of_cpu,
     metric_title,
     origin_text,
     run_epoch_text,
@@ -52,17 +57,14 @@ from kmonitor.cli.show.sections import (
     verdicts_of,
 )
 from kmonitor.connect.host_errors import HostError
-from kmonitor.connect.hub_client import HubClient, HubUnreachable
-from kmonitor.connect.local_hub import HubSilent
+from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row, event_object
 from kmonitor.ui.events.event_log import superseded_events
 from kmonitor.ui.limits.limit_text import limit_summary
 from kmonitor.ui.runs.run_states import stall_advice
 from kmonitor.ui.studies.study_store import STUDY_KINDS, is_study
 from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, with_plain_spaces
-from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.local.hub_address import view_socket_path
-from kmonitor_agent.wire.messages.events import FieldSources
+from kmonitor_agent.wire.messages.events import FieldSources, Sample
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
 _MAIN_KINDS = ("session", "session_end", "model", "fit_start", "fit_end", "epoch_end", "graph")
@@ -86,7 +88,7 @@ def show(
     run: str,
     /,
     *,
-    json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    json: JsonOption = False,
     follow_it: Annotated[bool, Parameter(name=("--follow", "-f"), negative="")] = False,
     folder: FolderOption = None,
     host: HostOption = None,
@@ -99,8 +101,9 @@ def show(
     Args:
         run: Id, the beginning of an id, name, or `last`.
         json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
-        follow_it: Go on with each new event until the run has ended, or Ctrl+C; a hub that is
-            lost meanwhile is waited for.
+        follow_it: Go on with each new event, and RAM, VRAM, graph size and step time at each
+            epoch's end, until the run has ended, or Ctrl+C; a hub that is lost meanwhile is
+            waited for.
         folder: Of the runs whose spools lie in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
@@ -114,7 +117,7 @@ def show(
             rows = list(client.all_rows(chosen.run, _KINDS))
             if follow_it:  # from here on a hub that is lost is waited for
                 print_new_row = _new_row_printer(chosen, json=json)
-                follower = EventFollower(chosen.run, rows, _KINDS, print_new_row)
+                follower = EventFollower(chosen.run, rows, _FOLLOWED_KINDS, print_new_row)
             if json:
                 _print_as_json(client, chosen, rows, as_lines=follow_it)
             else:
@@ -234,48 +237,24 @@ def _print_events(run: RunSummary, rows: list[EventRow]) -> None:
             print_text(text)
 
 
+_FOLLOWED_KINDS = (*_KINDS, "sample", "sources")
+
+
 def _new_row_printer(run: RunSummary, *, json: bool) -> Callable[[EventRow], None]:
+    title = "allocator (CPU)" if is_of_cpu(run, "vram") else "VRAM"
+    memory = EpochMemory(run.ram.value, run.vram.value, run.graph.value, title)
+
     def print_row(row: EventRow) -> None:
-        text = "" if json else event_text(row, name=run.name, epochs=True)
+        nonlocal memory
+        event = decode_row(row)
+        memory = memory.after(event)
         if json:
-            print_json(event_object(row))
-        elif text:
+            if not isinstance(event, Sample | FieldSources):
+                print_json(event_object(row))
+        elif text := event_text(row, name=run.name, memory=memory):
             print_text(text)
 
     return print_row
-
-
-ROUTE_LOST: Final = (HubUnreachable, HostError, HubSilent)
-"""Errors that mean that the route to a hub is lost, or not there yet."""
-
-
-@dataclass(frozen=True, slots=True)
-class HubRoute:
-    """Route of a command to its hub.
-
-    Attributes:
-        host: As for `open_hub`.
-        folder: As for `open_hub`.
-        hub: As for `open_hub`.
-    """
-
-    host: str | None = None
-    folder: Path | None = None
-    hub: str | None = None
-
-    @contextmanager
-    def open(self) -> Generator[HubClient]:
-        """A client of it. Raises: as `open_hub`."""
-        with open_hub(self.host, folder=self.folder, hub=self.hub) as client:
-            yield client
-
-    @property
-    def is_stopped(self) -> bool:
-        """True if it is this user's own hub and was ended on purpose: none is to be started."""
-        if (self.host, self.folder, self.hub) != (None, None, None):
-            return False
-        # One that was killed leaves its socket's file.
-        return not view_socket_path(find_folders()).exists()
 
 
 _POLL_S: Final = 0.5

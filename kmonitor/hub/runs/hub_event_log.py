@@ -104,7 +104,8 @@ class HubEventLog:
         database: Where they are kept.
         head: Newest row id that is committed: what desktops may see.
         unit_ended: Runs of which an epoch or a fit has ended; who judges them takes them out.
-        listeners: Called with each event that is appended.
+        listeners: Called with each event of an agent's that is appended.
+        own_listeners: Called with each of the hub's own: notices and verdicts.
     """
 
     def __init__(
@@ -140,6 +141,7 @@ class HubEventLog:
         self.unit_ended: set[str] = set()
         self._looked_s: dict[int, float] = {}
         self.listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
+        self.own_listeners: list[Callable[[RunRecord, AnyEvent | None], None]] = []
 
     @property
     def head(self) -> int:
@@ -274,7 +276,7 @@ class HubEventLog:
         """
         t_s = max(0.0, run_t_s - record.session_offset_s)
         notice = Notice(t_s=t_s, level=level, code=code, text=text)
-        self._append_own(record, run_t_s, "notice", encode_event(notice))
+        self._append_own(record, run_t_s, "notice", notice)
 
     def append_verdict(self, record: RunRecord, verdict: Verdict) -> None:
         """Write down what the hub itself makes of a run; `verdict.t_s` is a run time."""
@@ -283,9 +285,12 @@ class HubEventLog:
         record.verdicts.pop(verdict.metric, None)
         if verdict.state in ALARMED_STATES:
             record.verdicts[verdict.metric] = verdict.state
-        self._append_own(record, run_t_s, "verdict", encode_event(session_verdict))
+        self._append_own(record, run_t_s, "verdict", session_verdict)
 
-    def _append_own(self, record: RunRecord, run_t_s: float, kind: str, body: bytes) -> None:
+    def _append_own(
+        self, record: RunRecord, run_t_s: float, kind: str, event: Notice | Verdict
+    ) -> None:
+        body = encode_event(event)
         # A row of the hub's own has a number below 0: no agent's number can be that.
         row = self._next_row
         wall_s = self._clock.wall_s()
@@ -295,6 +300,9 @@ class HubEventLog:
         record.stored_bytes += len(body) + _STORED_OVERHEAD_BYTES
         record.rows += 1
         self.registry.mark_changed(record)
+        for listener in self.own_listeners:
+            with self._faults.guarded("listener", of=record.run):
+                listener(record, event)
 
     def add_block(self, block: SampleBlock) -> None:
         """Keep samples that were packed; not of a run that was deleted meanwhile."""

@@ -14,7 +14,13 @@ from typing import Final
 from kmonitor.ui.limits.limit_text import metric_amount, metric_name
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly, run_state_label
 from kmonitor.ui.runs.sent_commands import SendRequest
-from kmonitor.ui.text.formats import bytes_text, count_text, rate_text, seconds_text
+from kmonitor.ui.text.formats import (
+    bytes_text,
+    count_text,
+    rate_text,
+    seconds_text,
+    sparkline_text,
+)
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.evidence import EvidenceState
 from kmonitor_agent.wire.messages.commands import LimitMetric
@@ -334,7 +340,6 @@ def last_minute_peak_text(minute: LastMinute) -> str:
     return f"{text} ({100 * highest / minute.of_bytes:.0f} %)" if minute.of_bytes else text
 
 
-_BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 _SPARKLINE_WIDTH: Final = 48
 
 
@@ -342,10 +347,7 @@ def last_minute_sparkline(minute: LastMinute) -> str:
     """The same as a line of blocks, from the lowest sample to the highest, evenly in time."""
     n = min(_SPARKLINE_WIDTH, len(minute.values))
     values = [_at(minute, minute.t_s[0] + minute.seconds * i / (n - 1)) for i in range(n)]
-    low = min(values)
-    high = max(values)
-    top = len(_BLOCKS) - 1
-    return "".join(_BLOCKS[round((v - low) / max(high - low, 1.0) * top)] for v in values)
+    return sparkline_text(values)
 
 
 def _at(minute: LastMinute, t_s: float) -> float:

@@ -8,7 +8,7 @@ an ordinary one for terminals and files.
 import math
 import re
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Literal
 
 from kmonitor.ui.text.language import tr
@@ -163,6 +163,23 @@ def count_change_text(before: float, after: float) -> str:
 def percent_text(fraction: float) -> str:
     """A part, 0..1, as "64 %"."""
     return f"{fraction * 100:.0f}{NARROW_SPACE}%"
+
+
+_BLOCKS: Final = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+
+
+def sparkline_text(values: Sequence[float], *, least_span: float = 1.0) -> str:
+    """Values as blocks of one to eight eighths, from the lowest to the highest.
+
+    Args:
+        values: Any number of them.
+        least_span: What lies nearer together does not reach the highest block.
+    """
+    if not values:
+        return ""
+    low = min(values)
+    span = max(max(values) - low, least_span)
+    return "".join(_BLOCKS[round((v - low) / span * (len(_BLOCKS) - 1))] for v in values)
 
 
 def number_text(value: float) -> str:

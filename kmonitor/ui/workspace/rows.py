@@ -4,8 +4,8 @@ import math
 import struct
 from collections.abc import Collection
 
+from kmonitor.alerts.evaluator import AlertEvaluator
 from kmonitor.memory.calibration import MEMORY_EVENT_KINDS as MEMORY_KINDS
-from kmonitor.ui.alerts.alert_evaluator import AlertEvaluator
 from kmonitor.ui.events.diagnosis import DiagnosisStore
 from kmonitor.ui.events.event_log import LOG_KINDS, EventLogState
 from kmonitor.ui.events.reclaims import ReclaimStore

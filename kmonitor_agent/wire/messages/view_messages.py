@@ -529,6 +529,8 @@ class HubReply(Message, frozen=True, tag="hub_reply"):
         unwritten: The one of them for which nothing can be written now; empty: it can.
         prometheus: Address of its page of figures, which has no login; empty: there is none.
         otlp: Address of the collector that figures are sent to; empty: none.
+        alerts: Alerts of its runs to a command or webhook: "on": it hands them over; "off": it
+            would, and none is set; empty: it is of before that.
     """
 
     request_id: Count
@@ -554,6 +556,7 @@ class HubReply(Message, frozen=True, tag="hub_reply"):
     unwritten: Text = ""
     prometheus: Text = ""
     otlp: Text = ""
+    alerts: Literal["", "off", "on"] = ""
 
 
 class ChangeHint(Message, frozen=True, tag="change_hint"):

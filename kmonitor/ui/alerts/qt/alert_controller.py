@@ -9,10 +9,12 @@ from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QApplication, QMenu, QSystemTrayIcon, QWidget
 from typing_extensions import override
 
-from kmonitor.ui.alerts.alert_evaluator import Alert, Severity
-from kmonitor.ui.alerts.alert_rules import AlertSettings, load_alert_settings, save_alert_settings
-from kmonitor.ui.alerts.delivery import AlertSender, Delivery
+from kmonitor.alerts.delivery import AlertSender, Delivery
+from kmonitor.alerts.evaluator import Alert
+from kmonitor.alerts.rules import AlertSettings, load_alert_settings, save_alert_settings
+from kmonitor.ui.alerts.alert_text import alert_facts, alert_level, alert_text
 from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog, AlertsText
+from kmonitor.ui.events.event_text import Level
 from kmonitor.ui.shell.qt.window import MainWindow
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.workspace.workspace import Workspace
@@ -84,6 +86,8 @@ class AlertController(QObject):
     def open(self) -> None:
         """Show the rules."""
         if self._dialog is None:
+            # `kmonitor alerts` may have changed them.
+            self._workspace.alerts.settings = load_alert_settings(self._folder)
             text = AlertsText(self._desktop_notifications.delivery_text, self._dry_run)
             self._dialog = dialog = AlertsDialog(
                 self._workspace.alerts.settings, text, self._window
@@ -110,12 +114,23 @@ class AlertController(QObject):
 
     def _deliver(self, alert: Alert) -> None:
         self._about = alert.subject if alert.kind != "host" else ""
-        _log.info("alert: %s: %s", alert.title, alert.full_text)
+        _log.info("alert: %s: %s", alert.title, alert_text(alert))
         self._desktop_notifications.notify(alert)
-        self._send_alert(alert, self._workspace.alerts.settings)
+        if not self._is_sent_by_hub(alert):
+            self._send_alert(alert, self._workspace.alerts.settings)
+
+    def _is_sent_by_hub(self, alert: Alert) -> bool:
+        """True if the hub of the alert's run hands it over, so that nobody gets it twice."""
+        if alert.kind == "host" or self._workspace.run_store.get(alert.subject) is None:
+            return False
+        link = self._workspace.link_of(alert.subject)
+        if link.hub is None or not link.hub.alerts:
+            return False  # an older hub, which knows of no alerts
+        # This user's own hub reads the same settings as this window, on the same host.
+        return link.hub.alerts == "on" or link is self._workspace.link
 
     def _send_alert(self, alert: Alert, settings: AlertSettings) -> None:
-        self._alert_sender.send(Delivery(alert.facts(), settings.command, settings.webhook))
+        self._alert_sender.send(Delivery.of(alert_facts(alert), settings))
 
     @Slot()
     def _on_timer_timeout(self) -> None:
@@ -145,7 +160,7 @@ class AlertController(QObject):
         now_wall_s = self._workspace.now_wall_s()
         text = self.tr("This is a test: nothing happened.")
         host = self._workspace.link.hub.host if self._workspace.link.hub else ""
-        test = Alert("ended", "test", "", "kmonitor", host, text, "info", now_wall_s)
+        test = Alert("ended", "test", "", "kmonitor", host, now_wall_s, why=text)
         self._send_alert(test, settings)
 
     @Slot()
@@ -163,7 +178,7 @@ class AlertController(QObject):
 
 _SHOWN_MS = 10_000
 _ICON_PX = 64
-_DOT: dict[Severity, str] = {"info": "#3fb950", "warning": "#d29922", "error": "#f85149"}
+_DOT: dict[Level, str] = {"info": "#3fb950", "warning": "#d29922", "error": "#f85149"}
 
 
 class DesktopNotifications(QObject):
@@ -215,11 +230,11 @@ class DesktopNotifications(QObject):
         QApplication.alert(self._window)
         if self._tray is None:
             return
-        self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert.severity))
-        self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert.full_text}"[:200])
+        self._tray.setIcon(icon_with_dot(self._window.windowIcon(), alert_level(alert)))
+        self._tray.setToolTip(f"kmonitor\n{alert.title}: {alert_text(alert)}"[:200])
         icons = QSystemTrayIcon.MessageIcon
         icon = {"info": icons.Information, "warning": icons.Warning, "error": icons.Critical}
-        self._tray.showMessage(alert.title, alert.full_text, icon[alert.severity], _SHOWN_MS)
+        self._tray.showMessage(alert.title, alert_text(alert), icon[alert_level(alert)], _SHOWN_MS)
 
     def clear_marks(self) -> None:
         """The user looks at the window: nothing is marked any more."""
@@ -233,7 +248,7 @@ class DesktopNotifications(QObject):
             self.window_requested.emit()
 
 
-def icon_with_dot(icon: QIcon, severity: Severity) -> QIcon:
+def icon_with_dot(icon: QIcon, level: Level) -> QIcon:
     """An icon with a dot that says how bad it is."""
     pixmap = QPixmap(icon.pixmap(_ICON_PX, _ICON_PX))
     if pixmap.isNull():
@@ -241,7 +256,7 @@ def icon_with_dot(icon: QIcon, severity: Severity) -> QIcon:
     painter = QPainter(pixmap)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(_DOT[severity]))
+    painter.setBrush(QColor(_DOT[level]))
     size = pixmap.deviceIndependentSize().width() * 0.42
     painter.drawEllipse(QRectF(pixmap.deviceIndependentSize().width() - size, 0.0, size, size))
     painter.end()

@@ -20,7 +20,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from kmonitor.ui.alerts.alert_rules import (
+from kmonitor.alerts.delivery import invalid_command_reason, invalid_webhook_reason
+from kmonitor.alerts.rules import (
     LONGEST_COOL_DOWN_S,
     LONGEST_HOLD_S,
     AlertRule,
@@ -29,9 +30,8 @@ from kmonitor.ui.alerts.alert_rules import (
     default_rule,
     rule_keys,
     rule_name,
-    rule_title,
 )
-from kmonitor.ui.alerts.delivery import invalid_command_reason, invalid_webhook_reason
+from kmonitor.ui.alerts.alert_text import rule_title
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.theme.qt.theme import role_label, set_tone
 
@@ -92,6 +92,7 @@ class AlertsDialog(QDialog):
             parent: The window.
         """
         super().__init__(parent)
+        self._settings = settings
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setProperty("guide_page", "alerts.md")
         self.resize(*_SIZE)
@@ -161,7 +162,8 @@ class AlertsDialog(QDialog):
         }
         command = self._command.text().strip()
         webhook = self._webhook.text().strip()
-        return AlertSettings(rules=rules, command=command, webhook=webhook)
+        form = self._settings.form if webhook == self._settings.webhook else "auto"
+        return AlertSettings(rules=rules, command=command, webhook=webhook, form=form)
 
     def _build(self, settings: AlertSettings) -> None:
         for label in (self._lead, self._why, self._dry_run):

@@ -39,7 +39,7 @@ def test_a_host_that_is_lost_is_named_and_not_the_socket_that_led_there(
     here = ipc_endpoint(view_socket_path(folders))
 
     @contextmanager
-    def reached(_folders: Folders, _host: str) -> Generator[str]:
+    def reached(_folders: Folders, _host: str, **_more: object) -> Generator[str]:
         yield here
 
     monkeypatch.setattr(hub_access, "remote_endpoint", reached)

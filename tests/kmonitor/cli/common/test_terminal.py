@@ -108,7 +108,9 @@ def test_a_number_that_is_printed_is_whole_at_any_width(
     print_table(headers, rows, right=headers[2:], folds=("WHY",), elided="NAME")
 
     out = re.sub(r"\x1b\[[0-9;]*m", "", capsys.readouterr().out)
-    *lines, left_out = out.splitlines() if "Not shown at" in out else [*out.splitlines(), ""]
+    table, _, left_out = out.partition("Not shown at ")
+    lines = table.splitlines()
+    left_out = " ".join(f"Not shown at {left_out}".split())
     hidden = left_out.removeprefix(f"Not shown at {width} columns: ").rstrip(".").split(", ")
     assert all(cell_len(line) <= width for line in lines)
     for place, header in enumerate(headers[2:], 2):

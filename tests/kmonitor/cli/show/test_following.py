@@ -6,8 +6,10 @@ from contextlib import contextmanager
 import pytest
 
 from kmonitor.base.errors import UserError
+from kmonitor.cli.common import hub_access
+from kmonitor.cli.common.hub_access import HubRoute
 from kmonitor.cli.show import command as module
-from kmonitor.cli.show.command import EventFollower, HubRoute
+from kmonitor.cli.show.command import EventFollower
 from kmonitor.connect.host_errors import HostError, route_lost
 from kmonitor.connect.hub_client import HubUnreachable
 from kmonitor_agent.wire.local.folders import Folders
@@ -64,7 +66,7 @@ def _open(monkeypatch: pytest.MonkeyPatch, *hubs: _Hub | UserError) -> None:
             raise hub
         yield hub
 
-    monkeypatch.setattr(module, "open_hub", opened)
+    monkeypatch.setattr(hub_access, "open_hub", opened)
     monkeypatch.setattr(module, "_POLL_S", 0.0)
     monkeypatch.setattr(module, "_FIRST_PAUSE_S", 0.0)
 

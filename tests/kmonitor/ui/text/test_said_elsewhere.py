@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from kmonitor.alerts.delivery import invalid_command_reason, invalid_webhook_reason
 from kmonitor.connect.host_errors import (
     HostError,
     no_forwarding,
@@ -12,7 +13,6 @@ from kmonitor.connect.host_errors import (
     too_new,
     too_old,
 )
-from kmonitor.ui.alerts.delivery import invalid_command_reason, invalid_webhook_reason
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import use_translation
 from kmonitor_agent.recording.sampler import STEP_SOURCE

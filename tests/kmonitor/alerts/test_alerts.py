@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor.ui.alerts.alert_evaluator import Alert, AlertEvaluator
-from kmonitor.ui.alerts.alert_rules import (
+from kmonitor.alerts.evaluator import Alert, AlertEvaluator
+from kmonitor.alerts.rules import (
     AlertKind,
     AlertRule,
     AlertSettings,
     rule_keys,
     rule_name,
-    rule_title,
 )
+from kmonitor.ui.alerts.alert_text import alert_facts, alert_level, alert_text, rule_title
 from kmonitor.ui.limits.dry_run import DryRun, dry_run, dry_run_text
 from kmonitor_agent.wire.messages import events
 from tests.support.made_up_runs import GIB, NOW_WALL_S
@@ -76,13 +76,13 @@ def test_what_happens_is_told_once_in_its_own_words(
 
     (alert,) = due(alerts, 5.0)
 
-    assert (alert.kind, alert.severity, alert.title, alert.subject) == (
+    assert (alert.kind, alert_level(alert), alert.title, alert.subject) == (
         kind,
         gravity,
         "resnet",
         "run1",
     )
-    assert words in alert.text
+    assert words in alert_text(alert)
     assert due(alerts, 6.0) == []
 
 
@@ -124,7 +124,7 @@ def test_programs_are_told_the_host_of_a_run_and_of_a_lost_host_its_name():
     tell(alerts, CROSSED)
     alerts.hosts([("me@gpu-01", "big one", "")], now_wall_s=NOW_WALL_S)
 
-    told = [alert.facts() for alert in due(alerts, 0.0)]
+    told = [alert_facts(alert) for alert in due(alerts, 0.0)]
 
     assert {(each["kind"], each["host"]) for each in told} == {
         ("limit", "gpu-07"),
@@ -162,7 +162,7 @@ def test_a_cool_down_is_counted_and_told_with_the_next():
     (alert,) = due(alerts, 61.0)
 
     assert alert.unseen == 2
-    assert alert.full_text.endswith("(2 more like it before)")
+    assert alert_text(alert).endswith("(2 more like it before)")
 
 
 def test_runs_and_metrics_have_cool_downs_of_their_own():
@@ -216,7 +216,7 @@ def test_a_host_is_told_once_it_is_lost_for_a_while_and_again_after_it_came_back
         alerts.hosts(lost, now_wall_s=NOW_WALL_S + at_s)
         assert due(alerts, at_s) == []
     (alert,) = due(alerts, 30.0)
-    assert (alert.title, alert.text) == ("big one", "The host is lost: It is off.")
+    assert (alert.title, alert_text(alert)) == ("big one", "The host is lost: It is off.")
     alerts.hosts(lost, now_wall_s=NOW_WALL_S + 31.0)
     assert due(alerts, 100.0) == []
 

@@ -2,20 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Final
 
-from kmonitor.ui.alerts.alert_rules import (
+from kmonitor.alerts.rules import (
     AlertKind,
     AlertMetric,
     AlertSettings,
     ruled_metric,
 )
-from kmonitor.ui.events.event_log import event_line
-from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES
 
-Severity = Literal["info", "warning", "error"]
 _OLD_S: Final = 120.0
 """Events that are older on arrival are history, and raise no alert."""
 
@@ -32,9 +29,9 @@ class Alert:
         metric: Of a limit or verdict; else empty.
         title: Whose: the run's or host's name.
         host: Where the run is, or the host's name; empty: not known.
-        text: What happened, in a sentence.
-        severity: How bad it is.
         wall_s: When it happened, UTC.
+        event: What happened to the run; its words are made where they are shown.
+        why: Of a host: why it is lost; may be empty.
         unseen: Number of the same that its cool-down has suppressed since the one before.
     """
 
@@ -43,30 +40,10 @@ class Alert:
     metric: AlertMetric
     title: str
     host: str
-    text: str
-    severity: Severity
     wall_s: float
+    event: events.AnyEvent | None = None
+    why: str = ""
     unseen: int = 0
-
-    @property
-    def full_text(self) -> str:
-        """The text, and how often it happened beside."""
-        if not self.unseen:
-            return self.text
-        return tr("{text} ({n} more like it before)").format(text=self.text, n=self.unseen)
-
-    def facts(self) -> dict[str, str | float]:
-        """The same for programs."""
-        return {
-            "kind": self.kind,
-            "subject": self.subject,
-            "metric": self.metric,
-            "title": self.title,
-            "host": self.host,
-            "text": self.full_text,
-            "gravity": self.severity,
-            "wall_s": self.wall_s,
-        }
 
 
 @dataclass(slots=True)
@@ -80,7 +57,7 @@ _Key = tuple[str, str, AlertMetric]
 
 
 class AlertEvaluator:
-    """Takes what happens and says which alerts are due; main thread only.
+    """Takes what happens and says which alerts are due; for one thread.
 
     Attributes:
         settings: The rules in force.
@@ -115,7 +92,6 @@ class AlertEvaluator:
         """
         if now_wall_s - wall_s > _OLD_S:
             return
-        line = event_line(event, name="")
         match event:
             case events.LimitCrossed(crossed=False):
                 self._waiting.pop((run, "limit", ruled_metric(event.metric)), None)
@@ -126,14 +102,11 @@ class AlertEvaluator:
             case events.SessionStarted():
                 # It goes on: what its process before said of its end is over.
                 self._waiting.pop((run, "life", ""), None)
-            case _ if line is not None:
+            case _:
                 kind = _kind_of(event)
                 if kind is not None:
-                    metric = _metric_of(event)
-                    alert = Alert(kind, run, metric, name, host, line.text, line.level, wall_s)
+                    alert = Alert(kind, run, _metric_of(event), name, host, wall_s, event)
                     self._wait(alert, now_wall_s, topic=_topic_of(event, kind))
-            case _:
-                pass
 
     def hosts(self, lost: Iterable[tuple[str, str, str]], *, now_wall_s: float) -> None:
         """Which hosts are lost now.
@@ -148,10 +121,14 @@ class AlertEvaluator:
             self._waiting.pop((address, "host", ""), None)
         for address, name, why in lost:
             if address not in self._lost:
-                text = tr("The host is lost: {why}").format(why=why) if why else tr("Host lost")
-                alert = Alert("host", address, "", name, name, text, "error", now_wall_s)
+                alert = Alert("host", address, "", name, name, now_wall_s, why=why)
                 self._wait(alert, now_wall_s, topic="host")
         self._lost = gone
+
+    @property
+    def is_waiting(self) -> bool:
+        """True if something may become due."""
+        return bool(self._waiting)
 
     def due(self, now_wall_s: float) -> list[Alert]:
         """The alerts whose time has come, oldest first; each is given once."""
@@ -192,9 +169,7 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
     match event:
         case events.LimitCrossed():
             return "limit"
-        case events.Verdict():
-            return "verdict"
-        case events.Notice(code="no_steps"):
+        case events.Verdict(turned=True) | events.Notice(code="no_steps"):
             return "verdict"
         case events.SessionDied() | events.SessionEnded(why="failed") | events.Notice(code="lost"):
             return "died"

@@ -8,17 +8,20 @@ import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 from typing_extensions import override
 
-from kmonitor.ui.alerts.delivery import (
+from kmonitor.alerts.delivery import (
     AlertSender,
     Delivery,
     invalid_command_reason,
     invalid_webhook_reason,
+    webhook_message,
 )
+from kmonitor.alerts.rules import WebhookForm
 from tests.support.waiting import DEADLINE_S, wait_until
 
 FACTS: dict[str, str | float] = {"kind": "limit", "run": "a; touch /tmp/x", "wall_s": 1.5}
@@ -259,3 +262,47 @@ def test_a_command_that_cannot_be_read_is_refused_before():
     assert invalid_command_reason("mail 'x") != ""
     assert invalid_command_reason("   ") != ""
     assert invalid_command_reason("mail -s alert me") == invalid_command_reason("") == ""
+
+
+ALERT: dict[str, str | float] = {
+    "kind": "died",
+    "title": "net <!channel> *x*",
+    "host": "gpu-01",
+    "text": "Process ended by SIGKILL",
+    "gravity": "error",
+}
+
+
+def posted(form: WebhookForm, webhook: str = "https://h.example/hooks/topic") -> tuple[str, Any]:
+    return webhook_message(Delivery(ALERT, webhook=webhook, form=form))
+
+
+@pytest.mark.promise(27)
+def test_slack_gets_a_text_in_which_a_name_mentions_nobody():
+    address, body = posted("auto", "https://hooks.slack.com/services/T0/B0/x")
+
+    assert address == "https://hooks.slack.com/services/T0/B0/x"
+    assert list(body) == ["text"]
+    assert "<!channel>" not in body["text"]
+    assert "Process ended by SIGKILL" in body["text"]
+
+
+@pytest.mark.promise(27)
+def test_mattermost_gets_a_text_without_marks():
+    _, body = posted("mattermost")
+
+    assert body["text"].startswith(r"net \<!channel\> \*x\* on gpu-01: ")
+
+
+def test_ntfy_gets_topic_title_and_priority_at_its_root():
+    for address in ("https://ntfy.sh/topic", "http://ntfy.lan:8080/topic"):
+        root, body = posted("auto", address)
+
+        assert root == address.removesuffix("topic")
+        assert (body["topic"], body["priority"]) == ("topic", 5)
+        assert body["title"] == "net <!channel> *x* on gpu-01"
+        assert body["message"] == "Process ended by SIGKILL"
+
+
+def test_any_other_address_gets_the_alert_itself():
+    assert posted("auto") == ("https://h.example/hooks/topic", ALERT)

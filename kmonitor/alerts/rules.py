@@ -6,8 +6,6 @@ from typing import Annotated, Final, Literal
 
 import msgspec
 
-from kmonitor.ui.limits.limit_text import metric_name
-from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.local.private_files import make_own_folder, read_own, write_private
 from kmonitor_agent.wire.messages.commands import (
     LIMIT_METRICS,
@@ -22,6 +20,9 @@ AlertKind = Literal["limit", "verdict", "host", "died", "ended"]
 
 AlertMetric = LimitMetric | Literal[""]
 """Metric of a limit or verdict; empty for the others."""
+
+WebhookForm = Literal["auto", "json", "slack", "mattermost", "ntfy"]
+"""Form in which a webhook takes an alert."""
 
 RuleKey = tuple[AlertKind, AlertMetric]
 LONGEST_HOLD_S: Final = 3_600.0
@@ -62,12 +63,14 @@ class AlertSettings(msgspec.Struct, frozen=True, omit_defaults=True):
         rules: Where they differ from the usual ones, by `rule_name`.
         command: Run on this machine for each alert, with the alert as JSON at its standard
             input; empty: nothing is run.
-        webhook: http or https address that each alert is posted to as JSON; empty: none.
+        webhook: http or https address that each alert is posted to; empty: none.
+        form: Form of what is posted; "auto": as the address suggests.
     """
 
     rules: Annotated[dict[Name, AlertRule], msgspec.Meta(max_length=100)] = {}
     command: Annotated[str, msgspec.Meta(max_length=4096)] = ""
     webhook: Annotated[str, msgspec.Meta(max_length=4096)] = ""
+    form: WebhookForm = "auto"
 
     def rule(self, kind: AlertKind, metric: AlertMetric = "") -> AlertRule:
         """The rule in force."""
@@ -101,20 +104,13 @@ def default_rule(kind: AlertKind) -> AlertRule:
     return _USUAL[kind]
 
 
-def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
-    """The rule as the user reads it: "RAM: limit crossed"."""
-    name = metric_name(metric) if metric else ""
-    match kind:
-        case "limit":
-            return tr("{metric}: limit crossed").format(metric=name)
-        case "verdict":
-            return tr("{metric}: another verdict").format(metric=name)
-        case "host":
-            return tr("A host is lost")
-        case "died":
-            return tr("A run dies")
-        case "ended":
-            return tr("A run ends")
+def settings_stamp(folder: Path) -> tuple[int, int, int]:
+    """Differs once the rules were changed, by whomever."""
+    try:
+        found = (folder / _FILE_NAME).stat()
+    except OSError:
+        return 0, 0, 0
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def load_alert_settings(folder: Path) -> AlertSettings:

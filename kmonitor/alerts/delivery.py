@@ -10,13 +10,14 @@ import threading
 import urllib.error
 import urllib.request
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import IO, Final
 from urllib.parse import urlsplit
 
 from typing_extensions import override
 
+from kmonitor.alerts.rules import AlertSettings, WebhookForm
 from kmonitor_agent.wire.release import VERSION
 
 _COMMAND_S: Final = 30.0
@@ -34,11 +35,18 @@ class Delivery:
         facts: The alert, as JSON values.
         command: To run, with the facts as JSON at its standard input; empty: none.
         webhook: To post them to; empty: nowhere.
+        form: Form of what is posted.
     """
 
     facts: dict[str, str | float]
     command: str = ""
     webhook: str = ""
+    form: WebhookForm = "auto"
+
+    @classmethod
+    def of(cls, facts: dict[str, str | float], settings: AlertSettings) -> "Delivery":
+        """An alert on its way to where the user wants it."""
+        return cls(facts, settings.command, settings.webhook, settings.form)
 
 
 def invalid_command_reason(command: str) -> str:
@@ -60,6 +68,57 @@ def invalid_webhook_reason(address: str) -> str:
     except ValueError:
         is_whole = False
     return "" if is_whole else "A webhook is written as https://HOST/PATH or http://HOST/PATH."
+
+
+_PRIORITIES: Final = {"info": 3, "warning": 4, "error": 5}
+_TAGS: Final = {"info": "information_source", "warning": "warning", "error": "rotating_light"}
+
+
+def webhook_message(delivery: Delivery) -> tuple[str, dict[str, object]]:
+    """Address, and body as JSON, as the service behind the webhook understands it.
+
+    Source: docs.slack.dev, "Sending messages using incoming webhooks"; docs.mattermost.com,
+    "Incoming webhooks"; docs.ntfy.sh, "Publish as JSON", which is posted to the server's root.
+    """
+    facts = delivery.facts
+    whose, host, text = (str(facts.get(name, "")) for name in ("title", "host", "text"))
+    title = f"{whose} on {host}" if host not in ("", whose) else whose
+    match _form_of(delivery):
+        case "slack":
+            # What a training calls itself is no mention, link or emphasis.
+            return delivery.webhook, {"text": f"*{_slack(title)}*: {_slack(text)}"}
+        case "mattermost":
+            plain = f"{_without_marks(title)}: {_without_marks(text)}"
+            return delivery.webhook, {"username": "kmonitor", "text": plain}
+        case "ntfy":
+            split = urlsplit(delivery.webhook)
+            root = f"{split.scheme}://{split.netloc}/"
+            gravity = str(facts.get("gravity", ""))
+            topic = split.path.strip("/").rpartition("/")[2]
+            message = {"topic": topic, "title": title, "message": text}
+            tags = [_TAGS.get(gravity, "warning")]
+            return root, {**message, "priority": _PRIORITIES.get(gravity, 3), "tags": tags}
+        case _:
+            return delivery.webhook, dict(facts)
+
+
+def _form_of(delivery: Delivery) -> WebhookForm:
+    if delivery.form != "auto":
+        return delivery.form
+    host = urlsplit(delivery.webhook).hostname or ""
+    if host == "hooks.slack.com":
+        return "slack"
+    return "ntfy" if host == "ntfy.sh" or host.startswith("ntfy.") else "json"
+
+
+def _slack(text: str) -> str:
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _without_marks(text: str) -> str:
+    """Markdown that shows the text as it is, and mentions nobody."""
+    marked = "".join(f"\\{letter}" if letter in "\\`*_[]<>#~|" else letter for letter in text)
+    return marked.replace("@", "@\N{ZERO WIDTH SPACE}")
 
 
 class AlertSender:
@@ -107,13 +166,19 @@ class AlertSender:
 
     def _main(self) -> None:
         while (delivery := self._next()) is not None:
-            for act, target in ((self._run, delivery.command), (self._post, delivery.webhook)):
-                try:
-                    why = act(target, delivery.facts) if target and not self._ends else ""
-                except Exception as exc:  # noqa: BLE001 - thread main: reported, goes on
-                    why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
-                if why and not self._ends:
+            for why in self.hand_over(delivery):
+                if not self._ends:
                     self._failed(why[:_LONGEST_OUTPUT])
+
+    def hand_over(self, delivery: Delivery) -> Iterator[str]:
+        """Hand an alert over, on the thread that calls; why not, of each that fails."""
+        for target, act in ((delivery.command, self._run), (delivery.webhook, self._post)):
+            try:
+                why = act(delivery) if target and not self._ends else ""
+            except Exception as exc:  # noqa: BLE001 - thread main: reported, goes on
+                why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
+            if why:
+                yield why
 
     def _next(self) -> Delivery | None:
         """The delivery that waits longest; None: there is none, and this thread ends."""
@@ -123,8 +188,8 @@ class AlertSender:
             self._thread = None
             return None
 
-    def _run(self, command: str, facts: dict[str, str | float]) -> str:
-        arguments = shlex.split(command)
+    def _run(self, delivery: Delivery) -> str:
+        arguments = shlex.split(delivery.command)
         # Into a file: whoever the command leaves behind may hold a pipe open for ever.
         with tempfile.TemporaryFile() as stderr_file:
             try:
@@ -140,7 +205,7 @@ class AlertSender:
                 return f"The command for alerts cannot be run: {arguments[0]}: {exc.strerror}."
             self._begin(process)
             try:
-                process.communicate(json.dumps(facts).encode(), timeout=_COMMAND_S)
+                process.communicate(json.dumps(delivery.facts).encode(), timeout=_COMMAND_S)
             except subprocess.TimeoutExpired:
                 _kill(process)
                 process.communicate()
@@ -160,10 +225,11 @@ class AlertSender:
         if is_late:
             _kill(process)
 
-    def _post(self, address: str, facts: dict[str, str | float]) -> str:
+    def _post(self, delivery: Delivery) -> str:
+        address, body = webhook_message(delivery)
         request = urllib.request.Request(  # noqa: S310 - http and https only, see why_no_webhook
             address,
-            data=json.dumps(facts).encode(),
+            data=json.dumps(body).encode(),
             headers={"Content-Type": "application/json", "User-Agent": f"kmonitor/{VERSION}"},
             method="POST",
         )

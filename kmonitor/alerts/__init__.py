@@ -1,0 +1,1 @@
+"""Alerts: rules, their evaluation, and delivery to a command or web address."""

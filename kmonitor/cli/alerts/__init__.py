@@ -1,0 +1,1 @@
+"""`kmonitor alerts`: rules for alerts and where they go, without a window."""

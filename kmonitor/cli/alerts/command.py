@@ -1,0 +1,285 @@
+"""`kmonitor alerts`: lists and sets rules and targets on this host, tests and tries them."""
+
+import sys
+import time
+from collections.abc import Iterator
+from typing import Annotated, Any, Final
+
+import msgspec
+from cyclopts import App, Parameter
+
+from kmonitor.alerts.delivery import (
+    AlertSender,
+    Delivery,
+    invalid_command_reason,
+    invalid_webhook_reason,
+)
+from kmonitor.alerts.evaluator import Alert, AlertEvaluator
+from kmonitor.alerts.messages import decode_alerts
+from kmonitor.alerts.rules import (
+    LONGEST_COOL_DOWN_S,
+    LONGEST_HOLD_S,
+    AlertSettings,
+    WebhookForm,
+    load_alert_settings,
+    rule_keys,
+    rule_name,
+    save_alert_settings,
+)
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.hub_access import open_hub
+from kmonitor.cli.common.options import JsonOption, seconds_from
+from kmonitor.cli.common.run_choice import SHORT_ID
+from kmonitor.cli.common.terminal import (
+    DONE,
+    FAILED,
+    UsageError,
+    print_json,
+    print_stderr,
+    print_table,
+    print_text,
+    terminal_safe,
+)
+from kmonitor.connect.local_hub import request_local_hub
+from kmonitor.export.events import decode_row
+from kmonitor.ui.alerts.alert_text import alert_facts, alert_text, rule_title
+from kmonitor.ui.events.event_log import LOG_KINDS
+from kmonitor.ui.text.formats import duration_text, moment_text, with_plain_spaces
+from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+app = App(
+    name="alerts",
+    help="List the rules for alerts and where they go; set them. They hold on this host, for its "
+    "hub and its window, and only you on this host can set them.",
+)
+
+_MOST_INPUT: Final = 16 * 2**20
+
+
+@app.default
+def alerts(*, json: JsonOption = False) -> int:
+    """List the rules for alerts, and where alerts go.
+
+    Example: `kmonitor alerts set --webhook https://ntfy.sh/my-topic`
+
+    Args:
+        json: One JSON object: `command`, `webhook`, `form`, `rules`, `hub` (`on`, `off`, or empty
+            where none runs).
+    """
+    settings = load_alert_settings(find_folders().settings)
+    reply = request_local_hub(find_folders())
+    hub = "" if reply is None else reply.alerts
+    rules = [(*key, settings.rule(*key)) for key in rule_keys()]
+    if json:
+        found: dict[str, Any] = {
+            "command": settings.command,
+            "webhook": settings.webhook,
+            "form": settings.form,
+            "hub": hub,
+        }
+        named = {rule_name(k, m): msgspec.to_builtins(rule) for k, m, rule in rules}
+        print_json(found | {"rules": named})
+        return DONE
+    print_text(f"Command  {terminal_safe(settings.command) or 'none'}")
+    print_text(f"Webhook  {terminal_safe(settings.webhook) or 'none'} ({settings.form})")
+    hubs = {"on": "hands alerts over", "off": "has nowhere to hand them to"}
+    print_text(f"Hub      {hubs.get(hub, 'none runs here now')}")
+    print_text()
+    rows = [
+        (
+            rule_name(kind, metric),
+            rule_title(kind, metric),
+            "on" if rule.is_on else "off",
+            _time_text(rule.hold_s),
+            _time_text(rule.cool_down_s),
+        )
+        for kind, metric, rule in rules
+    ]
+    headers = ("RULE", "ALERT", "IS", "ONCE IT LASTS", "AT MOST EVERY")
+    print_table(headers, rows, right=headers[3:], folds=("ALERT",), drops=("ALERT",))
+    return DONE
+
+
+def _time_text(seconds: float) -> str:
+    return with_plain_spaces(duration_text(seconds)) if seconds else "-"
+
+
+@app.command(name="set")
+def set_targets(
+    *,
+    command: Annotated[str | None, Parameter(name="--command")] = None,
+    webhook: Annotated[str | None, Parameter(name="--webhook")] = None,
+    form: Annotated[WebhookForm | None, Parameter(name="--form")] = None,
+) -> int:
+    """Set where alerts go: a command, a web address, or both; an empty one takes it away.
+
+    Example: `kmonitor alerts set --webhook https://ntfy.sh/my-topic`
+
+    Args:
+        command: Run on this host for each alert, without a shell, with the alert as JSON at its
+            standard input.
+        webhook: Posted to, with a body as `--form` says.
+        form: `json`, `slack`, `mattermost` or `ntfy`; `auto`: as the address suggests.
+    """
+    if command is None and webhook is None and form is None:
+        raise UsageError("Say where alerts go: --command COMMAND or --webhook URL.")
+    for why in (invalid_command_reason(command or ""), invalid_webhook_reason(webhook or "")):
+        if why:
+            raise UsageError(why)
+    settings = load_alert_settings(find_folders().settings)
+    changed = {"command": command, "webhook": webhook, "form": form}
+    _save(
+        msgspec.structs.replace(
+            settings, **{name: value for name, value in changed.items() if value is not None}
+        )
+    )
+    print_text("Saved. The hub of this host and an open window take it within seconds.")
+    print_text("Try it: kmonitor alerts test")
+    return DONE
+
+
+@app.command
+def rule(
+    name: str,
+    /,
+    *,
+    is_on: Annotated[bool | None, Parameter(name="--on", negative="--off")] = None,
+    hold: Annotated[str | None, Parameter(name="--hold")] = None,
+    cool_down: Annotated[str | None, Parameter(name="--cool-down")] = None,
+) -> int:
+    """Change a rule.
+
+    Example: `kmonitor alerts rule limit:ram --hold 30s --cool-down 10m`
+
+    Args:
+        name: As `kmonitor alerts` lists it: `limit:ram`, `verdict:step_time`, `host`, `died`.
+        is_on: There are alerts of this kind; `--off`: there are none.
+        hold: Its cause must have lasted so long: `30s`, `5m`.
+        cool_down: At most one alert in so long, of the same run or host: `10m`.
+    """
+    keys = {rule_name(*key): key for key in rule_keys()}
+    if name not in keys:
+        raise UsageError(f'There is no rule "{name}".', f"Rules: {', '.join(keys)}")
+    folder = find_folders().settings
+    settings = load_alert_settings(folder)
+    before = settings.rule(*keys[name])
+    after = msgspec.structs.replace(
+        before,
+        is_on=before.is_on if is_on is None else is_on,
+        hold_s=_seconds(hold, "--hold", before.hold_s, LONGEST_HOLD_S),
+        cool_down_s=_seconds(cool_down, "--cool-down", before.cool_down_s, LONGEST_COOL_DOWN_S),
+    )
+    _save(msgspec.structs.replace(settings, rules={**settings.rules, name: after}))
+    print_text(f"Saved: {name}.")
+    return DONE
+
+
+def _seconds(text: str | None, option: str, before: float, most: float) -> float:
+    if text is None:
+        return before
+    seconds = 0.0 if text == "0" else seconds_from(text, option)
+    if seconds > most:
+        raise UsageError(f"{option} {text}: that is longer than {duration_text(most)}.")
+    return seconds
+
+
+def _save(settings: AlertSettings) -> None:
+    if why := save_alert_settings(find_folders().settings, settings):
+        raise UserError(why)
+
+
+@app.command
+def test() -> int:
+    """Hand over a made-up alert now, and say what went wrong.
+
+    Example: `kmonitor alerts test`
+    """
+    settings = load_alert_settings(find_folders().settings)
+    if not (settings.command or settings.webhook):
+        raise UserError("Alerts go nowhere.", "Set it: kmonitor alerts set --webhook URL")
+    why = "This is a test: nothing happened."
+    if _hand_over([Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)], settings):
+        return FAILED
+    print_text("Handed over.")
+    return DONE
+
+
+@app.command(name="dry-run")
+def dry_run(
+    *,
+    since: Annotated[str, Parameter(name="--since")] = "24h",
+    json: JsonOption = False,
+) -> int:
+    """List the alerts that the rules would have given in the last time, by what is stored.
+
+    Example: `kmonitor alerts dry-run --since 7d`
+
+    Args:
+        since: How far back: `24h`, `7d`.
+        json: One JSON list of alerts, as a command gets them.
+    """
+    now_wall_s = time.time()
+    begin_wall_s = now_wall_s - seconds_from(since, "--since")
+    evaluator = AlertEvaluator(load_alert_settings(find_folders().settings))
+    found: list[Alert] = []
+    with open_hub() as client:
+        events = [
+            (run.started_wall_s + row.t_s, run, row)
+            for run in client.runs()
+            if run.last_wall_s >= begin_wall_s
+            for row in client.all_rows(run.run, LOG_KINDS)
+        ]
+    for wall_s, run, row in sorted(events, key=lambda each: each[0]):
+        if wall_s >= begin_wall_s:
+            found += evaluator.due(wall_s)
+            _apply(evaluator, run, decode_row(row), wall_s)
+    found += evaluator.due(now_wall_s + LONGEST_HOLD_S)
+    if json:
+        print_json([alert_facts(alert) for alert in found])
+    elif found:
+        rows = [
+            (
+                with_plain_spaces(moment_text(alert.wall_s, now_wall_s=now_wall_s)),
+                alert.subject[:SHORT_ID],
+                alert.title,
+                rule_name(alert.kind, alert.metric),
+                with_plain_spaces(alert_text(alert)),
+            )
+            for alert in found
+        ]
+        print_table(("WHEN", "RUN", "NAME", "RULE", "ALERT"), rows, folds=("ALERT",))
+    else:
+        print_text("No alert would have been given.")
+    return DONE
+
+
+def _apply(evaluator: AlertEvaluator, run: RunSummary, event: Any, wall_s: float) -> None:
+    if event is not None:
+        evaluator.apply_event(run.run, run.name, run.host, event, wall_s=wall_s, now_wall_s=wall_s)
+
+
+@app.command(show=False)
+def deliver() -> int:
+    """Hand over the alerts that the hub gives at standard input; for the hub."""
+    found = decode_alerts(sys.stdin.buffer.read(_MOST_INPUT))
+    settings = load_alert_settings(find_folders().settings)
+    return FAILED if _hand_over(found, settings) else DONE
+
+
+def _hand_over(found: list[Alert], settings: AlertSettings) -> bool:
+    """True if something went wrong, which is printed."""
+    troubles = list(_failures(found, settings))
+    for why in troubles:
+        print_stderr(f"kmonitor: {terminal_safe(why)}")
+    return bool(troubles)
+
+
+def _failures(found: list[Alert], settings: AlertSettings) -> Iterator[str]:
+    sender = AlertSender(lambda _why: None)
+    for alert in found:
+        facts: dict[str, str | float] = {
+            name: with_plain_spaces(value) if isinstance(value, str) else value
+            for name, value in alert_facts(alert).items()
+        }
+        yield from sender.hand_over(Delivery.of(facts, settings))

@@ -1,0 +1,1 @@
+"""`kmonitor compare`: two runs side by side, and conditions for continuous integration."""

@@ -1,0 +1,1 @@
+"""`kmonitor top`: the runs of this machine and of the remembered hosts, live in the terminal."""

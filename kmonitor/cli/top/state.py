@@ -1,0 +1,278 @@
+"""State of `kmonitor top`: which runs are listed, what is selected, and what a key does."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from kmonitor.base.errors import UserError
+from kmonitor.cli.common.run_list import SORTS, RunSort, StateFilter, has_state, sorted_runs
+from kmonitor.cli.send_command import require_available
+from kmonitor_agent.wire.messages.commands import CommandName
+from kmonitor_agent.wire.messages.events import Verdict
+from kmonitor_agent.wire.messages.unions import RunSummary
+
+HISTORY_S: Final = 600.0
+"""Time that a sparkline shows, seconds."""
+
+_MOST_POINTS: Final = 1200
+_PAGE: Final = 10
+
+Effect = Literal["", "quit", "suspend", "redraw", "send"]
+"""What a key has the caller do: nothing, leave, stop as a job, draw all again, send `question`."""
+
+_ACTION_KEYS: Final[dict[str, CommandName]] = {
+    "p": "pause",
+    "s": "save",
+    "r": "reload",
+    "c": "collect",
+    "x": "stop",
+}
+_ALWAYS: Final[dict[str, Effect]] = {"suspend": "suspend", "redraw": "redraw"}
+_LEAVING: Final = ("interrupt", "f10")
+QUESTIONS: Final[dict[CommandName, str]] = {
+    "pause": 'Pause "{name}" at its epoch\'s end? y or n',
+    "resume": 'Resume "{name}"? y or n',
+    "save": 'Save a checkpoint of "{name}" at its epoch\'s end? y or n',
+    "reload": 'Save, clear and reload "{name}" at its epoch\'s end? y or n',
+    "collect": 'Collect what dead models left behind in "{name}"? y or n',
+    "stop": 'Stop "{name}" at its epoch\'s end? y or n',
+}
+KEYS_TEXT: Final = (
+    "Up Down j k select   Enter details    / filter   o order    a ended too",
+    "p pause, resume      s save           r reload   c collect  x stop: each asks",
+    "Esc back             PgUp PgDn g G    ? keys     q quit",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunDetails:
+    """More of the selected run.
+
+    Attributes:
+        run: Run id.
+        verdicts: The newest of each metric.
+        actions: Lines on saves, collects, reloads and restarts, oldest first.
+        events: Lines on what happened, oldest first.
+    """
+
+    run: str
+    verdicts: tuple[Verdict, ...] = ()
+    actions: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunHistory:
+    """RAM of a run before it was first listed: run times in seconds, and bytes."""
+
+    run: str
+    points: tuple[tuple[float, float], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A message for the last line."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """An action that waits for a yes."""
+
+    run: RunSummary
+    action: CommandName
+
+
+@dataclass(slots=True)
+class TopState:
+    """Owned by the main thread.
+
+    Attributes:
+        sort: Column of the order.
+        states: Only runs in these.
+        filter_text: Only runs whose name, host or model has it.
+        is_typing: The filter is being typed.
+        has_details: Details of the selected run are open.
+        has_help: The keys are listed.
+        selected: Id of the selected run; empty: the first one.
+        question: What waits for a yes.
+        note: In the last line, until a key is pressed.
+        troubles: Hosts that are not reached, with why.
+        hosts: Number of hubs that are followed.
+        details: Of runs whose details were read.
+    """
+
+    sort: RunSort = "started"
+    states: tuple[StateFilter, ...] = ("live",)
+    filter_text: str = ""
+    is_typing: bool = False
+    has_details: bool = False
+    has_help: bool = False
+    selected: str = ""
+    question: Question | None = None
+    note: str = ""
+    troubles: tuple[str, ...] = ()
+    hosts: int = 1
+    details: dict[str, RunDetails] = field(default_factory=dict[str, RunDetails])
+    _runs: list[RunSummary] = field(default_factory=list[RunSummary])
+    _points: dict[str, list[tuple[float, float]]] = field(
+        default_factory=dict[str, list[tuple[float, float]]]
+    )
+
+    @property
+    def all_runs(self) -> Sequence[RunSummary]:
+        """Every run of every hub."""
+        return self._runs
+
+    def apply_runs(self, runs: Sequence[RunSummary]) -> None:
+        """Take the runs of all hubs as they are now."""
+        self._runs = list(runs)
+        known = {run.run for run in runs}
+        for gone in [run for run in self._points if run not in known]:
+            del self._points[gone]
+        for run in runs:
+            if run.ram.value is not None:
+                self._add_points(run.run, [(run.duration_s, run.ram.value)])
+
+    def apply_message(self, message: RunDetails | RunHistory | Note) -> None:
+        """Take what a polling thread found."""
+        match message:
+            case RunDetails():
+                self.details[message.run] = message
+            case RunHistory():
+                later = self._points.pop(message.run, [])
+                self._add_points(message.run, message.points)
+                self._add_points(message.run, later)
+            case Note():
+                self.note = message.text
+
+    def _add_points(self, run: str, added: Sequence[tuple[float, float]]) -> None:
+        points = self._points.setdefault(run, [])
+        points += [point for point in added if not points or point[0] > points[-1][0]]
+        del points[:-_MOST_POINTS]
+
+    def ram_history(self, run: RunSummary, n: int) -> list[float]:
+        """RAM of the last ten minutes in `n` even steps; fewer where less is known."""
+        points = self._points.get(run.run, [])
+        if not points:
+            return []
+        begin_s = max(points[0][0], points[-1][0] - HISTORY_S)
+        step_s = max((points[-1][0] - begin_s) / n, 1.0)
+        by_step: dict[int, float] = {}
+        for t_s, value in points:
+            if t_s >= begin_s:
+                by_step[min(n - 1, int((t_s - begin_s) / step_s))] = value
+        return [by_step[at] for at in sorted(by_step)]
+
+    def listed(self) -> list[RunSummary]:
+        """The runs that are shown, in order."""
+        wanted = self.filter_text.casefold()
+        return sorted_runs(
+            (
+                run
+                for run in self._runs
+                if has_state(run, self.states)
+                and any(wanted in text.casefold() for text in (run.name, run.host, run.model))
+            ),
+            self.sort,
+        )
+
+    def selected_run(self) -> RunSummary | None:
+        """The selected run, or the first; None: nothing is listed."""
+        listed = self.listed()
+        return next((run for run in listed if run.run == self.selected), next(iter(listed), None))
+
+    def press(self, key: str) -> Effect:
+        """Do what a key means."""
+        if key in _ALWAYS:
+            return _ALWAYS[key]
+        if self.question is not None:
+            return self._answer(key)
+        self.note = ""
+        if self.is_typing and key not in _LEAVING:
+            self._type(key)
+        elif key in (*_LEAVING, "q"):
+            return "quit"
+        elif key in _ACTION_KEYS:
+            self._ask(_ACTION_KEYS[key])
+        elif not self._move(key):
+            self._change_view(key)
+        return ""
+
+    def _answer(self, key: str) -> Effect:
+        if key in ("y", "Y"):
+            return "send"
+        self.question = None
+        self.note = "Nothing was sent."
+        return ""
+
+    def _type(self, key: str) -> None:
+        match key:
+            case "enter":
+                self.is_typing = False
+            case "escape":
+                self.is_typing = False
+                self.filter_text = ""
+            case "backspace":
+                self.filter_text = self.filter_text[:-1]
+            case _ if len(key) == 1:
+                self.filter_text += key
+            case _:
+                self._move(key)
+
+    def _ask(self, action: CommandName) -> None:
+        run = self.selected_run()
+        if run is None:
+            self.note = "No run is selected."
+            return
+        if action == "pause" and run.state == "paused":
+            action = "resume"
+        try:
+            require_available(run, action)
+        except UserError as exc:
+            self.note = f"{exc.what} {exc.remedy}".strip()
+            return
+        self.question = Question(run, action)
+
+    def _move(self, key: str) -> bool:
+        steps = {"up": -1, "k": -1, "down": 1, "j": 1, "page up": -_PAGE, "page down": _PAGE}
+        listed = self.listed()
+        ends = {"home": 0, "g": 0, "end": len(listed) - 1, "G": len(listed) - 1}
+        run = self.selected_run()
+        if key not in steps and key not in ends:
+            return False
+        if run is not None:
+            index = ends.get(key, listed.index(run) + steps.get(key, 0))
+            self.selected = listed[min(max(index, 0), len(listed) - 1)].run
+        return True
+
+    def _change_view(self, key: str) -> None:
+        match key:
+            case "enter":
+                self.has_details = not self.has_details
+            case "escape":
+                self._step_back()
+            case "/" | "f3" | "f4":
+                self.is_typing = True
+            case "o" | ">" | "f6":
+                self._sort_by(1)
+            case "O" | "<":
+                self._sort_by(-1)
+            case "a":
+                self.states = () if self.states else ("live",)
+            case "?" | "h":
+                self.has_help = not self.has_help
+            case _:
+                self.note = f'"{key}" does nothing here; ? lists the keys.'
+
+    def _step_back(self) -> None:
+        if self.has_help:
+            self.has_help = False
+        elif self.has_details:
+            self.has_details = False
+        else:
+            self.filter_text = ""
+
+    def _sort_by(self, step: int) -> None:
+        self.sort = SORTS[(SORTS.index(self.sort) + step) % len(SORTS)]

@@ -1,0 +1,169 @@
+"""Alerts of the hub: rules evaluated without a window, handed over by a process of its own.
+
+The hub decides which alerts are due and starts `kmonitor alerts deliver` for them. That process
+makes the words, runs the user's command and asks the webhook, so that neither a slow network nor a
+hanging command holds the hub up, and the hub needs no texts. Nothing is set over a socket: the
+rules are `alerts.json`, which this user's window and `kmonitor alerts` write on this host.
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections import deque
+from collections.abc import Iterable
+from pathlib import Path
+from typing import IO, Final, Literal
+
+from kmonitor.alerts.evaluator import Alert, AlertEvaluator
+from kmonitor.alerts.messages import encode_alerts
+from kmonitor.alerts.rules import load_alert_settings, settings_stamp
+from kmonitor.hub.log import LOG
+from kmonitor.hub.runs.run_record import RunRecord
+from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.messages.events import AnyEvent
+
+ALERTS_EVERY_S: Final = 1.0
+_MOST_WAITING: Final = 100
+_LONGEST_TEXT: Final = 300
+
+_Happened = tuple[RunRecord, AnyEvent, float]
+
+
+class HubAlerts:
+    """Owned by the hub's main thread."""
+
+    def __init__(self, settings: Path, host: str, clock: Clock) -> None:
+        """Nothing is evaluated before the first `step`.
+
+        Args:
+            settings: Folder where `alerts.json` lies.
+            host: Name of this host.
+            clock: Time.
+        """
+        self._folder = settings
+        self._host = host
+        self._clock = clock
+        self._evaluator = AlertEvaluator()
+        self._stamp: object = None
+        self._uncommitted: list[_Happened] = []
+        self._waiting: deque[Alert] = deque(maxlen=_MOST_WAITING)
+        self._process: subprocess.Popen[bytes] | None = None
+        self._stderr: IO[bytes] | None = None
+        self.trouble = ""
+        """Why the last alerts were not handed over, without a full stop; empty: they were."""
+
+    @property
+    def state(self) -> Literal["off", "on"]:
+        """Whether alerts are handed over."""
+        settings = self._evaluator.settings
+        return "on" if settings.command or settings.webhook else "off"
+
+    @property
+    def is_needed(self) -> bool:
+        """True while an alert is held back by its rule, or is being handed over."""
+        return self.state == "on" and bool(
+            self._evaluator.is_waiting or self._waiting or self._process
+        )
+
+    def on_event(self, record: RunRecord, event: AnyEvent | None) -> None:
+        """An event was appended; it counts once it is committed."""
+        if event is not None:
+            wall_s = record.session_started_wall_s + event.t_s
+            self._uncommitted.append((record, event, wall_s))
+
+    def after_commit(self) -> None:
+        """What was appended is stored: an agent does not send it again to another hub."""
+        happened, self._uncommitted = self._uncommitted, []
+        now_wall_s = self._clock.wall_s()
+        for record, event, wall_s in happened:
+            self._evaluator.apply_event(
+                record.run,
+                record.name,
+                record.host,
+                event,
+                wall_s=wall_s,
+                now_wall_s=now_wall_s,
+            )
+
+    def step(self, live: Iterable[RunRecord]) -> None:
+        """Read the rules again if they changed, and hand over what is due.
+
+        Args:
+            live: Runs whose process is not known to be gone.
+        """
+        self._refresh()
+        now_wall_s = self._clock.wall_s()
+        self._evaluator.hosts(self._lost_hosts(live), now_wall_s=now_wall_s)
+        due = self._evaluator.due(now_wall_s)
+        if self.state == "on":
+            self._waiting.extend(due)
+        else:
+            self._waiting.clear()
+        if self._process is not None and self._process.poll() is not None:
+            self._note_end(self._process.returncode)
+        if self._waiting and self._process is None:
+            self._start()
+
+    def _refresh(self) -> None:
+        stamp = settings_stamp(self._folder)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._evaluator.settings = load_alert_settings(self._folder)
+
+    def _lost_hosts(self, live: Iterable[RunRecord]) -> list[tuple[str, str, str]]:
+        """Other hosts of which no run sends anything any more."""
+        silent: dict[str, bool] = {}
+        for record in live:
+            if record.host not in {"", self._host} and not record.is_shipped:
+                silent[record.host] = silent.get(record.host, True) and record.state == "silent"
+        return [(host, host, "") for host, is_silent in silent.items() if is_silent]
+
+    def _start(self) -> None:
+        alerts = list(self._waiting)
+        self._waiting.clear()
+        for alert in alerts:
+            LOG.info("alert: %s: %s %s", alert.title, alert.kind, alert.metric)
+        self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed once the process has ended
+        # A file, not a pipe: the hub never waits for a reader.
+        with tempfile.TemporaryFile() as given:
+            given.write(encode_alerts(alerts))
+            given.seek(0)
+            try:
+                self._process = subprocess.Popen(
+                    [sys.executable, "-m", "kmonitor", "alerts", "deliver"],
+                    stdin=given,
+                    stdout=subprocess.DEVNULL,
+                    stderr=self._stderr,
+                    start_new_session=True,
+                )
+            except OSError as exc:
+                self._set_trouble(f"alerts cannot be handed over: {exc.strerror or exc}")
+                self._close_stderr()
+
+    def _note_end(self, status: int) -> None:
+        self._process = None
+        self._set_trouble(f"alerts were not handed over: {self._last_words()}" if status else "")
+        self._close_stderr()
+
+    def _last_words(self) -> str:
+        if self._stderr is None:
+            return ""
+        size = self._stderr.seek(0, os.SEEK_END)
+        self._stderr.seek(max(0, size - 4 * _LONGEST_TEXT))
+        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
+        return lines[-1].removeprefix("kmonitor: ").rstrip(".")[:_LONGEST_TEXT] if lines else ""
+
+    def _set_trouble(self, text: str) -> None:
+        if text and text != self.trouble:
+            LOG.warning("%s", text)
+        self.trouble = text
+
+    def _close_stderr(self) -> None:
+        if self._stderr is not None:
+            self._stderr.close()
+            self._stderr = None
+
+    def close(self) -> None:
+        """Let a process that still hands over go on by itself."""
+        self._close_stderr()

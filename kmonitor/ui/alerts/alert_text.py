@@ -1,0 +1,65 @@
+"""Alerts and their rules as text, in the language of whoever reads them."""
+
+from kmonitor.alerts.evaluator import Alert
+from kmonitor.alerts.rules import AlertKind, AlertMetric
+from kmonitor.ui.events.event_log import event_line
+from kmonitor.ui.events.event_text import Level
+from kmonitor.ui.limits.limit_text import metric_name
+from kmonitor.ui.text.language import tr
+
+
+def alert_level(alert: Alert) -> Level:
+    """How bad it is."""
+    line = None if alert.event is None else event_line(alert.event, name="")
+    if line is not None:
+        return line.level
+    return "error" if alert.kind == "host" else "info"
+
+
+def alert_text(alert: Alert) -> str:
+    """What happened, in a sentence, and how often it happened beside."""
+    text = _sentence(alert)
+    if not alert.unseen:
+        return text
+    return tr("{text} ({n} more like it before)").format(text=text, n=alert.unseen)
+
+
+def _sentence(alert: Alert) -> str:
+    line = None if alert.event is None else event_line(alert.event, name="")
+    if line is not None:
+        return line.text
+    if alert.kind == "host":
+        return (
+            tr("The host is lost: {why}").format(why=alert.why) if alert.why else tr("Host lost")
+        )
+    return alert.why
+
+
+def alert_facts(alert: Alert) -> dict[str, str | float]:
+    """The same for programs."""
+    return {
+        "kind": alert.kind,
+        "subject": alert.subject,
+        "metric": alert.metric,
+        "title": alert.title,
+        "host": alert.host,
+        "text": alert_text(alert),
+        "gravity": alert_level(alert),
+        "wall_s": alert.wall_s,
+    }
+
+
+def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
+    """The rule as the user reads it: "RAM: limit crossed"."""
+    name = metric_name(metric) if metric else ""
+    match kind:
+        case "limit":
+            return tr("{metric}: limit crossed").format(metric=name)
+        case "verdict":
+            return tr("{metric}: another verdict").format(metric=name)
+        case "host":
+            return tr("A host is lost")
+        case "died":
+            return tr("A run dies")
+        case "ended":
+            return tr("A run ends")

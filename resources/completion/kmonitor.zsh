@@ -1,0 +1,16 @@
+#compdef kmonitor
+# Completion of kmonitor for zsh: `kmonitor completion --install`.
+_kmonitor() {
+    local found
+    found=$(kmonitor completion --words -- "${(@)words[2,CURRENT]}" 2>/dev/null)
+    if [[ -n $found ]]; then
+        compadd -- "${(@f)found}"
+    else
+        _files
+    fi
+}
+if [[ ${funcstack[1]} == _kmonitor ]]; then
+    _kmonitor "$@"
+else
+    compdef _kmonitor kmonitor
+fi

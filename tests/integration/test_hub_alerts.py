@@ -1,0 +1,189 @@
+"""Alerts reach their owner from a hub without a window: once, by command or webhook."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+
+from kmonitor.alerts.rules import AlertSettings, load_alert_settings, save_alert_settings
+from kmonitor.connect.local_hub import request_local_hub
+from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.messages.events import LimitCrossed, SessionDied, SessionEnded
+from kmonitor_agent.wire.messages.unions import FromAgent, FromDesktop
+from tests.support.command_line import kmonitor
+from tests.support.live_hub import LiveHub
+from tests.support.simulated_agent import SimulatedAgent
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.slow
+
+GIB = 2.0**30
+WRITES = "import json, sys; open({path!r}, 'a').write(sys.stdin.read() + '\\n')"
+
+
+@pytest.fixture
+def inbox(tmp_path: Path) -> Path:
+    """A file to which the command for alerts adds a line for each."""
+    script = tmp_path / "add.py"
+    script.write_text(WRITES.format(path=str(tmp_path / "alerts.jsonl")))
+    return tmp_path / "alerts.jsonl"
+
+
+@pytest.fixture
+def told_hub(live_hub: LiveHub, inbox: Path) -> LiveHub:
+    """A hub whose alerts go to the inbox."""
+    words = ("--command", f"{sys.executable} '{inbox.parent / 'add.py'}'")
+    assert kmonitor("alerts", "set", *words).status == 0
+    wait_until(lambda: _hub_state(live_hub.folders) == "on", what="the hub has read the rules")
+    return live_hub
+
+
+def _hub_state(folders: Folders) -> str:
+    reply = request_local_hub(folders)
+    return "" if reply is None else reply.alerts
+
+
+def _alerts(inbox: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in inbox.read_text().splitlines()] if inbox.exists() else []
+
+
+def _cross(agent: SimulatedAgent) -> None:
+    event = LimitCrossed(
+        t_s=agent.now_s(), metric="ram", action="notify", value=9 * GIB, threshold=8 * GIB
+    )
+    agent.emit(event)
+
+
+def _die(agent: SimulatedAgent) -> None:
+    died = SessionDied(
+        t_s=agent.now_s(), session=agent.session, how="signal", signal="SIGKILL", why="SIGKILL"
+    )
+    agent.emit(died)
+
+
+def test_a_death_and_a_crossing_reach_the_command_once(told_hub: LiveHub, inbox: Path):
+    with SimulatedAgent(told_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        _cross(agent)
+        agent.wait_acked()
+        _cross(agent)  # within the cool-down of the first
+        wait_until(lambda: len(_alerts(inbox)) == 1, what="the crossing")
+        _die(agent)
+        agent.wait_acked()
+        wait_until(lambda: len(_alerts(inbox)) == 2, what="the death")
+
+    crossing, death = _alerts(inbox)
+    assert (crossing["kind"], crossing["metric"], crossing["title"]) == ("limit", "ram", "resnet")
+    assert "9.0 GiB" in crossing["text"]
+    assert (death["kind"], death["gravity"]) == ("died", "error")
+    assert "SIGKILL" in death["text"]
+
+
+def test_a_hub_that_is_killed_and_started_again_repeats_nothing(told_hub: LiveHub, inbox: Path):
+    with SimulatedAgent(told_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        _cross(agent)
+        agent.wait_acked()
+        wait_until(lambda: _alerts(inbox), what="the crossing")
+        told_hub.restart()
+        agent.sample()
+        agent.wait_acked()
+        _die(agent)  # behind it a repetition would have come
+        agent.wait_acked()
+        wait_until(lambda: len(_alerts(inbox)) > 1, what="the death")
+
+    assert [alert["kind"] for alert in _alerts(inbox)] == ["limit", "died"]
+
+
+def test_an_end_waits_for_its_cause(told_hub: LiveHub, inbox: Path):
+    with SimulatedAgent(told_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        agent.emit(SessionEnded(t_s=agent.now_s(), why="finished"))
+        _die(agent)
+        agent.wait_acked()
+        wait_until(lambda: _alerts(inbox), what="an alert")
+
+    assert [alert["kind"] for alert in _alerts(inbox)] == ["died"]
+
+
+def test_a_rule_that_is_off_is_obeyed(told_hub: LiveHub, inbox: Path):
+    assert kmonitor("alerts", "rule", "limit:ram", "--off").status == 0
+    with SimulatedAgent(told_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        wait_until(lambda: "limit:ram" in _rules(told_hub.folders), what="it is written")
+        told_hub.restart()
+        _cross(agent)
+        _die(agent)
+        agent.wait_acked()
+        wait_until(lambda: _alerts(inbox), what="the death")
+
+    assert [alert["kind"] for alert in _alerts(inbox)] == ["died"]
+
+
+def _rules(folders: Folders) -> list[str]:
+    return list(load_alert_settings(folders.settings).rules)
+
+
+def test_what_goes_wrong_is_a_trouble_of_the_hub(live_hub: LiveHub):
+    kmonitor("alerts", "set", "--command", "/nonexistent/notify")
+    wait_until(lambda: _hub_state(live_hub.folders) == "on", what="the hub has read the rules")
+    with SimulatedAgent(live_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        _cross(agent)
+        agent.wait_acked()
+
+        def troubles() -> list[str]:
+            reply = request_local_hub(live_hub.folders)
+            return reply.troubles if reply else []
+
+        wait_until(troubles, what="the trouble is told")
+        assert "cannot be run: /nonexistent/notify" in troubles()[0]
+        assert kmonitor("alerts", "test").status == 1
+
+
+@pytest.mark.promise(11, 39)
+def test_nothing_is_handed_over_unless_it_was_set(live_hub: LiveHub):
+    assert _hub_state(live_hub.folders) == "off"
+    assert kmonitor("alerts", "test").status == 1
+    found = kmonitor("alerts", "--json").json
+    assert (found["command"], found["webhook"], found["hub"]) == ("", "", "off")
+
+
+@pytest.mark.promise(39)
+def test_no_message_and_no_option_sets_where_alerts_go(live_hub: LiveHub):
+    fields = {
+        name
+        for union in (FromAgent, FromDesktop)
+        for message in get_args(union)
+        for name in message.__struct_fields__
+    }
+
+    assert not fields & {"command", "webhook", "alerts", "settings", "rules"}
+    for option in ("--host", "--hub"):
+        ran = kmonitor("alerts", "set", "--webhook", "https://x.example/", option, "gpu-01")
+        assert ran.status == 2
+    assert load_alert_settings(live_hub.folders.settings) == AlertSettings()
+
+
+def test_rules_are_listed_and_tried_on_what_is_stored(told_hub: LiveHub):
+    with SimulatedAgent(told_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        _cross(agent)
+        _die(agent)
+        agent.wait_acked()
+
+        listed = kmonitor("alerts").out
+        tried = kmonitor("alerts", "dry-run", "--since", "1h", "--json").json
+
+    assert "limit:ram" in listed
+    assert "hands alerts over" in listed
+    assert [alert["kind"] for alert in tried] == ["limit", "died"]
+
+
+def test_settings_of_a_window_keep_their_form(folders: Folders):
+    save_alert_settings(folders.settings, AlertSettings(webhook="https://x.example/", form="ntfy"))
+
+    assert kmonitor("alerts", "set", "--command", "true").status == 0
+    assert load_alert_settings(folders.settings).form == "ntfy"
