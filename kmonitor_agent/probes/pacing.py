@@ -33,6 +33,10 @@ class Paced(Generic[_T]):
         """Whether the pause after the last reading is over."""
         return time.monotonic() >= self._due_s
 
+    def expire(self) -> None:
+        """Have the next reading taken at once."""
+        self._due_s = -math.inf
+
     def newest(self) -> _T:
         """The last reading, or a new one where its pause is over."""
         newest = self._newest

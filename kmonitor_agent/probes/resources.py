@@ -88,7 +88,8 @@ class Resources:
         yield "cgroup_high_events", high
 
     def _tasks_fields(self, stat: ProcessStat | None) -> Fields:
-        left = self._tasks.read()
+        children = self._memory.n_children
+        left = self._tasks.read((None if stat is None else stat.threads, children))
         if stat is None:
             threads = threads_by_psutil()
         else:
@@ -96,7 +97,6 @@ class Resources:
             threads = Reading(float(stat.threads), "threads", source)
         yield "threads", threads
         yield "threads_of", _whole(threads, left)
-        children = self._memory.n_children
         if children is None:
             processes = zombies = Reading.missing("processes", "children are not listed yet")
         else:

@@ -6,7 +6,7 @@ group, RLIMIT_NPROC of the user (not of root), and what the kernel itself allows
 
 import os
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -98,9 +98,17 @@ class TasksLeft:
         """
         self._proc = proc
         self._left = Paced(self._read, _CORE_FRACTION)
+        self._in_use: Hashable = None
 
-    def read(self) -> Reading:
-        """The smallest of the bounds, as old as its cost requires."""
+    def read(self, in_use: Hashable) -> Reading:
+        """The smallest of the bounds, as old as its cost requires.
+
+        Args:
+            in_use: What this process has; where it changed, so has what is left.
+        """
+        if in_use != self._in_use:
+            self._in_use = in_use
+            self._left.expire()
         return self._left.newest()
 
     def _read(self) -> Reading:

@@ -11,7 +11,7 @@ import pytest
 
 from kmonitor.export.events import decode_row
 from kmonitor.ui.text.formats import with_plain_spaces
-from kmonitor_agent.wire.messages.events import LimitCrossed, Verdict
+from kmonitor_agent.wire.messages.events import EpochEnded, LimitCrossed, Verdict
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
 from tests.support.memory_group import memory_group
@@ -118,21 +118,36 @@ def died(script: str, folder: Path, home: Path, within: list[str]) -> None:
     assert ran.returncode == 1, ran.stderr[-2000:]
 
 
-def shown(hub: LiveHub, metric: str) -> tuple[str, list[Verdict]]:
-    """What `kmonitor show` prints, and the verdicts that came before the end."""
+def shown(hub: LiveHub, metric: str) -> tuple[str, list[Verdict], int]:
+    """Text of `kmonitor show`, verdicts before the end, epochs before the limit was met."""
     with hub.client() as client:
         run = wait_until(
             lambda: [r for r in client.runs() if r.state == "failed"], DEADLINE_S, "it has failed"
         )[0].run
-        events = [decode_row(row) for row in client.all_rows(run, ("verdict", "crossing"))]
+        kinds = ("verdict", "crossing", "epoch_end")
+        events = [decode_row(row) for row in client.all_rows(run, kinds)]
         said = [e for e in events if isinstance(e, Verdict) and e.metric == metric]
         crossings = [e for e in events if isinstance(e, LimitCrossed) and e.metric == metric]
         assert crossings, events
-    return with_plain_spaces(kmonitor("show", "last").out), said
+        before = events[: events.index(crossings[0])]
+        epochs = sum(isinstance(event, EpochEnded) for event in before)
+    return with_plain_spaces(kmonitor("show", "last").out), said, epochs
 
 
-def check(text: str, said: list[Verdict], resource: str) -> None:
+def check_forecast(said: list[Verdict], met_after: int) -> None:
+    """At about half time the limit's unit was estimated within a fifth, or one unit."""
+    estimates = [
+        (verdict.unit, verdict.unit + verdict.forecast.units)
+        for verdict in said
+        if verdict.forecast is not None and verdict.forecast.of == "own"
+    ]
+    _, estimated = min(estimates, key=lambda each: abs(each[0] - met_after / 2))
+    assert estimated == pytest.approx(met_after, rel=0.2, abs=1.0), estimates
+
+
+def check(text: str, said: list[Verdict], met_after: int, resource: str) -> None:
     """What ran out is shown, RAM is not; it was growing before, with a forecast."""
+    check_forecast(said, met_after)
     end = text.partition("Before its end:")[2]
     assert f"  {resource}: " in end, text
     assert "RAM" not in end.partition("Nothing of it was saved")[0], text
@@ -147,8 +162,8 @@ def test_files_run_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub):
 
     died(script, tmp_path, kmonitor_home, [])
 
-    text, said = shown(live_hub, "open_files")
-    check(text, said, "Open files")
+    text, said, met_after = shown(live_hub, "open_files")
+    check(text, said, met_after, "Open files")
     assert "files, sockets or pipes are opened and not closed: " in text
     assert "part-*.bin" in text
 
@@ -158,13 +173,13 @@ def test_threads_run_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub)
         pytest.skip(why)
     script = SCRIPT.format(take=THREADS, metric="threads", before="")
     with task_group("out") as group:
-        (group / "pids.max").write_text("170")
+        (group / "pids.max").write_text("250")
         join = f'echo $$ > "{group}/cgroup.procs" && exec "$@"'
 
         died(script, tmp_path, kmonitor_home, ["/bin/sh", "-c", join, "in a group"])
 
-    text, said = shown(live_hub, "threads")
-    check(text, said, "Threads")
+    text, said, met_after = shown(live_hub, "threads")
+    check(text, said, met_after, "Threads")
     assert "threads are started and do not end: loader-*" in text
 
 
@@ -188,8 +203,8 @@ def test_a_disk_runs_full(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub
 
         died(script, tmp_path, kmonitor_home, [])
 
-    text, said = shown(live_hub, "disk")
-    check(text, said, "Disk")
+    text, said, met_after = shown(live_hub, "disk")
+    check(text, said, met_after, "Disk")
     assert "what is written stays on the disk" in text
 
 
@@ -197,12 +212,12 @@ def test_others_in_the_group_take_what_is_left_of_a_flat_training(
     tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub
 ):
     script = SCRIPT.format(take=OTHERS, metric="ram", before="").replace(
-        'Limit("ram", "80%")', 'Limit("ram", "25%", action="reload")'
+        'Limit("ram", "80%")', 'Limit("ram", "20%", action="reload")'
     )
     with memory_group(2500 << 20) as within:
         died(script, tmp_path, kmonitor_home, within)
 
-    text, said = shown(live_hub, "ram")
+    text, said, _ = shown(live_hub, "ram")
     assert {verdict.state for verdict in said} <= {"measuring", "steady"}
     forecasts = [each.forecast for each in said if each.forecast is not None]
     assert forecasts, [(each.state, each.units) for each in said]
@@ -217,9 +232,9 @@ def test_address_space_runs_out(tmp_path: Path, kmonitor_home: Path, live_hub: L
 
     died(script, tmp_path, kmonitor_home, [])
 
-    text, said = shown(live_hub, "ram")
+    text, said, met_after = shown(live_hub, "ram")
     assert "process: RLIMIT_AS less its address space" in text
     assert "RAM in the last" in text.partition("Before its end:")[2]
+    check_forecast(said, met_after)
     forecasts = [each.forecast for each in said if each.forecast is not None]
-    assert forecasts
     assert forecasts[-1].of in {"address_space", "own"}

@@ -11,11 +11,14 @@ from kmonitor.ui.text.language import language_tag
 
 FIRST_PAGE: Final = "index.md"
 _LINK: Final = re.compile(r"\]\(([\w-]+\.md)")
+_PICTURE: Final = re.compile(r"^!\[.*\]\(.*\)\n\n?", re.MULTILINE)
 _NO_LETTER: Final = re.compile(r"[^\w\- ]")
 
 
 def read_page(name: str) -> str | None:
-    """One page as Markdown; None where there is none of that name.
+    """One page as Markdown, without pictures; None where there is none of that name.
+
+    Pictures are for readers elsewhere: Qt draws a terminal's SVG without its font.
 
     Args:
         name: Its file name, the same in every language; of a path only the last part counts.
@@ -23,7 +26,7 @@ def read_page(name: str) -> str | None:
     for folder in _folders():
         page = folder / Path(name).name
         if page.is_file():
-            return page.read_text(encoding="utf-8")
+            return _PICTURE.sub("", page.read_text(encoding="utf-8"))
     return None
 
 

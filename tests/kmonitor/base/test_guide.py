@@ -29,9 +29,22 @@ def test_every_field_that_leaves_the_process_is_listed(struct: type):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_links_lead_to_pages_that_exist(name: str):
-    links = re.findall(r"\]\(([^)#]+)\)", page(name))
+    links = re.findall(r"(?<!!)\[[^]]*\]\(([^)#]+)\)", page(name))
 
     assert [link for link in links if "://" not in link and link not in PAGES] == []
+
+
+@pytest.mark.parametrize("folder", ["", "zh_CN"])
+def test_pictures_of_pages_exist(folder: str):
+    pages = sorted(resource_path("guide", folder).glob("*.md"))
+    pictures = [
+        (path.parent / link).resolve()
+        for path in pages
+        for link in re.findall(r"!\[[^]]*\]\(([^)]+)\)", path.read_text(encoding="utf-8"))
+    ]
+
+    assert pictures
+    assert [picture for picture in pictures if not picture.is_file()] == []
 
 
 def test_the_first_page_leads_to_every_other():

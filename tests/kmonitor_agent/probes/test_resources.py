@@ -144,11 +144,15 @@ def test_the_smallest_limit_on_tasks_holds(tmp_path: Path):
     proc.write("sys", "kernel/threads-max", "9000")
     proc.write("sys", "kernel/pid_max", "32768")
 
-    found = TasksLeft(proc.folder).read()
+    tasks = TasksLeft(proc.folder)
+    found = tasks.read(88)
+    (mount / "pids.current").write_text("95")
+    after_more = tasks.read(95)
     (mount / "pids.max").write_text("max")
-    without = TasksLeft(proc.folder).read()
+    without = TasksLeft(proc.folder).read(95)
 
     assert (found.value, found.source.rpartition("/")[2]) == (12, "pids.max")
+    assert after_more.value == 5
     assert without.value == 9000 - 400
     assert without.source.endswith("threads-max")
 

@@ -10,6 +10,7 @@ from kmonitor.ui.guide.pages import (
     find_matches,
     heading_slug,
     next_match,
+    read_pages,
     reading_order,
 )
 
@@ -47,3 +48,7 @@ def test_a_search_goes_on_from_page_to_page_and_around():
     assert next_match(found, "b.md", found[0]) == found[1]
     assert next_match(found, "b.md", found[2]) == found[0]
     assert next_match([], "b.md", None) is None
+
+
+def test_pages_of_the_window_have_no_pictures():
+    assert [name for name, text in read_pages().items() if "![" in text] == []
