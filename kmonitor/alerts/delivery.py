@@ -12,12 +12,13 @@ import urllib.request
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import IO, Final
+from typing import Final
 from urllib.parse import urlsplit
 
 from typing_extensions import override
 
 from kmonitor.alerts.rules import AlertSettings, WebhookForm
+from kmonitor.base.output import last_line
 from kmonitor_agent.wire.release import VERSION
 
 _COMMAND_S: Final = 30.0
@@ -214,7 +215,7 @@ class AlertSender:
                 self._process = None
             if not process.returncode:
                 return ""
-            last = _last_line(stderr_file)
+            last = last_line(stderr_file, _LONGEST_OUTPUT)
         return f"The command for alerts ended with status {process.returncode}. {last}".strip()
 
     def _begin(self, process: subprocess.Popen[bytes]) -> None:
@@ -250,13 +251,6 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
         os.killpg(process.pid, signal.SIGKILL)
     except (AttributeError, ProcessLookupError, PermissionError):
         process.kill()
-
-
-def _last_line(stderr_file: IO[bytes]) -> str:
-    size = stderr_file.seek(0, os.SEEK_END)
-    stderr_file.seek(max(0, size - 4 * _LONGEST_OUTPUT))
-    lines = stderr_file.read().decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else ""
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):

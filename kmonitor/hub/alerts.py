@@ -6,7 +6,6 @@ hanging command holds the hub up, and the hub needs no texts. Nothing is set ove
 rules are `alerts.json`, which this user's window and `kmonitor alerts` write on this host.
 """
 
-import os
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from typing import IO, Final, Literal
 from kmonitor.alerts.evaluator import Alert, AlertEvaluator
 from kmonitor.alerts.messages import encode_alerts
 from kmonitor.alerts.rules import load_alert_settings, settings_stamp
+from kmonitor.base.output import last_line
 from kmonitor.hub.log import LOG
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
@@ -97,6 +97,8 @@ class HubAlerts:
         self._evaluator.hosts(self._lost_hosts(live), now_wall_s=now_wall_s)
         due = self._evaluator.due(now_wall_s)
         if self.state == "on":
+            if len(self._waiting) + len(due) > _MOST_WAITING:
+                self._set_trouble("alerts come faster than they can be handed over")
             self._waiting.extend(due)
         else:
             self._waiting.clear()
@@ -143,16 +145,10 @@ class HubAlerts:
 
     def _note_end(self, status: int) -> None:
         self._process = None
-        self._set_trouble(f"alerts were not handed over: {self._last_words()}" if status else "")
+        last = "" if self._stderr is None else last_line(self._stderr, _LONGEST_TEXT)
+        why = last.removeprefix("kmonitor: ").rstrip(".")
+        self._set_trouble(f"alerts were not handed over: {why}" if status else "")
         self._close_stderr()
-
-    def _last_words(self) -> str:
-        if self._stderr is None:
-            return ""
-        size = self._stderr.seek(0, os.SEEK_END)
-        self._stderr.seek(max(0, size - 4 * _LONGEST_TEXT))
-        lines = self._stderr.read().decode(errors="replace").strip().splitlines()
-        return lines[-1].removeprefix("kmonitor: ").rstrip(".")[:_LONGEST_TEXT] if lines else ""
 
     def _set_trouble(self, text: str) -> None:
         if text and text != self.trouble:

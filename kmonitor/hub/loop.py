@@ -284,7 +284,7 @@ class HubLoop:
         return health
 
     def _build_alerts(self) -> HubAlerts | None:
-        """None where a folder is only looked at: its runs are another hub's."""
+        """None where a folder is only read: its runs are another hub's."""
         if self._options.folder is not None:
             return None
         alerts = HubAlerts(self._folders.settings, self._host, self._clock)

@@ -34,7 +34,7 @@ _FURTHEST: Final = 64
 
 @dataclass(frozen=True, slots=True)
 class MapQuestion:
-    """A training whose memory is asked for.
+    """A training whose memory is to be estimated.
 
     Attributes:
         layout: Of the model.
@@ -61,7 +61,8 @@ class MapResult:
         found: The map; None until it is worked out, and where it cannot be.
         why_not: Why there is none.
         uncorrected: Why measured peaks do not correct it; empty where they do or there are none.
-        measured: Peaks that correct it, as the map counts.
+        batches: Batch sizes whose measured peaks correct it.
+        measured: Peaks at those, as the map counts; of the training's own batch from the first.
         points: Of the curve of the peak over the batch, rising; empty until it is worked out.
         fit: The largest batches within the limit; None until then, and without a limit.
         advice: Changes that would lower the peak.
@@ -71,6 +72,7 @@ class MapResult:
     found: MemoryMap | None = None
     why_not: str = ""
     uncorrected: str = ""
+    batches: tuple[int, ...] = ()
     measured: tuple[BatchPeak, ...] = ()
     points: tuple[BatchPeak, ...] = ()
     fit: BatchFit | None = None
@@ -94,8 +96,8 @@ def begin_map(question: MapQuestion) -> MapResult:
             result.uncorrected = exc.why
         else:
             result.found = calibration.at(plan.batch)
-            bare = Calibration(layout, replace(plan, has_rows=False), question.measured)
-            result.measured = tuple(_batch_peak(bare.at(each)) for each in bare.batches)
+            result.batches = calibration.batches
+            result.measured = (_batch_peak(result.found),) * (plan.batch in calibration.batches)
     if result.found is None:
         result.found = estimate(layout, plan)
     return result
@@ -109,6 +111,11 @@ def completing(question: MapQuestion, result: MapResult) -> Generator[None]:
     knows_batches = found.high_bytes is not None
     estimate_batch = _by_batch(question, found)
     yield
+    measured: list[BatchPeak] = []
+    for batch in result.batches:
+        measured.append(_batch_peak(estimate_batch(batch)))
+        yield
+    result.measured = tuple(measured)
     fit = None
     if question.limit_bytes is not None and knows_batches:
         fit = yield from searching_batches(estimate_batch, question.limit_bytes)

@@ -52,7 +52,7 @@ class AgentWakeup:
         return self.sleeper()(seconds)
 
     def sleeper(self) -> Callable[[float], bool]:
-        """The same for many sleeps in a row: whether the descriptor is ours is asked once.
+        """The same for many sleeps in a row: it is checked once that the descriptor is ours.
 
         One that the script closes meanwhile ends a sleep, and `clear` leaves it alone.
         """

@@ -35,11 +35,7 @@ def told(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
     """A run with two epochs, stored, and its process still there."""
     with SimulatedAgent(live_hub.folders, name="resnet [red]fold[/] \x1b[2J") as agent:
         agent.start_fit(epochs=3)
-        for _ in range(2):
-            agent.start_epoch()
-            agent.sample()
-            agent.end_epoch()
-            agent.graph(operations=24_374, functions=700)
+        agent.train_epochs(2)
         agent.wait_acked()
         yield agent
 

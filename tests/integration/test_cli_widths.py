@@ -24,21 +24,17 @@ TABLES = [
 
 
 @pytest.fixture
-def told(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
+def trained(live_hub: LiveHub) -> Iterator[SimulatedAgent]:
     """A run with two epochs whose name is long."""
     with SimulatedAgent(live_hub.folders, name="a-training-with-quite-a-long-name") as agent:
         agent.start_fit(epochs=3)
-        for _ in range(2):
-            agent.start_epoch()
-            agent.sample()
-            agent.end_epoch()
-            agent.graph(operations=24_374, functions=700)
+        agent.train_epochs(2)
         agent.wait_acked()
         yield agent
 
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 120])
-def test_tables_fit_a_terminal_and_keep_their_numbers(told: SimulatedAgent, columns: int):
+def test_tables_fit_a_terminal_and_keep_their_numbers(trained: SimulatedAgent, columns: int):
     for words in TABLES:
         environ = {"NO_COLOR": "1"}
         with PseudoTerminal(*words, columns=columns, lines=100, environ=environ) as terminal:
@@ -53,10 +49,10 @@ def test_tables_fit_a_terminal_and_keep_their_numbers(told: SimulatedAgent, colu
             assert "\N{HORIZONTAL ELLIPSIS} MiB" not in terminal.output
 
 
-def test_tables_in_a_pipe_leave_nothing_out(told: SimulatedAgent):
+def test_tables_in_a_pipe_leave_nothing_out(trained: SimulatedAgent):
     listed = kmonitor("runs").out
 
-    for text in (told.name, told.host, "500 MiB", "24 374", "STARTED"):
+    for text in (trained.name, trained.host, "500 MiB", "24 374", "STARTED"):
         assert text in listed
     assert "Not shown" not in listed
 

@@ -235,6 +235,14 @@ class SimulatedAgent:
         )
         self.epoch += 1
 
+    def train_epochs(self, n: int) -> None:
+        """So many epochs, each with a sample and a graph of a model of some size."""
+        for _ in range(n):
+            self.start_epoch()
+            self.sample()
+            self.end_epoch()
+            self.graph(operations=24_374, functions=700)
+
     def sample(
         self,
         *,

@@ -1,7 +1,7 @@
 """Which runs a list shows, in which order: for `kmonitor runs` and `kmonitor top`."""
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Final, Literal
+from typing import Final, Literal, get_args
 
 from kmonitor.cli.common.summary_text import summary_metric
 from kmonitor_agent.wire.messages.commands import LimitMetric
@@ -13,9 +13,7 @@ StateFilter = Literal[RunState, "live", "ended"]
 RunSort = Literal["started", "name", "host", "state", "graph", "ram", "vram", "step", "ran"]
 """Column by which a list is sorted."""
 
-SORTS: Final[tuple[RunSort, ...]] = (
-    *("started", "name", "host", "state", "graph", "ram", "vram", "step", "ran"),
-)
+SORTS: Final[tuple[RunSort, ...]] = get_args(RunSort)
 
 
 def has_state(run: RunSummary, wanted: Collection[StateFilter]) -> bool:

@@ -16,7 +16,7 @@ from kmonitor.cli.common.hub_poller import HubPoller
 from kmonitor.cli.common.run_list import RunSort
 from kmonitor.cli.common.terminal import DONE, UsageError
 from kmonitor.cli.top.run_reader import RunReader
-from kmonitor.cli.top.state import Note, RunDetails, RunHistory, TopState
+from kmonitor.cli.top.state import Note, RamHistory, RunDetails, TopState
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.local.folders import find_folders
 
@@ -86,7 +86,7 @@ class TopSession:
 
         self._state = state
         self._pipe = pipe
-        self._messages: queue.SimpleQueue[RunDetails | RunHistory | Note] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[RunDetails | RamHistory | Note] = queue.SimpleQueue()
         self._pollers = [HubPoller(route, pipe.wake) for route in routes]
         self._readers = [RunReader(poller, self._messages.put) for poller in self._pollers]
         self._reader_of: dict[str, RunReader] = {}

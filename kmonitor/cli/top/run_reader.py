@@ -11,7 +11,7 @@ from kmonitor.base.errors import UserError
 from kmonitor.cli.common.event_text import event_text
 from kmonitor.cli.common.hub_poller import HubPoller
 from kmonitor.cli.send_command import requester_name
-from kmonitor.cli.top.state import HISTORY_S, Note, Question, RunDetails, RunHistory
+from kmonitor.cli.top.state import HISTORY_S, Note, Question, RamHistory, RunDetails
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import decode_row
 from kmonitor.ui.events.event_log import LOG_KINDS
@@ -38,7 +38,7 @@ class RunReader:
     """
 
     def __init__(
-        self, poller: HubPoller, post: Callable[[RunDetails | RunHistory | Note], None]
+        self, poller: HubPoller, post: Callable[[RunDetails | RamHistory | Note], None]
     ) -> None:
         self._poller = poller
         self._post = post
@@ -72,7 +72,7 @@ class RunReader:
         for column in reply.columns:
             pairs = zip(_floats(column.t_s), _floats(column.values), strict=True)
             points = tuple((t_s, value) for t_s, value in pairs if value == value)  # noqa: PLR0124 - no NaN
-            self._post(RunHistory(run.run, points))
+            self._post(RamHistory(run.run, points))
 
     def _read_details(self, run: RunSummary, client: HubClient, *, with_events: bool) -> None:
         known = self._known.setdefault(run.run, _Known())

@@ -62,7 +62,7 @@ class RunDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class RunHistory:
+class RamHistory:
     """RAM of a run before it was first listed: run times in seconds, and bytes."""
 
     run: str
@@ -135,12 +135,12 @@ class TopState:
             if run.ram.value is not None:
                 self._add_points(run.run, [(run.duration_s, run.ram.value)])
 
-    def apply_message(self, message: RunDetails | RunHistory | Note) -> None:
+    def apply_message(self, message: RunDetails | RamHistory | Note) -> None:
         """Take what a polling thread found."""
         match message:
             case RunDetails():
                 self.details[message.run] = message
-            case RunHistory():
+            case RamHistory():
                 later = self._points.pop(message.run, [])
                 self._add_points(message.run, message.points)
                 self._add_points(message.run, later)

@@ -165,39 +165,27 @@ def test_growth_is_sampled_at_once_where_others_left_little(
     assert sum(isinstance(event, Sample) for event in told) == 1
 
 
-def test_pages_are_not_read_while_the_peak_stays(monkeypatch: pytest.MonkeyPatch):
-    memory_is(monkeypatch, 5e9, peak=6e9)
-    monkeypatch.setattr(ANONYMOUS, lambda: 5e9)
-    monkeypatch.setattr(PEAK, lambda: 6e9)
-    told: list[Event] = []
-    sampler = sampler_of(told)
-    sampler.sample()
-    told.clear()
-    monkeypatch.setattr(ANONYMOUS, lambda: 8e9)
-
-    sampler.look()
-    assert told == []
-    monkeypatch.setattr(PEAK, lambda: 9e9)
-    sampler.look()
-
-    assert sum(isinstance(event, Sample) for event in told) == 1
-
-
-def test_a_peak_of_the_program_that_started_this_one_says_nothing(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize(
+    ("own", "by_rusage", "later", "n"),
+    [(6e9, 6e9, 6e9, 0), (6e9, 6e9, 9e9, 1), (5.2e9, 60e9, 60e9, 1)],
+    ids=["stays", "rises", "of the program that started this one"],
+)
+def test_pages_are_read_unless_the_programs_own_peak_stays(
+    monkeypatch: pytest.MonkeyPatch, own: float, by_rusage: float, later: float, n: int
 ):
-    memory_is(monkeypatch, 5e9, peak=5.2e9)
+    memory_is(monkeypatch, 5e9, peak=own)
     monkeypatch.setattr(ANONYMOUS, lambda: 5e9)
-    monkeypatch.setattr(PEAK, lambda: 60e9)
-    told: list[Event] = []
-    sampler = sampler_of(told)
+    monkeypatch.setattr(PEAK, lambda: by_rusage)
+    emitted: list[Event] = []
+    sampler = sampler_of(emitted)
     sampler.sample()
-    told.clear()
+    emitted.clear()
     monkeypatch.setattr(ANONYMOUS, lambda: 8e9)
+    monkeypatch.setattr(PEAK, lambda: later)
 
     sampler.look()
 
-    assert sum(isinstance(event, Sample) for event in told) == 1
+    assert sum(isinstance(event, Sample) for event in emitted) == n
 
 
 def memory_is(
