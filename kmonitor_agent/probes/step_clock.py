@@ -23,6 +23,11 @@ _NEVER: Final = float("inf")
 SLOW_TIMES: Final = 3.0
 """A step is slow that takes so many times the median."""
 
+_BEHIND_STEPS: Final = 2.0
+_BEHIND_S: Final = 0.02
+_BEHIND_PART: Final = 0.1
+"""A device is behind with so many steps, seconds and part of an epoch at the last step."""
+
 Hook = Callable[..., None]
 
 
@@ -178,17 +183,30 @@ class StepClock:
             " the first is kept apart"
         )
 
-    def step_times(self) -> StepTimes | None:
-        """The running epoch's steps so far; None when fewer than two were measured."""
+    def step_times(self, computed_s: float = 0.0) -> StepTimes | None:
+        """The running epoch's steps so far; None when fewer than two were measured.
+
+        Args:
+            computed_s: When the last step's logs were there, by `perf_counter`; 0: not known.
+                Where that is long after the step began, steps were handed to a device that was
+                behind, and only their mean is known.
+        """
         if self._measured < _LEAST_MEASURED:
             return None
         part = self._per_tick
+        last_s = computed_s - self._last if self._last > 0.0 else 0.0
+        mean_s = self._sum / self._measured
+        if last_s - mean_s > max(_BEHIND_S, _BEHIND_STEPS * mean_s, _BEHIND_PART * self._sum):
+            count = self._measured + 1
+            first_s = self._first / part if self._first >= 0.0 else None
+            mean_s = (self._sum + last_s) / count / part
+            return StepTimes(count=count * part, mean_s=mean_s, first_s=first_s)
         counts = self._counts
         measured = self._measured
         median_s = self._at(counts, 0.50 * measured)
         return StepTimes(
             count=measured * part,
-            mean_s=self._sum / measured / part,
+            mean_s=mean_s / part,
             p50_s=median_s / part,
             p95_s=self._at(counts, 0.95 * measured) / part,
             p99_s=self._at(counts, 0.99 * measured) / part,

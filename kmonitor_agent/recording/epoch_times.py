@@ -110,6 +110,7 @@ class EpochTimer:
         self._is_passing = False
         self._input: PythonInput | TensorFlowInput | None = None
         self._after_validation = "rest"
+        self._validated = (0.0, 0.0)
         self._at = perf_counter() if since_s is None else since_s
         self.ended_s = self._at
         self._kind = "rest" if since_s is None else "between_fits"
@@ -191,12 +192,14 @@ class EpochTimer:
         self._end_step(now_s)
         self._after_validation = self._kind if self._kind == _CALLBACK else "rest"
         self._kind = "validation"
+        self._validated = (now_s, now_s)
 
     def end_validation(self) -> None:
         """It ended."""
         if self._kind == "validation":
             self._take(perf_counter())
             self._kind = self._after_validation
+            self._validated = (self._validated[0], self._at)
 
     def step_due(self) -> None:
         """A step is to be timed; ends a hook of ours at its begin."""
@@ -222,12 +225,19 @@ class EpochTimer:
         self._is_read_again = True
         self._clock.due_after(MOST_GAPS // 2 // self._clock.steps_per_tick)
 
-    def end_epoch(self, times: StepTimes | None) -> EpochParts:
+    def end_epoch(self, times: StepTimes | None, computed_s: float = 0.0) -> EpochParts:
         """An epoch ended, in a hook of ours.
 
         Args:
             times: Of its steps.
+            computed_s: When the last of them was computed, by `perf_counter`; 0: not known.
         """
+        # A device that is behind still computes the steps when their validation begins.
+        began_s, ended_s = self._validated
+        late_s = max(0.0, min(computed_s, ended_s) - began_s)
+        self._validated = (0.0, 0.0)
+        self._spent["validation"] -= late_s
+        self._spent[_INSIDE] += late_s
         parts = self._parts()
         # A few slow steps are not seen by timing some.
         self._is_watched = (

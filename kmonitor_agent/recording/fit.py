@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import perf_counter
 from types import FrameType
 from typing import Any, Final, Self
 
@@ -158,6 +159,7 @@ class Fit:
     held_before_bytes: float | None = None
     hook_calls: int = 0
     step_logs: Any = None
+    computed_s: float = 0.0
     why_no_rate: str | None = None
     peak: PeakWatch | None = None
     pending_stops: list[tuple[ActionRequest, int]] = field(
@@ -170,7 +172,20 @@ class Fit:
     @property
     def last_step_s(self) -> float | None:
         """Median step time of the last epoch, seconds."""
-        return None if self.last_steps is None else self.last_steps.p50_s
+        return None if self.last_steps is None else self.last_steps.step_s
+
+    @property
+    def is_device_behind(self) -> bool:
+        """Whether the last epoch's steps began ahead of the device that computes them."""
+        return self.last_steps is not None and self.last_steps.p50_s is None
+
+    @property
+    def running_step_s(self) -> float | None:
+        """Median of the running epoch's steps so far; any thread.
+
+        While the device is behind, that of handing them over is no step time: the last epoch's.
+        """
+        return self.last_step_s if self.is_device_behind else self.clock.median_s()
 
     @property
     def why_untimed(self) -> str:
@@ -233,8 +248,12 @@ class Fit:
             self.validation_bytes = (self.validation_bytes or 0.0) + after - before
 
     def store_step_logs(self, batch: Any, logs: Any = None) -> None:
-        """Keep a step's logs as they are, whether numbers or on the device."""
+        """Keep a step's logs as they are, whether numbers or on the device, and when they came.
+
+        Keras may call it beside the training: then as soon as the step's logs were computed.
+        """
         self.step_logs = logs
+        self.computed_s = perf_counter()
 
     def is_first_call(self) -> bool:
         """Whether a hook that runs each step was called for the first of its listings."""

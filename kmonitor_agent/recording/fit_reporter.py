@@ -181,7 +181,7 @@ class FitReporter:
         now_s = self._now_s()
         steps = fit.clock.steps
         counts = {name: reading.value for name, reading in self._heap_counts.read().items()}
-        parts = None if fit.timer is None else fit.timer.end_epoch(fit.last_steps)
+        parts = None if fit.timer is None else fit.timer.end_epoch(fit.last_steps, fit.computed_s)
         if fit.timer is not None:
             self._report_source("parts.input_s", fit.timer.input_source())
         self._emit(

@@ -43,6 +43,10 @@ _IN_VAIN: Final = (
 
 _RELIEVES: Final = frozenset({"collect", "reload", "restart", "auto"})
 
+_NO_SINGLE_STEPS: Final = (
+    "the device runs behind the steps that it is handed, so only their mean is known;"
+    " use step_time or step_time_mean"
+)
 _BEGAN_S: Final = 0.0
 """The session's time when it began."""
 
@@ -208,8 +212,9 @@ class LimitEnforcer:
         self.observe("epoch_time", BoundedReading(epoch_s))
         for metric, field in STEP_TIME_METRICS.items():
             self.observe(metric, BoundedReading(getattr(steps, field, None)))
-            if why:
-                self.report_unwatched(metric, why)
+            is_unknown = steps is not None and getattr(steps, field) is None
+            if why or is_unknown:
+                self.report_unwatched(metric, why or _NO_SINGLE_STEPS)
 
     def report_graph_unwatched(self, graph: GraphCount) -> None:
         """Say once why there is no count, where there is none."""

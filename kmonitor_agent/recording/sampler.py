@@ -182,7 +182,7 @@ class Sampler:
                 fit=fit.ordinal if fit else 0,
                 epoch=fit.epoch if fit else 0,
                 step=fit.clock.steps if fit else 0,
-                step_time_s=fit.clock.median_s() if fit else None,
+                step_time_s=fit.running_step_s if fit else None,
                 calls=self.calls,
                 logs=self._step_logs(fit),
                 more_devices=[each.sample() for each in device.others],
@@ -350,10 +350,20 @@ STEP_SOURCE: Final = Reading(
 )
 """Where a step time comes from."""
 
+MEAN_STEP_SOURCE: Final = Reading(
+    None,
+    "seconds",
+    "step clock, first begin to last result: the mean of a whole epoch, whose steps were handed"
+    " over ahead of the device that computes them",
+)
+"""Likewise where the device runs behind."""
+
 
 def _step_source(fit: Fit | None) -> Reading:
     why = "" if fit is None else fit.clock.why_untimed(fit.planned_steps)
-    return Reading.missing("seconds", why) if why else STEP_SOURCE
+    if why:
+        return Reading.missing("seconds", why)
+    return STEP_SOURCE if fit is None or not fit.is_device_behind else MEAN_STEP_SOURCE
 
 
 _NO_MODEL: Final = "no model was fitted yet"

@@ -7363,6 +7363,11 @@
         <translation>平均 {mean} · p99 {most} · 最长 {longest}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/step_times.py"/>
+        <source>mean {mean}; the device runs behind, so single steps are not timed</source>
+        <translation>平均 {mean}；设备落后于交付的步，因此没有单步的时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>mean ± standard deviation of {metric}, the {n} folds that finished</source>
         <translation>{metric} 的均值 ± 标准差，已完成的 {n} 折</translation>
@@ -8227,6 +8232,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>step clock, first begin to last result: the mean of a whole epoch, whose steps were handed over ahead of the device that computes them</source>
+        <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

@@ -113,7 +113,7 @@ def epoch_end_text(event: EpochEnded, memory: EpochMemory = NO_MEMORY) -> str:
         *memory.texts(),
     ]
     if event.step_times is not None:
-        parts.append(f"step {seconds_text(event.step_times.p50_s)}")
+        parts.append(f"step {seconds_text(event.step_times.step_s)}")
         parts += filter(None, [slow_steps_text(event.step_times, event.parts)])
     if event.parts is not None:
         parts.append(parts_text(event.parts))

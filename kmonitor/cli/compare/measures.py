@@ -46,6 +46,7 @@ MEASURE_TITLES: Final[Mapping[str, str]] = {
 _BUCKETS: Final = 4000
 _LOG: Final = "log:"
 _STEP_TIME: Final = "step_times.p50_s"
+_MEAN_STEP_TIME: Final = "step_times.mean_s"
 
 
 class CannotCompare(UserError):
@@ -85,7 +86,8 @@ class Measures:
 
     def _add_epoch(self, line: Mapping[str, Any]) -> None:
         self.epochs += 1
-        if (value := _number(line.get(_STEP_TIME))) is not None:
+        median_s, mean_s = _number(line.get(_STEP_TIME)), _number(line.get(_MEAN_STEP_TIME))
+        if (value := mean_s if median_s is None else median_s) is not None:
             self._step_times.append(value)
         if (value := _number(line.get("seconds"))) is not None:
             self._epoch_times.append(value)
@@ -173,7 +175,7 @@ def _flat(event: Mapping[str, Any]) -> dict[str, Any]:
     """An event as one line of a table, as far as it is compared."""
     line: dict[str, Any] = dict(event)
     times: Mapping[str, Any] = event.get("step_times") or {}
-    line[_STEP_TIME] = times.get("p50_s")
+    line |= {_STEP_TIME: times.get("p50_s"), _MEAN_STEP_TIME: times.get("mean_s")}
     if event.get("type") == "epoch_end":
         logs: Mapping[str, Any] = event.get("logs") or {}
         line |= {f"{_LOG}{name}": value for name, value in logs.items()}

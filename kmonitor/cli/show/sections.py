@@ -268,7 +268,7 @@ def _epoch_cells(
         str(event.epoch + 1),
         count_text(event.steps),
         seconds_text(event.seconds),
-        seconds_text(step.p50_s) if step else NOT_KNOWN,
+        seconds_text(step.step_s) if step else NOT_KNOWN,
         count_text(graph.operations) if graph else NOT_KNOWN,
         count_text(graph.functions) if graph else NOT_KNOWN,
         *(number_text(event.logs[n]) if n in event.logs else NOT_KNOWN for n in names),

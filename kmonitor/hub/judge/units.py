@@ -455,7 +455,7 @@ class RunUnits:
         unit.ended_s = t_s
         unit.kind = self._kind
         if event.step_times is not None:
-            unit.step_s = event.step_times.p50_s
+            unit.step_s = event.step_times.step_s
             self._steps_s.append(unit.step_s)
         self._ended = (event.fit, event.epoch, unit)
         if filled and self.plan.epochs_ended > 1:

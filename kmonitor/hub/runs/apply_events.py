@@ -195,7 +195,9 @@ def _epoch_ended(record: RunRecord, event: EpochEnded) -> None:
         record.learning_rate = event.learning_rate
     if event.step_times is not None:
         for metric, field in STEP_TIME_METRICS.items():
-            record.metrics[f"{metric}_s"] = getattr(event.step_times, field)
+            record.metrics.pop(f"{metric}_s", None)
+            if (seconds := getattr(event.step_times, field)) is not None:
+                record.metrics[f"{metric}_s"] = seconds
         record.metrics["slow_steps_part"] = event.step_times.slow_part
     for part in EPOCH_PARTS if event.parts is not None else ():
         seconds = getattr(event.parts, f"{part}_s")

@@ -25,6 +25,9 @@ _FRACTIONS: Final = (
 
 def step_times_text(times: StepTimes) -> str:
     """The distribution: "median 5.58 ms, mean 17.3 ms, p95 6.1 ms, p99 510 ms, max 520 ms"."""
+    if times.p50_s is None or times.p95_s is None or times.p99_s is None or times.max_s is None:
+        text = tr("mean {mean}; the device runs behind, so single steps are not timed")
+        return text.format(mean=seconds_text(times.mean_s))
     return tr("median {median}, mean {mean}, p95 {most}, p99 {nearly_all}, max {longest}").format(
         median=seconds_text(times.p50_s),
         mean=seconds_text(times.mean_s),
@@ -68,7 +71,7 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
 
 def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:
     """The part that took what slow steps took above others; empty where none did."""
-    above_s = times.slow_sum_s - times.slow * times.p50_s
+    above_s = times.slow_sum_s - times.slow * times.step_s
     least_s, most_s = (times_longer * above_s for times_longer in _EXPLAINED)
     found = (
         name for name in _OF_STEPS if least_s <= (getattr(parts, f"{name}_s") or 0.0) <= most_s

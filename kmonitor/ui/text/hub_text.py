@@ -147,6 +147,10 @@ _FORMS: Final = (
         "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch "
         "has ended, of the running one so far"
     ),
+    later(
+        "step clock, first begin to last result: the mean of a whole epoch, whose steps were "
+        "handed over ahead of the device that computes them"
+    ),
     later("tensorflow: live traces"),
     later("tensorflow: registered functions"),
     later("tensorflow: registered functions and gradient registry"),

@@ -50,17 +50,18 @@ LimitMetric = Literal[
 """What a limit can watch, as the charts define it.
 
 `ram`: held by the process and its children, bytes. `vram`: allocator in use, else device
-used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds;
-`step_time_mean`, `step_time_p95`, `step_time_p99`, `step_time_max`: its mean, percentiles and
-longest step. `epoch_time`: the last epoch from begin to end, seconds. `functions`: functions
-registered with the runtime. `open_files`: open descriptors.
+used, bytes. `graph`: operations in live traces. `step_time`: median of the last epoch, seconds
+(its mean where the device runs behind); `step_time_mean`, `step_time_p95`, `step_time_p99`,
+`step_time_max`: its mean, percentiles and longest step. `epoch_time`: the last epoch from begin
+to end, seconds. `functions`: functions registered with the runtime. `open_files`: open
+descriptors.
 `threads`: of the process. `processes`: its children, zombies among them. `shared_memory`: blocks
 in /dev/shm that were made since the run began, bytes. `disk`, `temp_disk`: used by everybody on
 the disk of the checkpoints and of temporary files, bytes.
 """
 
 STEP_TIME_METRICS: Final[dict[LimitMetric, str]] = {
-    "step_time": "p50_s",
+    "step_time": "step_s",
     "step_time_mean": "mean_s",
     "step_time_p95": "p95_s",
     "step_time_p99": "p99_s",

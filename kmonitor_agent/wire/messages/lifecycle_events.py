@@ -210,7 +210,8 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     Attributes:
         count: Steps measured; the first after a trace and the epoch's end are left out.
         mean_s: Mean.
-        p50_s: Median, from a histogram with buckets about 2 % wide.
+        p50_s: Median, from a histogram with buckets about 2 % wide. It and the three that follow
+            are None where the device was behind: begins are then handing over, not computing.
         p95_s: 95th percentile, likewise.
         p99_s: 99th percentile, likewise.
         max_s: Largest, exact.
@@ -222,14 +223,19 @@ class StepTimes(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     count: Count
     mean_s: Seconds
-    p50_s: Seconds
-    p95_s: Seconds
-    p99_s: Seconds
-    max_s: Seconds
+    p50_s: Seconds | None = None
+    p95_s: Seconds | None = None
+    p99_s: Seconds | None = None
+    max_s: Seconds | None = None
     first_s: Seconds | None = None
     slow: Count = 0
     slow_sum_s: Seconds = 0.0
     slow_p50_s: Seconds | None = None
+
+    @property
+    def step_s(self) -> float:
+        """Step time: the median, or the mean where only that is known."""
+        return self.mean_s if self.p50_s is None else self.p50_s
 
     @property
     def slow_part(self) -> float:

@@ -510,7 +510,8 @@ def epoch_values(ended: EpochEnded) -> Iterator[tuple[str, float]]:
     yield EPOCH_SECONDS, ended.seconds
     if ended.step_times is not None:
         for metric, field in STEP_TIME_METRICS.items():
-            yield step_time_column(metric), getattr(ended.step_times, field)
+            if (seconds := getattr(ended.step_times, field)) is not None:
+                yield step_time_column(metric), seconds
     for name in EPOCH_PARTS if ended.parts is not None else ():
         value = getattr(ended.parts, f"{name}_s")
         if value is not None:

@@ -101,6 +101,27 @@ if backend_here() == "torch":
     del TRAININGS["several steps in one execution"]  # Keras refuses it there
 
 
+def test_what_a_device_computes_during_validation_is_no_validation(folders: Folders):
+    if backend_here() != "jax":
+        pytest.skip("a processor computes behind the steps on JAX only; others need a GPU")
+    seed_keras(3)
+    wide = 512
+    model = keras.Sequential([keras.Input((wide,)), *map(keras.layers.Dense, [wide] * 4)])
+    model.compile("sgd", "mse")
+    x = np.ones((20 * 512, wide), "float32")
+    monitor = MonitorCallback(hub="off")
+
+    val = (x[:512], x[:512])
+    model.fit(x, x, 512, epochs=3, verbose=0, callbacks=[monitor], validation_data=val)
+    RUNS.close()
+
+    ended = [e for e in spooled_events(folders, monitor.run_id) if isinstance(e, EpochEnded)]
+    for each in ended[1:]:
+        assert each.parts.validation_s < each.parts.compute_s
+        assert each.step_times.p50_s is None
+        assert each.step_times.step_s > 0.5 * each.parts.compute_s / each.steps
+
+
 def added_up(parts: EpochParts) -> float:
     return sum(getattr(parts, f"{name}_s") or 0.0 for name in EPOCH_PARTS)
 

@@ -44,6 +44,37 @@ def test_first_step_is_kept_apart_and_the_last_has_no_end(hand: HandMoved):
     assert times.max_s == pytest.approx(0.040)
 
 
+def test_steps_that_a_device_computes_later_have_a_mean_only(hand: HandMoved):
+    clock = StepClock(steps_per_execution=2)
+
+    hand.run(clock, [5.0, *[0.001] * 9])  # handed over; then 1.991 s until the last was computed
+    times = clock.step_times(hand.now_s + 1.991)
+
+    assert times is not None
+    assert (times.p50_s, times.p95_s, times.p99_s, times.max_s) == (None, None, None, None)
+    assert (times.count, times.first_s, times.slow) == (20, 2.5, 0)
+    assert times.mean_s == times.step_s == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    "late_s",
+    [
+        pytest.param(-1.0, id="not known"),
+        pytest.param(0.011, id="the last step itself"),
+        pytest.param(0.029, id="a busy machine"),
+    ],
+)
+def test_steps_that_were_computed_at_once_are_timed_one_by_one(hand: HandMoved, late_s: float):
+    clock = StepClock()
+
+    hand.run(clock, [5.0, *[0.010] * 9])
+    times = clock.step_times(hand.now_s + late_s)
+
+    assert times is not None
+    assert times.count == 9
+    assert times.step_s == times.p50_s == pytest.approx(0.010, rel=0.02)
+
+
 def test_one_measured_step_is_too_few(hand: HandMoved):
     clock = StepClock()
 
@@ -128,7 +159,7 @@ def test_times_outside_of_the_histogram_are_kept_at_its_ends(hand: HandMoved, se
 
     assert times is not None
     assert times.max_s == pytest.approx(seconds)
-    assert times.p50_s <= max(seconds, 1.1e-6)
+    assert times.step_s <= max(seconds, 1.1e-6)
 
 
 def test_epochs_are_known_to_be_too_short_to_time_as_soon_as_their_length_is():

@@ -15,7 +15,7 @@ from kmonitor.connect.host_errors import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import use_translation
-from kmonitor_agent.recording.sampler import STEP_SOURCE
+from kmonitor_agent.recording.sampler import MEAN_STEP_SOURCE, STEP_SOURCE
 
 WORDS = {
     "begin to begin": "a",
@@ -110,6 +110,7 @@ def test_english_stays_as_it_was_said(told: str):
             "{allocator} allocator, {device} peak ({sees})",
         ),
         (STEP_SOURCE.source, STEP_SOURCE.source),
+        (MEAN_STEP_SOURCE.source, MEAN_STEP_SOURCE.source),
         (invalid_command_reason('"'), "The command cannot be read: {why}."),
         (invalid_webhook_reason("x"), invalid_webhook_reason("x")),
         (
