@@ -195,6 +195,7 @@ class FitReporter:
                 learning_rate=self._learning_rate(fit, model),
                 step_times=fit.last_steps,
                 ram_process_bytes=read_held().value,
+                allocator_in_use_bytes=fit.framework.allocator().in_use.value,
                 validation_bytes=fit.validation_bytes,
                 parts=parts,
                 **counts,

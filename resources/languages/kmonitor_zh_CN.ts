@@ -7021,6 +7021,11 @@
         <translation>变化很小，或未超出波动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>it ended after {units}</source>
+        <translation>在 {units}后结束</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it gave up for want of memory, as its output says</source>
         <translation>因内存不足而自行放弃，如其输出所说</translation>
@@ -8676,11 +8681,6 @@
         <translation>太短，无法判定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>too short to judge: it ended after {units}</source>
-        <translation>太短，无法判定：{units}后结束</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>took {time}</source>
         <translation>用时 {time}</translation>
@@ -8804,6 +8804,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>values that the loop keeps in arrays of its own, and not in the model's variables, are not saved</source>
         <translation>循环自己用数组保存、不在模型变量中的值未保存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>varies too much to judge</source>
+        <translation>波动太大，无法判定</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>

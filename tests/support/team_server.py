@@ -1,5 +1,6 @@
 """A real PostgreSQL server on a Unix socket, run by a user of its own, and databases of it."""
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -81,12 +82,14 @@ class TeamServer:
     def freeze(self) -> None:
         """Have it answer nothing, as a machine does that hangs; `thaw` ends that."""
         for each in self._processes():
-            each.suspend()
+            with contextlib.suppress(psutil.NoSuchProcess):  # of a connection that ended
+                each.suspend()
 
     def thaw(self) -> None:
         """Let it go on."""
         for each in self._processes():
-            each.resume()
+            with contextlib.suppress(psutil.NoSuchProcess):
+                each.resume()
 
     def cut(self, database: str) -> None:
         """End every connection to a database."""

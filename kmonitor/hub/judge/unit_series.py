@@ -46,8 +46,8 @@ def values_of(metric: VerdictMetric, units: Sequence[Unit], kind: UnitKind) -> F
     models as if all were of one kind.
     """
     match metric:
-        case "ram" if _are_short(units):
-            return _without_batches(_array(unit.at_end for unit in units), units)
+        case "ram" | "vram" if _are_short(metric, units):
+            return _without_batches(_array(unit.at_end[metric] for unit in units), units)
         case "ram" | "vram":
             lows = _array(unit.low.get(metric, np.nan) for unit in units)
             adjusted = _by_steps if kind in COUNTED_WITHIN else _without_batches
@@ -96,8 +96,8 @@ def _without_batches(values: Floats, units: Sequence[Unit]) -> Floats:
     return values - np.concatenate(([0.0], np.cumsum(more)))
 
 
-def _are_short(units: Sequence[Unit]) -> bool:
-    if any(math.isnan(unit.at_end) for unit in units):
+def _are_short(metric: VerdictMetric, units: Sequence[Unit]) -> bool:
+    if any(metric not in unit.at_end for unit in units):
         return False
     return bool(np.median([unit.n_samples for unit in units]) < _FEW_SAMPLES)
 

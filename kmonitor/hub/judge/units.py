@@ -139,7 +139,7 @@ class Unit:
         low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
             bytes.
         high: Largest.
-        at_end: `ram` as read at the end of an epoch of it, the smallest, bytes.
+        at_end: `ram` and `vram` as read at the end of an epoch of it, the smallest, bytes.
         n_samples: Samples that fell into it.
         children_bytes: What child processes add to the memory of the process.
         code_regions: Of compiled code, as last read.
@@ -170,7 +170,7 @@ class Unit:
     ended_s: float = math.nan
     low: dict[str, float] = field(default_factory=dict[str, float])
     high: dict[str, float] = field(default_factory=dict[str, float])
-    at_end: float = math.nan
+    at_end: dict[str, float] = field(default_factory=dict[str, float])
     n_samples: int = 0
     children_bytes: float = math.nan
     code_regions: float = math.nan
@@ -200,20 +200,25 @@ class Unit:
         self.low[name] = min(low, self.low.get(name, low))
         self.high[name] = max(high, self.high.get(name, high))
 
+    def measured_at_end(self, name: str, value: float) -> None:
+        """An epoch of it ended with that: one shorter than the time between samples has it too."""
+        self.measured(name, value, value)
+        self.at_end[name] = min(value, self.at_end.get(name, value))
+
     def epoch_ended(self, event: EpochEnded, children_bytes: float) -> None:
         """An epoch of it ended.
 
         Args:
-            event: Has what was counted then; an agent of before 0.2 counted nothing.
+            event: Has what was counted then.
             children_bytes: What child processes add to it, as last read; NaN if never.
         """
         self.children_bytes = children_bytes
         if event.ram_process_bytes is not None:
-            # So that an epoch shorter than the time between two samples is measured too.
             ram = event.ram_process_bytes
             ram += children_bytes if math.isfinite(children_bytes) else 0.0
-            self.measured("ram", ram, ram)
-            self.at_end = ram if math.isnan(self.at_end) else min(ram, self.at_end)
+            self.measured_at_end("ram", ram)
+        if event.allocator_in_use_bytes is not None:
+            self.measured_at_end("vram", event.allocator_in_use_bytes)
         for name in ("python_blocks", "full_collections", "malloc_bytes", "malloc_free_bytes"):
             value = getattr(event, name)
             setattr(self, name, math.nan if value is None else value)
@@ -321,6 +326,7 @@ class RunUnits:
         self._children_bytes = self._code_regions = math.nan
         self._held = _HeldMemory()
         self._levels: Mapping[str, str] = LEVELS
+        self._allocator = ""
         self._steps_s: list[float] = []
         self._kind: tuple[int, int | None] = (0, None)
 
@@ -414,8 +420,8 @@ class RunUnits:
         for each in event.sources:
             if each.field == "allocator_in_use_bytes":
                 # That of a GPU says nothing of this process's own memory.
-                name = "allocator" if "CPU" in each.source else "device_allocator"
-                self._levels = {**LEVELS, name: each.field}
+                self._allocator = "allocator" if "CPU" in each.source else "device_allocator"
+                self._levels = {**LEVELS, self._allocator: each.field}
 
     def _count(self, event: GraphSize | ObjectsCounted | ResourcesNamed) -> None:
         if isinstance(event, GraphSize):
@@ -449,6 +455,8 @@ class RunUnits:
         self._held.end(event, self._open.values())
         for each in self._open.values():
             each.epoch_ended(event, self._children_bytes)
+            if event.allocator_in_use_bytes is not None and self._allocator:
+                each.measured_at_end(self._allocator, event.allocator_in_use_bytes)
             each.took(event)
             each.code_regions = self._code_regions
         unit = self._open[UnitKind.EPOCH]

@@ -57,6 +57,12 @@ class VerdictAdvice:
     command: CommandName | None = None
 
 
+def _final_text(verdict: Verdict) -> str:
+    """Why a run that has ended has no verdict."""
+    is_short = verdict.units < MIN_UNITS
+    return tr("too short to judge") if is_short else tr("varies too much to judge")
+
+
 def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     """What is known, in two or three words: "leak suspected", "measuring".
 
@@ -65,7 +71,7 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
         is_final: The run has ended, and nothing more is measured.
     """
     if is_final and verdict.state == "measuring":
-        return tr("too short to judge")
+        return _final_text(verdict)
     is_time = verdict.metric in TIME_METRICS
     if verdict.since and verdict.state == "growing":
         return slower_since_text(verdict)
@@ -177,7 +183,8 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
     if verdict.state == "measuring":
         if is_final:
             units = units_text(verdict.units, verdict)
-            text = tr("too short to judge: it ended after {units}").format(units=units)
+            after = tr("it ended after {units}").format(units=units)
+            text = f"{_final_text(verdict)}: {after}"
         else:
             text = f"{tr('measuring')}: {more}" if more else tr("measuring")
         known = cause_text(verdict) if verdict.metric in TIME_METRICS else ""

@@ -323,6 +323,8 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         full_collections: How often Python has looked through all objects for garbage.
         malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
         malloc_free_bytes: What it was given back and keeps.
+        allocator_in_use_bytes: What the framework's allocator has handed out just then, as in
+            `Sample`.
         validation_bytes: By how much `ram_process_bytes` grew from the begin to the end of its
             validations; None without one.
         parts: Where its time went; None: not measured.
@@ -340,5 +342,6 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     full_collections: Amount | None = None
     malloc_bytes: Amount | None = None
     malloc_free_bytes: Amount | None = None
+    allocator_in_use_bytes: Amount | None = None
     validation_bytes: Number | None = None
     parts: EpochParts | None = None

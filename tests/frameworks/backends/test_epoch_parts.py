@@ -101,7 +101,7 @@ if backend_here() == "torch":
     del TRAININGS["several steps in one execution"]  # Keras refuses it there
 
 
-def test_what_a_device_computes_during_validation_is_no_validation(folders: Folders):
+def test_steps_that_are_handed_over_ahead_of_the_device_have_a_mean_only(folders: Folders):
     if backend_here() != "jax":
         pytest.skip("a processor computes behind the steps on JAX only; others need a GPU")
     seed_keras(3)
@@ -116,10 +116,7 @@ def test_what_a_device_computes_during_validation_is_no_validation(folders: Fold
     RUNS.close()
 
     ended = [e for e in spooled_events(folders, monitor.run_id) if isinstance(e, EpochEnded)]
-    for each in ended[1:]:
-        assert each.parts.validation_s < each.parts.compute_s
-        assert each.step_times.p50_s is None
-        assert each.step_times.step_s > 0.5 * each.parts.compute_s / each.steps
+    assert [(each.step_times.count, each.step_times.p50_s) for each in ended] == [(19, None)] * 3
 
 
 def added_up(parts: EpochParts) -> float:

@@ -58,6 +58,7 @@ class Hooks(keras.callbacks.Callback):
         self._timer = timer
         self._clock = clock
         self.parts: list[EpochParts] = []
+        self.computed_s = 0.0
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         self._clock.begin_epoch()
@@ -77,7 +78,7 @@ class Hooks(keras.callbacks.Callback):
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self._timer.enter()
-        self.parts.append(self._timer.end_epoch(self._clock.step_times()))
+        self.parts.append(self._timer.end_epoch(self._clock.step_times(), self.computed_s))
         self._timer.leave("between_epochs")
 
 
@@ -113,8 +114,9 @@ class Fit:
         *,
         first_batch_s: float = 0.0,
         validation_s: float = 0.0,
+        late_s: float | None = None,
     ) -> EpochParts:
-        """One epoch, whose steps take so long."""
+        """One epoch, whose steps take so long, the last on a device that is late by so much."""
         self.listed.on_epoch_begin(0)
         self.hand.now_s += first_batch_s
         for step in range(self.steps):
@@ -123,6 +125,8 @@ class Fit:
             self.listed.on_train_batch_end(step, {})
         if validation_s:
             self.listed.on_test_begin()
+            if late_s is not None:
+                self.hooks.computed_s = self.hand.now_s + late_s
             self.hand.now_s += validation_s
             self.listed.on_test_end({})
         self.listed.on_epoch_end(0, {})
@@ -236,6 +240,27 @@ def test_validation_and_first_batch_are_parts_of_their_own(hand: Hand):
     # Where Keras' iterator is not found, the wait for data cannot be told from computing.
     assert parts.input_s is None
     assert parts.compute_s == pytest.approx(0.1 + 0.3)
+
+
+@pytest.mark.parametrize(
+    ("late_s", "of_steps_s"),
+    [
+        pytest.param(0.15, 0.15, id="within the validation"),
+        pytest.param(0.25, 0.2, id="seen after it"),
+        pytest.param(-0.01, 0.0, id="before it"),
+    ],
+)
+def test_what_a_device_computes_of_steps_during_validation_is_compute(
+    hand: Hand, late_s: float, of_steps_s: float
+):
+    fit = Fit(hand, Taking(hand), Other(hand))
+
+    fit.epoch(0.01)
+    parts = fit.epoch(0.01, validation_s=0.2, late_s=late_s)
+
+    assert added_up(parts) == pytest.approx(parts.wall_s) == pytest.approx(0.3)
+    assert parts.validation_s == pytest.approx(0.2 - of_steps_s)
+    assert parts.compute_s == pytest.approx(0.1 + of_steps_s)
 
 
 def test_step_that_was_traced_has_what_it_took_more(hand: Hand):

@@ -264,9 +264,14 @@ def test_models_in_a_loop_that_train_slower_and_slower_are_told_by_fits():
     assert (now.per, now.state, now.cause) == ("fit", "growing", "retained_traces")
 
 
-def test_an_epoch_shorter_than_the_time_between_samples_is_measured_at_its_end():
+@pytest.mark.parametrize(
+    ("metric", "field"), [("ram", "ram_process_bytes"), ("vram", "allocator_in_use_bytes")]
+)
+def test_an_epoch_shorter_than_the_time_between_samples_is_measured_at_its_end(
+    metric: str, field: str
+):
     events = [
-        replace(event, ram_process_bytes=(1000 + 8 * event.epoch) * MIB)
+        replace(event, **{field: (1000 + 8 * event.epoch) * MIB})
         if isinstance(event, EpochEnded)
         else event
         for event in events_of(Growing(ram_mib=8.0), 30)
@@ -275,7 +280,7 @@ def test_an_epoch_shorter_than_the_time_between_samples_is_measured_at_its_end()
 
     judge, _ = _judged(events)
 
-    (now,) = _of(judge.newest_verdicts(), "ram")
+    (now,) = _of(judge.newest_verdicts(), metric)
     assert (now.state, now.units) == ("growing", 30)
     assert now.slope == pytest.approx(8.0 * MIB, rel=0.05)
 

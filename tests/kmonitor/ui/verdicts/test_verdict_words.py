@@ -110,6 +110,8 @@ def test_a_run_that_has_ended_measures_nothing_more():
     told = verdict_headline(verdict, is_final=True)
     assert with_plain_spaces(told) == "too short to judge: it ended after 4 fits"
     assert verdict_headline(LEAK, is_final=True) == verdict_headline(LEAK)
+    told = verdict_headline(replace(verdict, units=30), is_final=True)
+    assert with_plain_spaces(told) == "varies too much to judge: it ended after 30 fits"
 
 
 def test_a_slope_has_its_interval_its_unit_and_its_window():
