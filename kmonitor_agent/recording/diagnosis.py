@@ -226,6 +226,8 @@ _Within = tuple[int, int]
 class KeptObjectCounter:
     """Counts what the script keeps at the ends of units, once memory rises or steps slow down.
 
+    Memory is what the process holds, and what its framework's allocator has handed out.
+
     Called on the threads that train; of two at once, one counts. It keeps names and numbers only.
     """
 
@@ -256,7 +258,7 @@ class KeptObjectCounter:
         self._time_s = time_s
         self._thread_time_s = thread_time_s
         self._lock = threading.Lock()
-        self._held: dict[UnitEnd | _Within, deque[float]] = {}
+        self._held: dict[UnitEnd | _Within, list[deque[float]]] = {}
         self._steps_s: deque[float] = deque(maxlen=_STEP_TIMES)
         self._within: _Within = (0, 0)
         self._since_s = self._call_s = time_s()
@@ -279,7 +281,7 @@ class KeptObjectCounter:
                 return
             self._call_s = now_s
         is_slowing = per == "epoch" and fit is not None and self._is_slowing(fit)
-        if self._is_rising(per):
+        if self._is_rising(per, fit):
             self.count(fit)
         elif is_slowing:
             self.count(fit, least_bytes=_LEAST_GONE_THROUGH)
@@ -298,16 +300,16 @@ class KeptObjectCounter:
         if within != self._within:
             self._held.pop(self._within, None)
             self._within = within
-        if self._is_rising(within):
+        if self._is_rising(within, fit):
             fit.is_count_due = fit.clock.due = True
 
-    def _is_rising(self, per: UnitEnd | _Within) -> bool:
-        held = self._held_bytes()
-        if held is None:
-            return False
-        lately = self._held.setdefault(per, deque(maxlen=_REMEMBERED))
-        lately.append(held)
-        return is_rising(lately)
+    def _is_rising(self, per: UnitEnd | _Within, fit: Fit | None) -> bool:
+        in_use = None if fit is None else fit.framework.allocator().in_use.value
+        series = self._held.setdefault(per, [deque(maxlen=_REMEMBERED) for _ in range(2)])
+        for lately, n_bytes in zip(series, (self._held_bytes(), in_use), strict=True):
+            if n_bytes is not None:
+                lately.append(n_bytes)
+        return any(map(is_rising, series))
 
     def count(self, fit: Fit | None, *, least_bytes: float = LEAST_BYTES) -> None:
         """Count now, if something was trained and the time since the count before allows it.

@@ -1,15 +1,18 @@
 """What a script keeps is counted while memory rises, and where it costs little."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
 import numpy as np
 import pytest
 
+from kmonitor_agent.frameworks.base import AllocatorReadings
 from kmonitor_agent.frameworks.kept_objects import PUBLIC_PLACES
 from kmonitor_agent.recording.diagnosis import KeptObjectCounter, is_rising
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.wire.messages.events import Event, ObjectsCounted, StepTimes
+from kmonitor_agent.wire.messages.readings import Reading
 
 MIB = 2.0**20
 
@@ -40,6 +43,7 @@ class Process:
         self._epoch_s = epoch_s
         self._time_s = self._worked_s = 0.0
         self._held = 500 * MIB
+        self._in_use: float | None = None
         self._callbacks = CallbackList([self.recorder])
         self.fit: Any = SimpleNamespace(
             ordinal=1,
@@ -51,6 +55,7 @@ class Process:
             clock=SimpleNamespace(steps=0, due=False),
             origin=SimpleNamespace(callback_list=lambda: self._callbacks),
             model=lambda: None,
+            framework=SimpleNamespace(allocator=self._allocator),
         )
         self.counter = KeptObjectCounter(
             emit=self.sent.append,
@@ -60,6 +65,16 @@ class Process:
             time_s=lambda: self._time_s,
             thread_time_s=lambda: self._worked_s,
         )
+
+    def _allocator(self) -> AllocatorReadings:
+        readings = AllocatorReadings.missing("GPU:0", "none here")
+        return replace(readings, in_use=Reading(self._in_use, "bytes", "test"))
+
+    def end_epochs_on_device(self, *rises_mib: float) -> None:
+        """Train so many epochs, in each of which the memory of the GPU rises."""
+        for rise_mib in rises_mib:
+            self._in_use = (self._in_use or 0.0) + rise_mib * MIB
+            self.end_epochs(0.0)
 
     def end_epochs_of_steps(self, *steps_s: float) -> None:
         """Train so many epochs with such mean step times, in which memory does not rise."""
@@ -124,6 +139,14 @@ def test_what_is_kept_is_counted_at_each_end_once_memory_rises():
     place = "Recorder.history"
     assert [each.n_bytes for each in first.kept if each.place == place] == [3 * MIB]
     assert [each.count for each in second.kept if each.place == place] == [4]
+
+
+def test_what_is_kept_on_a_gpu_is_counted_too():
+    process = Process()
+
+    process.end_epochs_on_device(16.0, 16.0, 16.0, 16.0)
+
+    assert [each.place for each in process.counts[0].kept] == ["Recorder.history"]
 
 
 def test_what_has_not_changed_is_not_sent_again():
