@@ -74,9 +74,11 @@ def checkpoints(
 ) -> int:
     """List the checkpoints of a run, oldest first.
 
+    Example: `kmonitor checkpoints last --verify`
+
     With `kmonitor restore CHECKPOINT --into model.keras` one becomes a model that Keras loads.
 
-    Without `--verify` only the beginning of each is read, and a damaged one told if that shows it.
+    Without `--verify` only the beginning of each is read.
 
     Exit status: 0, or 1 when one is damaged.
 

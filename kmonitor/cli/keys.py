@@ -29,14 +29,16 @@ from kmonitor_agent.wire.messages.unions import KeysReply
 
 app = App(
     name="keys",
-    help="This device's key, and who may connect to the hub over the network. Keys are let in "
-    "with `kmonitor authorize`.",
+    help="Show this device's key, and who may connect to the hub over the network. Keys are let "
+    "in with `kmonitor authorize`.\n\nExample: `kmonitor keys list`",
 )
 
 
 @app.command
 def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = False) -> int:
     """Print this device's own public key, which is made on first use.
+
+    Example: `kmonitor keys mine`
 
     Its secret stays in a file that only you can read. Give the public key to whoever runs the
     hub, who lets it in with `kmonitor authorize`.
@@ -66,6 +68,8 @@ def list_(
     hub: HubOption = None,
 ) -> int:
     """List who may connect over the network, and the address to connect to.
+
+    Example: `kmonitor keys list --json`
 
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
@@ -113,7 +117,9 @@ def _print_keys(reply: KeysReply) -> None:
 
 @app.command
 def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Let a device connect no more; if it is connected, that ends at once.
+    """Revoke a key: its device cannot connect any more; if it is connected, that ends at once.
+
+    Example: `kmonitor keys revoke anna-laptop`
 
     Args:
         name_or_key: As `kmonitor keys list` shows it.
@@ -149,7 +155,7 @@ def authorize(
     The device prints its key with `kmonitor keys mine`. The hub listens when it was started with
     `kmonitor hub --bind ADDRESS:PORT`; `kmonitor keys list` prints the address to connect to.
 
-    Example: `kmonitor authorize 3f2a... --role viewer --name anna-laptop`
+    Example: `kmonitor authorize KEY --role viewer --name anna-laptop`
 
     Args:
         key: The device's key: 64 hexadecimal digits.

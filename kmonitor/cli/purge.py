@@ -39,6 +39,8 @@ _OTHERS_SHOWN: Final = 20
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
     """List everything that kmonitor keeps for this user on this machine, ask, and remove it.
 
+    Example: `kmonitor purge`
+
     That is the hub's database with every run, what trainings wrote for it, checkpoints, logs,
     settings, sockets, and the hub itself. What kmonitor did not write stays, also in these
     folders, and so do checkpoints in a folder that you named with `checkpoint_dir` and the

@@ -42,7 +42,7 @@ from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.ui.text.formats import clock_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
 
-app = App(name="runs", help="List the runs; pin them; remove old ones.")
+app = App(name="runs")
 
 
 @app.default
@@ -59,8 +59,7 @@ def runs(  # noqa: PLR0913 - the user's options
 ) -> int:
     """List the runs, newest first.
 
-    Examples: `kmonitor runs --state live --sort ram`, or
-    `kmonitor runs --json | jq '.[] | select(.state == "training") | .name'`
+    Example: `kmonitor runs --state live --sort ram`
 
     Args:
         state: Only runs in this state; `live` and `ended` are groups of them. May be repeated.
@@ -188,6 +187,8 @@ def _state(run: RunSummary, now_wall_s: float) -> str:
 def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     """Keep a run when old ones are removed to save room.
 
+    Example: `kmonitor runs pin last`
+
     Args:
         run: Id, the beginning of an id, name, or `last`.
         host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
@@ -198,7 +199,9 @@ def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
 
 @app.command
 def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Treat a run as any other when old ones are removed.
+    """Unpin a run: it may go again when old ones are removed to save room.
+
+    Example: `kmonitor runs unpin last`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.

@@ -61,8 +61,7 @@ def command(  # noqa: PLR0913 - the user's arguments
 ) -> int:
     """Ask a training to do something at its next safe point.
 
-    For example `kmonitor command last reload --wait`, or
-    `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
+    Example: `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
 
     Exit status: 0 it was done (or, without `--wait`, asked); 1 it failed or was refused;
     3 `--timeout` passed first (the command stays asked).
@@ -72,7 +71,7 @@ def command(  # noqa: PLR0913 - the user's arguments
         action: save: write a checkpoint. collect: free what dead models left behind.
             reload: save, clear and reload, with the same result.
             restart: go on in a new process, with the same result; under `kmonitor run` only.
-            auto: collect, and reload if that left something to give back. diagnose: tell what
+            auto: collect, and reload if that left something to give back. diagnose: report what
             grows. pause, resume. stop: end the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),

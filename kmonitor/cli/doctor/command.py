@@ -60,7 +60,9 @@ def doctor(
     verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
     host: HostOption = None,
 ) -> int:
-    """Examine this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
+    """Check this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
+
+    Example: `kmonitor doctor`
 
     Nothing is started, installed or kept here: a small file is written where kmonitor's would
     lie, and removed. Each remembered host is reached once, side by side, for 15 s at most, and

@@ -96,7 +96,7 @@ def show(
 ) -> int:
     """Show one run: state, metrics and how they develop, its epochs, and what happened.
 
-    Examples: `kmonitor show last`, `kmonitor show 3f2a --follow`
+    Example: `kmonitor show last --follow`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
