@@ -78,9 +78,8 @@ def checkpoints(
 
     With `kmonitor restore CHECKPOINT --into model.keras` one becomes a model that Keras loads.
 
-    Without `--verify` only the beginning of each is read.
-
-    Exit status: 0, or 1 when one is damaged.
+    Without `--verify` only the beginning of each is read. Exit status: 0, or 1 when one is
+    damaged.
 
     Args:
         run: Id, the beginning of an id, name, or `last`.

@@ -18,6 +18,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    terminal_lines,
     terminal_safe,
 )
 from kmonitor.connect.hub_socket import device_keys
@@ -91,9 +92,8 @@ def _print_keys(reply: KeysReply) -> None:
     if reply.address:
         print_text(f"The hub listens at: {reply.address}")
     else:
-        print_text(
-            "The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does)."
-        )
+        text = "The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does)."
+        print_text(terminal_lines(text, indent=0))
     if reply.fault:
         print_stderr(f"{terminal_safe(reply.fault)}.")
         return

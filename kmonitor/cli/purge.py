@@ -171,7 +171,7 @@ def _is_run(path: Path) -> bool:
 
 
 _DATABASE: Final = re.compile(
-    r"hub\.lock|(team-hub-id|clock)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
+    r"hub\.lock|(team-hub-id|clock|alerts\.held)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
 )
 _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
 _CHECKPOINT: Final = re.compile(
@@ -184,7 +184,7 @@ _LOG: Final = re.compile(
     r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|crash-[\d-]+\.txt|window-[\d-]+\.trail|hub\.err|demo-[a-z]+\.log"
 )
 _SETTINGS: Final = re.compile(
-    r"(window|hub|store)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
+    r"(window|hub|store|alerts)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
 )
 _RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock|s[0-9a-f]{10}")
 

@@ -242,7 +242,7 @@ def dry_run(
                 alert.subject[:SHORT_ID],
                 alert.title,
                 rule_name(alert.kind, alert.metric),
-                with_plain_spaces(alert_text(alert)),
+                alert_text(alert),
             )
             for alert in found
         ]

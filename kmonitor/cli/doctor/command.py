@@ -27,6 +27,7 @@ from kmonitor.cli.common.terminal import (
     print_json,
     print_text,
     size_text,
+    terminal_lines,
     terminal_safe,
 )
 from kmonitor.cli.doctor.host_checks import Finding, FindingLevel, examine_hosts, examine_ssh
@@ -95,7 +96,8 @@ def doctor(
 
 
 def _print_finding(finding: Finding) -> None:
-    print_text(f"{_MARKS[finding.state]} {finding.subject:<18} {terminal_safe(finding.found)}")
+    head = f"{_MARKS[finding.state]} {finding.subject:<18} "
+    print_text(f"{head}{terminal_lines(finding.found, indent=len(head))}")
     for line in finding.remedy.splitlines():
         print_text(f"     {'':<18} -> {terminal_safe(line)}")
 
