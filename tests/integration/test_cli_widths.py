@@ -11,7 +11,7 @@ from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.messages.events import LimitCrossed, SessionDied
 from tests.support.command_line import kmonitor
 from tests.support.live_hub import LiveHub
-from tests.support.pseudo_terminal import PseudoTerminal
+from tests.support.pseudo_terminal import PALETTE, PseudoTerminal, colours
 from tests.support.simulated_agent import SimulatedAgent
 
 pytestmark = pytest.mark.slow
@@ -73,7 +73,7 @@ def test_tables_fit_a_terminal_and_keep_their_numbers(trained: SimulatedAgent, c
 
         text = re.sub(r"\x1b\[[\d;]*m", "", terminal.output).replace("\r\n", "\n")
         assert status == (words in FAILING), text
-        assert not re.search(r"\x1b\[[\d;]*[34]\d[\d;]*m", terminal.output)
+        assert colours(terminal.output) == set()
         assert all(cell_len(line) <= columns for line in text.splitlines()), text
         assert not TORN.search(text), text
         if words == ("runs",):
@@ -105,6 +105,17 @@ def test_what_is_missing_here_fits_a_terminal(tmp_path: Path, columns: int):
     lines = [line for line in lines if "-> " not in line]
     assert lines
     assert all(cell_len(line) <= columns for line in lines), terminal.output
+
+
+@pytest.mark.parametrize("words", [("--help",), ("runs", "--help"), ("alerts",)], ids=" ".join)
+@pytest.mark.parametrize("environ", [{}, {"NO_COLOR": "1"}], ids=["colours", "NO_COLOR"])
+def test_colours_are_the_terminals_own_on_its_background(
+    words: tuple[str, ...], environ: dict[str, str]
+):
+    with PseudoTerminal(*words, environ=environ) as terminal:
+        assert terminal.wait_end() == 0
+
+    assert colours(terminal.output) <= (set() if environ else PALETTE)
 
 
 @pytest.mark.parametrize(

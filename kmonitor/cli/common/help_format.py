@@ -1,7 +1,10 @@
 """How `--help` prints options: choices where they fit, no Python types, telling defaults only."""
 
 import re
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
+
+from rich.theme import Theme
 
 if TYPE_CHECKING:
     from cyclopts.help import HelpEntry, HelpPanel
@@ -11,6 +14,12 @@ _EMPTY: Final = ("False", '""', "()", "None")
 
 _MOST_CHOICES: Final = 26
 """Longest list of choices beside an option, characters; at 80 columns the column has 28."""
+
+_STYLES: Final = {
+    "markdown.code": "bold cyan",
+    **dict.fromkeys(("cyclopts.choices", "cyclopts.default", "cyclopts.env_var"), "dim"),
+}
+"""No background, and colours of the terminal's own palette; rich prints code on black."""
 
 _NAMES: Final = {
     **dict.fromkeys(("hub", "bind", "prometheus"), "ADDRESS"),
@@ -27,7 +36,7 @@ _REQUIRED = re.compile(r"--([a-z-]+) (?:STR|CHOICE)\b")
 
 
 class HelpFormat:
-    """Formatter of cyclopts for `--help`; loads rich only when something is printed."""
+    """Formatter of cyclopts for `--help`."""
 
     show_metavar = True
     """Required options keep their placeholder in the line of usage."""
@@ -37,7 +46,15 @@ class HelpFormat:
         from cyclopts.help import DefaultFormatter  # noqa: PLC0415 - loaded for `--help` only
 
         entries = [_plain(entry) for entry in panel.entries]
-        DefaultFormatter()(console, options, panel.copy(entries=entries))
+        with console.use_theme(Theme(_STYLES)):
+            DefaultFormatter()(console, options, panel.copy(entries=entries))
+
+    def render_description(self, console: Any, _options: Any, description: Any) -> None:
+        """Print what the command is for."""
+        markdown = getattr(description, "primary_renderable", description)
+        if hasattr(markdown, "code_theme"):
+            markdown.code_theme = "ansi_dark"  # without a background
+        console.print(_Styled(description))
 
     def render_usage(self, console: Any, options: Any, usage: Any) -> None:
         """Print the line of usage."""
@@ -47,9 +64,20 @@ class HelpFormat:
         DefaultFormatter().render_usage(console, options, named)
 
 
+class _Styled:
+    """Markdown in our styles: the panel around it brings rich's own again."""
+
+    def __init__(self, markdown: Any) -> None:
+        self._markdown = markdown
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        with console.use_theme(Theme(_STYLES)):
+            yield from console.render(self._markdown, options)
+
+
 def _plain(entry: "HelpEntry") -> "HelpEntry":
     default = entry.default
-    changes: dict[str, Any] = {}
+    changes: dict[str, Any] = {"description": entry.description and _Styled(entry.description)}
     changes["default"] = None if default in _EMPTY else default and default.removesuffix(".0")
     # Before version 5 cyclopts has no placeholders.
     placeholder: str = getattr(entry, "metavar", None) or ""
