@@ -155,7 +155,7 @@ def authorize(
     The device prints its key with `kmonitor keys mine`. The hub listens when it was started with
     `kmonitor hub --bind ADDRESS:PORT`; `kmonitor keys list` prints the address to connect to.
 
-    Example: `kmonitor authorize KEY --role viewer --name anna-laptop`
+    Example: `kmonitor authorize KEY --role viewer --name ada-laptop`
 
     Args:
         key: The device's key: 64 hexadecimal digits.

@@ -2,14 +2,11 @@
 
 import re
 import shlex
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from cyclopts import App
-
 from kmonitor.base.installation import resource_path
-from kmonitor.cli.main import build_app
+from tests.support.help_pages import help_pages
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"`(kmonitor(?:\s[^`]*)?)`")
@@ -49,17 +46,6 @@ def python_blocks() -> list[Shown]:
     ]
 
 
-def all_commands() -> Iterator[tuple[tuple[str, ...], App]]:
-    """Every command and those below it, each explaining itself as when it is called."""
-    for name in build_app():
-        if not name.startswith("-"):
-            app = build_app(name)[name]
-            yield (name,), app
-            yield from (
-                ((name, below), app[below]) for below in app if below[0] != "-" and app[below].show
-            )
-
-
 def command_lines() -> list[tuple[str, list[str]]]:
     """Every `kmonitor ...` in a block or in a sentence: its page, and its words after the name.
 
@@ -70,8 +56,9 @@ def command_lines() -> list[tuple[str, list[str]]]:
         lines = [line for block in _BLOCK.finditer(text) for line in block[2].splitlines()]
         found += [(name, line) for line in lines if line.startswith("kmonitor")]
         found += [(name, shown) for shown in _COMMAND.findall(_BLOCK.sub("", text))]
-    for path, app in all_commands():
-        found += [(f"{' '.join(path)} --help", shown) for shown in _COMMAND.findall(app.help)]
+    for page in help_pages():
+        name = f"{' '.join(page.path)} --help"
+        found += [(name, shown) for shown in _COMMAND.findall(page.text)]
     return [(name, shlex.split(line, comments=True)[1:]) for name, line in found]
 
 
