@@ -94,7 +94,8 @@ def command(  # noqa: PLR0913 - the user's arguments
         status = client.command(chosen, action, arguments, requested_by=requester_name())
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
-        return _print_outcome(client, chosen, status, waited=wait)
+        exit_status = _print_outcome(client, chosen, status, waited=wait)
+        return _with_hint(exit_status, limits)
 
 
 def _arguments(
@@ -193,6 +194,17 @@ def _print_outcome(
                 f"{status.name}: {status.state}. See what comes of it: kmonitor show {run.run}"
             )
             return DONE
+
+
+def _with_hint(exit_status: int, limits: Sequence[str]) -> int:
+    """The same exit status; says that a limit without an action holds nothing back."""
+    bare = [each for each in limits if ":" not in each and not each.endswith(f"={OFF}")]
+    if bare and exit_status == DONE:
+        print_text(
+            f"A crossing is reported, and nothing else is done. To act on it: {bare[0]}:reload, "
+            ":restart (under kmonitor run) or :stop"
+        )
+    return exit_status
 
 
 _ENDINGS = {
