@@ -4,6 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Final
 
+import msgspec
+
 from kmonitor.alerts.rules import (
     AlertKind,
     AlertMetric,
@@ -46,14 +48,33 @@ class Alert:
     unseen: int = 0
 
 
-@dataclass(slots=True)
-class _Waiting:
+class _Waiting(msgspec.Struct, frozen=True):
     alert: Alert
-    due_s: float
+    since_s: float
+    earliest_s: float = 0.0
 
 
 _STEPS: Final = "steps"
 _Key = tuple[str, str, AlertMetric]
+"""Subject, topic and metric: a newer alert of the same key replaces an older one."""
+
+
+class HeldAlerts(msgspec.Struct, frozen=True):
+    """What one hub hands to the next: alerts that are not due yet, and what was alerted before.
+
+    Attributes:
+        waiting: Held back by their rules.
+        last_alert_s: When the last one was given, UTC, for the cool-downs.
+        unseen: Number that the cool-down has suppressed since.
+        lost: Addresses of the hosts that are lost, whether their alert was given or waits.
+        due: Due, and not handed over yet.
+    """
+
+    waiting: list[tuple[_Key, _Waiting]] = []
+    last_alert_s: list[tuple[_Key, float]] = []
+    unseen: list[tuple[_Key, int]] = []
+    lost: list[str] = []
+    due: list[Alert] = []
 
 
 class AlertEvaluator:
@@ -80,7 +101,7 @@ class AlertEvaluator:
         wall_s: float,
         now_wall_s: float,
     ) -> None:
-        """An event of a run; what is long over is passed over.
+        """An event of a run; what is long over raises no alert, but ends one that is held back.
 
         Args:
             run: Run id.
@@ -90,8 +111,6 @@ class AlertEvaluator:
             wall_s: When it happened, UTC.
             now_wall_s: Now, UTC.
         """
-        if now_wall_s - wall_s > _OLD_S:
-            return
         match event:
             case events.LimitCrossed(crossed=False):
                 self._waiting.pop((run, "limit", ruled_metric(event.metric)), None)
@@ -104,7 +123,7 @@ class AlertEvaluator:
                 self._waiting.pop((run, "life", ""), None)
             case _:
                 kind = _kind_of(event)
-                if kind is not None:
+                if kind is not None and now_wall_s - wall_s <= _OLD_S:
                     alert = Alert(kind, run, _metric_of(event), name, host, wall_s, event)
                     self._wait(alert, now_wall_s, topic=_topic_of(event, kind))
 
@@ -134,11 +153,11 @@ class AlertEvaluator:
         """The alerts whose time has come, oldest first; each is given once."""
         found: list[Alert] = []
         for key, waiting in list(self._waiting.items()):
-            if waiting.due_s > now_wall_s:
-                continue
-            del self._waiting[key]
             alert = waiting.alert
             rule = self.settings.rule(alert.kind, alert.metric)
+            if max(waiting.since_s + rule.hold_s, waiting.earliest_s) > now_wall_s:
+                continue
+            del self._waiting[key]
             if not rule.is_on:
                 continue
             last_alert_s = self._last_alert_s.get(key)
@@ -152,15 +171,39 @@ class AlertEvaluator:
             self._last_alert_s.pop(next(iter(self._last_alert_s)))
         return sorted(found, key=lambda alert: alert.wall_s)
 
+    def held(self) -> HeldAlerts:
+        """What is held back, and what its cool-downs need."""
+        return HeldAlerts(
+            waiting=list(self._waiting.items()),
+            last_alert_s=list(self._last_alert_s.items()),
+            unseen=list(self._unseen.items()),
+            lost=sorted(self._lost),
+        )
+
+    def restore(self, held: HeldAlerts, *, earliest_s: float) -> None:
+        """Go on from what another evaluator held back.
+
+        Args:
+            held: Its `held`.
+            earliest_s: Nothing of it is due before, UTC: by then it is known what is over.
+        """
+        self._waiting = {
+            key: msgspec.structs.replace(waiting, earliest_s=earliest_s)
+            for key, waiting in held.waiting
+        }
+        self._last_alert_s = dict(held.last_alert_s)
+        self._unseen = dict(held.unseen)
+        self._lost = set(held.lost)
+
     def _wait(self, alert: Alert, now_wall_s: float, *, topic: str) -> None:
         rule = self.settings.rule(alert.kind, alert.metric)
         key = (alert.subject, topic, alert.metric)
         before = self._waiting.get(key)
         since_s = now_wall_s
         if before is not None and before.alert.kind == alert.kind:
-            since_s = before.due_s - rule.hold_s  # it lasts since then
+            since_s = before.since_s
         if rule.is_on:
-            self._waiting[key] = _Waiting(alert, since_s + rule.hold_s)
+            self._waiting[key] = _Waiting(alert, since_s)
         else:
             self._waiting.pop(key, None)
 
@@ -180,7 +223,7 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
 
 
 def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
-    """Topic of an alert: a newer one replaces it and shares its cool-down."""
+    """Topic of an alert, as in `_Key`."""
     if isinstance(event, events.Notice) and event.code == "no_steps":
         return _STEPS  # a verdict a moment ago must not hide it
     return "life" if kind in {"died", "ended"} else kind

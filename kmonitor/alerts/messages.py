@@ -1,10 +1,11 @@
-"""Alerts on their way from the hub to the process that hands them over, as msgpack."""
+"""Alerts on their way from the hub to the process that hands them over, or to the next hub."""
 
 import msgspec
 
-from kmonitor.alerts.evaluator import Alert
+from kmonitor.alerts.evaluator import Alert, HeldAlerts
 
 _decoder = msgspec.msgpack.Decoder(list[Alert])
+_held_decoder = msgspec.msgpack.Decoder(HeldAlerts)
 
 
 def encode_alerts(alerts: list[Alert]) -> bytes:
@@ -15,3 +16,13 @@ def encode_alerts(alerts: list[Alert]) -> bytes:
 def decode_alerts(data: bytes) -> list[Alert]:
     """The same alerts. Raises: `msgspec.MsgspecError`."""
     return _decoder.decode(data)
+
+
+def encode_held(held: HeldAlerts) -> bytes:
+    """What is held back; empty: nothing."""
+    return b"" if held == HeldAlerts() else msgspec.msgpack.encode(held)
+
+
+def decode_held(data: bytes) -> HeldAlerts:
+    """The same. Raises: `msgspec.MsgspecError`."""
+    return _held_decoder.decode(data)

@@ -27,6 +27,8 @@ def audit(
 ) -> int:
     """List what was done through the hub, oldest first: commands, edits, keys let in or revoked.
 
+    Example: `kmonitor audit --last 20`
+
     Each line says when, who (this user, or the name of a key), what, of which run, and what came
     of it.
 

@@ -74,11 +74,12 @@ def checkpoints(
 ) -> int:
     """List the checkpoints of a run, oldest first.
 
+    Example: `kmonitor checkpoints last --verify`
+
     With `kmonitor restore CHECKPOINT --into model.keras` one becomes a model that Keras loads.
 
-    Without `--verify` only the beginning of each is read, and a damaged one told if that shows it.
-
-    Exit status: 0, or 1 when one is damaged.
+    Without `--verify` only the beginning of each is read. Exit status: 0, or 1 when one is
+    damaged.
 
     Args:
         run: Id, the beginning of an id, name, or `last`.

@@ -42,7 +42,7 @@ def completion(
 
     Args:
         words: Of a command line that is completed: for the scripts.
-        shell: `bash`, `zsh` or `fish`; without it, your login shell (`SHELL`).
+        shell: Without it, your login shell (`SHELL`).
         install: Set it up for new shells of yours; `--remove` undoes that.
         is_asked: Print what may follow the words, the last of which is being typed.
     """

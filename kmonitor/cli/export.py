@@ -40,7 +40,7 @@ def export(  # noqa: PLR0913 - options of a command
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        format_: `csv`, `json`, `parquet` or `csvlogger`; without it, as the file's ending says.
+        format_: Without it, as the file's ending says.
         output: This file, which is replaced; standard output without it, but for Parquet.
         fit: With `csvlogger`, which call of `fit`, from 1; the last one without it.
         folder: Of the runs whose spools lie in this folder, which is only read.

@@ -20,11 +20,7 @@ from kmonitor.connect.host_access import check_host
 from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
 from kmonitor_agent.wire.local.folders import find_folders
 
-app = App(
-    name="hosts",
-    help="The hosts that you connected to, in the window or here. Their hubs are reached over "
-    "your own ssh; `kmonitor runs --host gpu-01` works without one being remembered.",
-)
+app = App(name="hosts")
 
 _FOUND_BY = {
     "launcher": "found by the record of the last training there",
@@ -35,7 +31,12 @@ _FOUND_BY = {
 
 @app.default
 def hosts(*, json: JsonOption = False) -> int:
-    """List the remembered hosts.
+    """List the hosts that you connected to, in the window or here.
+
+    Example: `kmonitor hosts --json`
+
+    Their hubs are reached over your own ssh; `kmonitor runs --host gpu-01` works without one being
+    remembered.
 
     Args:
         json: One JSON list with `address`, `name`, `command`, `socket` and `error`.
@@ -63,6 +64,8 @@ def add(
     untried: Annotated[bool, Parameter(name="--untried", negative="")] = False,
 ) -> int:
     """Connect to a host once, and remember it when that worked. Windows opened later show it.
+
+    Example: `kmonitor hosts add gpu-01 --name gpu`
 
     Args:
         address: As for ssh: `gpu-01` or `user@gpu-01`; or tcp://HOST:PORT?key=KEY.
@@ -94,6 +97,8 @@ def add(
 def remove(host: str, /) -> int:
     """Forget a host; nothing there is touched.
 
+    Example: `kmonitor hosts remove gpu-01`
+
     Args:
         host: Its address or its name.
     """
@@ -105,7 +110,9 @@ def remove(host: str, /) -> int:
 
 @app.command
 def rename(host: str, name: str, /) -> int:
-    """Call a host otherwise.
+    """Rename a host.
+
+    Example: `kmonitor hosts rename gpu-01 gpu`
 
     Args:
         host: Its address or its name.

@@ -18,6 +18,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    terminal_lines,
     terminal_safe,
 )
 from kmonitor.connect.hub_socket import device_keys
@@ -29,14 +30,16 @@ from kmonitor_agent.wire.messages.unions import KeysReply
 
 app = App(
     name="keys",
-    help="This device's key, and who may connect to the hub over the network. Keys are let in "
-    "with `kmonitor authorize`.",
+    help="Show this device's key, and who may connect to the hub over the network. Keys are let "
+    "in with `kmonitor authorize`.\n\nExample: `kmonitor keys list`",
 )
 
 
 @app.command
 def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = False) -> int:
     """Print this device's own public key, which is made on first use.
+
+    Example: `kmonitor keys mine`
 
     Its secret stays in a file that only you can read. Give the public key to whoever runs the
     hub, who lets it in with `kmonitor authorize`.
@@ -67,6 +70,8 @@ def list_(
 ) -> int:
     """List who may connect over the network, and the address to connect to.
 
+    Example: `kmonitor keys list --json`
+
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
             (why the list cannot be trusted and lets nobody in; else empty).
@@ -87,9 +92,8 @@ def _print_keys(reply: KeysReply) -> None:
     if reply.address:
         print_text(f"The hub listens at: {reply.address}")
     else:
-        print_text(
-            "The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does)."
-        )
+        text = "The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does)."
+        print_text(terminal_lines(text, indent=0))
     if reply.fault:
         print_stderr(f"{terminal_safe(reply.fault)}.")
         return
@@ -113,7 +117,9 @@ def _print_keys(reply: KeysReply) -> None:
 
 @app.command
 def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Let a device connect no more; if it is connected, that ends at once.
+    """Revoke a key: its device cannot connect any more; if it is connected, that ends at once.
+
+    Example: `kmonitor keys revoke anna-laptop`
 
     Args:
         name_or_key: As `kmonitor keys list` shows it.
@@ -149,7 +155,7 @@ def authorize(
     The device prints its key with `kmonitor keys mine`. The hub listens when it was started with
     `kmonitor hub --bind ADDRESS:PORT`; `kmonitor keys list` prints the address to connect to.
 
-    Example: `kmonitor authorize 3f2a... --role viewer --name anna-laptop`
+    Example: `kmonitor authorize KEY --role viewer --name ada-laptop`
 
     Args:
         key: The device's key: 64 hexadecimal digits.

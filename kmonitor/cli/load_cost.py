@@ -39,10 +39,9 @@ def load_cost(
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Say what loading a model takes: memory, time, and whether training can go on.
+    """Measure what loading a model takes: memory, time, and whether training can go on.
 
-    Examples: `kmonitor load-cost model.keras`,
-    `kmonitor load-cost model.weights.h5 --config model.json`
+    Example: `kmonitor load-cost model.keras`
 
     Each way is tried in new processes, in turn: medians of memory and the least time are told.
     Memory is that of the process (RAM) above what it had with the framework imported. No GPU is

@@ -13,6 +13,7 @@ from kmonitor.base.standard_streams import (
     escape_what_cannot_be_encoded,
     fill_standard_streams,
 )
+from kmonitor.cli.common.help_format import HelpFormat
 from kmonitor.cli.common.terminal import (
     BROKEN_PIPE,
     DONE,
@@ -160,6 +161,7 @@ def build_app(called: str = "") -> App:
         help=HELP,
         version=f"kmonitor {__version__}",
         help_format="markdown",
+        help_formatter=HelpFormat(),
         result_action="return_value",
         exit_on_error=False,
         print_error=False,

@@ -101,7 +101,7 @@ class TrainingOptions:
     precision: Precision | None = None
     backend: BackendName | None = None
     input_shape: Annotated[list[str] | None, Parameter(negative="")] = None
-    sequence: Annotated[int, Parameter(validator=Number(gte=0, lte=2**20))] = 0
+    sequence: Annotated[int, Parameter(validator=Number(gte=0, lte=2**20), show_default=False)] = 0
     measured: Annotated[list[str] | None, Parameter(negative="")] = None
     uncalibrated: Annotated[bool, Parameter(negative="")] = False
     by_rules: Annotated[bool, Parameter(negative="")] = False
@@ -122,10 +122,9 @@ def memory_map(
     file: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Say what training a model will take, layer by layer, before it runs.
+    """Estimate what training a model will take, layer by layer, before it runs.
 
-    Examples: `kmonitor map model.keras --batch 64`,
-    `kmonitor map train.py:build_model --optimizer adam --limit 8GiB --advice`
+    Example: `kmonitor map train.py:build_model --batch 64 --limit 8GiB --advice`
 
     `script.py:function` runs your script, up to its end and then that function, in a process of
     its own. A model file is only built, without its weights; nothing in it that is code runs

@@ -39,6 +39,8 @@ _OTHERS_SHOWN: Final = 20
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
     """List everything that kmonitor keeps for this user on this machine, ask, and remove it.
 
+    Example: `kmonitor purge`
+
     That is the hub's database with every run, what trainings wrote for it, checkpoints, logs,
     settings, sockets, and the hub itself. What kmonitor did not write stays, also in these
     folders, and so do checkpoints in a folder that you named with `checkpoint_dir` and the
@@ -169,7 +171,7 @@ def _is_run(path: Path) -> bool:
 
 
 _DATABASE: Final = re.compile(
-    r"hub\.lock|(team-hub-id|clock)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
+    r"hub\.lock|(team-hub-id|clock|alerts\.held)(\.new)?|hub\.sqlite3(\.damaged-\d+|\.new(-patched)?)?(-wal|-shm|-journal)?"
 )
 _SPOOLED: Final = re.compile(r"\d{20}\.(events|thin|aside)|(acked|commands)(\.new)?|lock|reserve")
 _CHECKPOINT: Final = re.compile(
@@ -182,7 +184,7 @@ _LOG: Final = re.compile(
     r"(agent|hub|app)\.log(\.\d+)?|app-crash\.log|crash-[\d-]+\.txt|window-[\d-]+\.trail|hub\.err|demo-[a-z]+\.log"
 )
 _SETTINGS: Final = re.compile(
-    r"(window|hub|store)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
+    r"(window|hub|store|alerts)\.(json(\.new)?|new)|hosts(-damaged-\d{8}-\d{6})?\.json|hosts\.(\d+\.new|lock)|no-hub"
 )
 _RUNTIME: Final = re.compile(r"agents\.sock|view\.sock|hub\.lock|s[0-9a-f]{10}")
 

@@ -25,7 +25,7 @@ def restore(
 ) -> int:
     """Write a `.keras` file with the weights and the optimizer of a checkpoint.
 
-    Example: `kmonitor restore 000003-fit1-epoch9-step0.h5 --into model.keras`
+    Example: `kmonitor restore CHECKPOINT --into model.keras`
 
     What the model is made of is taken from `--like`, else from the file to be written if that is
     there, else from the checkpoint, from other checkpoints of its fit in the same folder, or from

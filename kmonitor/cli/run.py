@@ -17,10 +17,7 @@ def run(
 ) -> int:
     """Run a training script so that it can be started again and go on where it was.
 
-    ```
-    kmonitor run -- python train.py --folds 5
-    kmonitor run --resume-after-crash 3 -- python train.py
-    ```
+    Example: `kmonitor run --resume-after-crash 3 -- python train.py`
 
     Everything looks as without it: terminal, input, output, signals and exit status are the
     script's own. With `MonitorCallback()` in its fits, the script can then be restarted, from the
@@ -32,7 +29,7 @@ def run(
 
     What to know: the script's fits must come in the same order each time; what the script does
     before a fit happens again; state of generators of your own is not kept. How the script died
-    (signal, out of memory, exit status) is told to the hub: `kmonitor show last`.
+    (signal, out of memory, exit status) is reported to the hub: `kmonitor show last`.
 
     Exit status: the script's. If a signal ended it, the same signal ends this command.
 

@@ -21,9 +21,14 @@ from kmonitor.cli.common.hub_access import (
 )
 from kmonitor.cli.common.hub_poller import HubPoller
 from kmonitor.cli.common.options import JsonOption, bytes_from, seconds_from
-from kmonitor.cli.common.run_choice import NO_RUNS, SHORT_ID, choose_run
+from kmonitor.cli.common.run_choice import NO_RUNS, SHORT_ID, choose_run, remembered_text
 from kmonitor.cli.common.run_list import RunSort, StateFilter, has_state, sorted_runs
-from kmonitor.cli.common.summary_text import METRICS, labelled_text, run_epoch_text
+from kmonitor.cli.common.summary_text import (
+    METRICS,
+    labelled_text,
+    run_epoch_text,
+    worst_verdict_text,
+)
 from kmonitor.cli.common.terminal import (
     DONE,
     FAILED,
@@ -42,7 +47,7 @@ from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.ui.text.formats import clock_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
 
-app = App(name="runs", help="List the runs; pin them; remove old ones.")
+app = App(name="runs")
 
 
 @app.default
@@ -59,8 +64,7 @@ def runs(  # noqa: PLR0913 - the user's options
 ) -> int:
     """List the runs, newest first.
 
-    Examples: `kmonitor runs --state live --sort ram`, or
-    `kmonitor runs --json | jq '.[] | select(.state == "training") | .name'`
+    Example: `kmonitor runs --state live --sort ram`
 
     Args:
         state: Only runs in this state; `live` and `ended` are groups of them. May be repeated.
@@ -89,6 +93,8 @@ def runs(  # noqa: PLR0913 - the user's options
         _print_runs(shown)
     else:
         print_text(_NO_SUCH_RUNS if found else NO_RUNS)
+        if not found and host is None and (remembered := remembered_text()):
+            print_text(f"{remembered}\nAll at once: kmonitor top")
     return DONE
 
 
@@ -140,13 +146,15 @@ def _watch_footer(n: int) -> str:
 
 def _print_runs(found: list[RunSummary]) -> None:
     now_wall_s = time.time()
-    headers = ("RUN", "NAME", "HOST", "STATE", "EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
+    verdicts = {run.run: worst_verdict_text(run) for run in found}
+    has_verdicts = any(verdicts.values())
     rows = [
         (
             run.run[:SHORT_ID],
             _name(run),
             _host(run),
             _state(run, now_wall_s),
+            *([verdicts[run.run]] if has_verdicts else []),
             run_epoch_text(run),
             *(labelled_text(run, metric) for metric in METRICS),
             with_plain_spaces(moment_text(run.started_wall_s, now_wall_s=now_wall_s)),
@@ -154,14 +162,15 @@ def _print_runs(found: list[RunSummary]) -> None:
         )
         for run in found
     ]
-    right = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP", "RAN")
+    numbers = ("EPOCH", "GRAPH", "RAM", "VRAM", "STEP")
+    verdict = ("VERDICT",) if has_verdicts else ()
     print_table(
-        (*headers, "STARTED", "RAN"),
+        ("RUN", "NAME", "HOST", "STATE", *verdict, *numbers, "STARTED", "RAN"),
         rows,
-        right=right,
-        folds=("HOST", "STATE"),
+        right=(*numbers, "RAN"),
+        folds=("HOST", "STATE", *verdict),
         elided="NAME",
-        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP", "GRAPH"),
+        drops=("HOST", "STARTED", "RAN", "VRAM", "STEP", "GRAPH", "EPOCH"),
     )
 
 
@@ -188,6 +197,8 @@ def _state(run: RunSummary, now_wall_s: float) -> str:
 def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     """Keep a run when old ones are removed to save room.
 
+    Example: `kmonitor runs pin last`
+
     Args:
         run: Id, the beginning of an id, name, or `last`.
         host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
@@ -198,7 +209,9 @@ def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
 
 @app.command
 def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Treat a run as any other when old ones are removed.
+    """Unpin a run: it may go again when old ones are removed to save room.
+
+    Example: `kmonitor runs unpin last`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.

@@ -61,8 +61,7 @@ def command(  # noqa: PLR0913 - the user's arguments
 ) -> int:
     """Ask a training to do something at its next safe point.
 
-    For example `kmonitor command last reload --wait`, or
-    `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
+    Example: `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
 
     Exit status: 0 it was done (or, without `--wait`, asked); 1 it failed or was refused;
     3 `--timeout` passed first (the command stays asked).
@@ -72,7 +71,7 @@ def command(  # noqa: PLR0913 - the user's arguments
         action: save: write a checkpoint. collect: free what dead models left behind.
             reload: save, clear and reload, with the same result.
             restart: go on in a new process, with the same result; under `kmonitor run` only.
-            auto: collect, and reload if that left something to give back. diagnose: tell what
+            auto: collect, and reload if that left something to give back. diagnose: report what
             grows. pause, resume. stop: end the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
@@ -95,7 +94,8 @@ def command(  # noqa: PLR0913 - the user's arguments
         status = client.command(chosen, action, arguments, requested_by=requester_name())
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
-        return _print_outcome(client, chosen, status, waited=wait)
+        exit_status = _print_outcome(client, chosen, status, waited=wait)
+        return _with_hint(exit_status, limits)
 
 
 def _arguments(
@@ -194,6 +194,17 @@ def _print_outcome(
                 f"{status.name}: {status.state}. See what comes of it: kmonitor show {run.run}"
             )
             return DONE
+
+
+def _with_hint(exit_status: int, limits: Sequence[str]) -> int:
+    """The same exit status; says that a limit without an action holds nothing back."""
+    bare = [each for each in limits if ":" not in each and not each.endswith(f"={OFF}")]
+    if bare and exit_status == DONE:
+        print_text(
+            f"A crossing is reported, and nothing else is done. To act on it: {bare[0]}:reload, "
+            ":restart (under kmonitor run) or :stop"
+        )
+    return exit_status
 
 
 _ENDINGS = {

@@ -67,7 +67,7 @@ def ship(
     read, without locking or changing anything. Ship again as often as you like: the hub takes
     only what it has not.
 
-    Example: `kmonitor ship /scratch/ada/kmonitor --follow`
+    Example: `kmonitor ship /scratch/ada/kmonitor`
 
     Args:
         folder: Where the spools lie.

@@ -4,6 +4,11 @@ The hub decides which alerts are due and starts `kmonitor alerts deliver` for th
 makes the words, runs the user's command and asks the webhook, so that neither a slow network nor a
 hanging command holds the hub up, and the hub needs no texts. Nothing is set over a socket: the
 rules are `alerts.json`, which this user's window and `kmonitor alerts` write on this host.
+
+Alerts that are held back, and the times of those before them, lie in a file: the next hub goes on
+from it. It waits until agents are back, so that what ended meanwhile ends its alert too. The file
+is written before alerts are handed over: a hub that is killed just then loses them, and repeats
+none.
 """
 
 import subprocess
@@ -14,18 +19,24 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import IO, Final, Literal
 
+import msgspec
+
 from kmonitor.alerts.evaluator import Alert, AlertEvaluator
-from kmonitor.alerts.messages import encode_alerts
+from kmonitor.alerts.messages import decode_held, encode_alerts, encode_held
 from kmonitor.alerts.rules import load_alert_settings, settings_stamp
 from kmonitor.base.output import last_line
 from kmonitor.hub.log import LOG
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.private_files import read_own, write_private
 from kmonitor_agent.wire.messages.events import AnyEvent
 
 ALERTS_EVERY_S: Final = 1.0
 _MOST_WAITING: Final = 100
 _LONGEST_TEXT: Final = 300
+HELD_NAME: Final = "alerts.held"
+_SETTLING_S: Final = 6.0
+"""By then agents have found a hub that was started again; each tries at least once in 3 s."""
 
 _Happened = tuple[RunRecord, AnyEvent, float]
 
@@ -33,15 +44,17 @@ _Happened = tuple[RunRecord, AnyEvent, float]
 class HubAlerts:
     """Owned by the hub's main thread."""
 
-    def __init__(self, settings: Path, host: str, clock: Clock) -> None:
+    def __init__(self, settings: Path, held: Path, host: str, clock: Clock) -> None:
         """Nothing is evaluated before the first `step`.
 
         Args:
             settings: Folder where `alerts.json` lies.
+            held: Where this hub keeps what is held back, and finds what the one before it did.
             host: Name of this host.
             clock: Time.
         """
         self._folder = settings
+        self._held = held
         self._host = host
         self._clock = clock
         self._evaluator = AlertEvaluator()
@@ -52,6 +65,9 @@ class HubAlerts:
         self._stderr: IO[bytes] | None = None
         self.trouble = ""
         """Why the last alerts were not handed over, without a full stop; empty: they were."""
+        self._saved = b""
+        self._settled_s = clock.wall_s()
+        self._restore()
 
     @property
     def state(self) -> Literal["off", "on"]:
@@ -85,6 +101,8 @@ class HubAlerts:
                 wall_s=wall_s,
                 now_wall_s=now_wall_s,
             )
+        if happened:
+            self._save()
 
     def step(self, live: Iterable[RunRecord]) -> None:
         """Read the rules again if they changed, and hand over what is due.
@@ -94,7 +112,8 @@ class HubAlerts:
         """
         self._refresh()
         now_wall_s = self._clock.wall_s()
-        self._evaluator.hosts(self._lost_hosts(live), now_wall_s=now_wall_s)
+        if now_wall_s >= self._settled_s:
+            self._evaluator.hosts(self._lost_hosts(live), now_wall_s=now_wall_s)
         due = self._evaluator.due(now_wall_s)
         if self.state == "on":
             if len(self._waiting) + len(due) > _MOST_WAITING:
@@ -104,8 +123,13 @@ class HubAlerts:
             self._waiting.clear()
         if self._process is not None and self._process.poll() is not None:
             self._note_end(self._process.returncode)
-        if self._waiting and self._process is None:
-            self._start()
+        alerts: list[Alert] = []
+        if self._process is None:
+            alerts = list(self._waiting)
+            self._waiting.clear()
+        self._save()
+        if alerts:
+            self._start(alerts)
 
     def _refresh(self) -> None:
         stamp = settings_stamp(self._folder)
@@ -121,9 +145,36 @@ class HubAlerts:
                 silent[record.host] = silent.get(record.host, True) and record.state == "silent"
         return [(host, host, "") for host, is_silent in silent.items() if is_silent]
 
-    def _start(self) -> None:
-        alerts = list(self._waiting)
-        self._waiting.clear()
+    def _restore(self) -> None:
+        try:
+            self._saved = read_own(self._held)
+            held = decode_held(self._saved)
+        except FileNotFoundError:
+            return
+        except (OSError, msgspec.MsgspecError) as exc:
+            LOG.warning("alerts that were held back are lost: %s: %s", self._held, exc)
+            return
+        self._settled_s += _SETTLING_S
+        self._evaluator.restore(held, earliest_s=self._settled_s)
+        self._waiting.extend(held.due)
+
+    def _save(self) -> None:
+        if self._stamp is None:
+            return  # the rules are not read yet
+        held = msgspec.structs.replace(self._evaluator.held(), due=list(self._waiting))
+        data = encode_held(held) if self.state == "on" else b""
+        if data == self._saved:
+            return
+        self._saved = data
+        try:
+            if data:
+                write_private(self._held, data)
+            else:
+                self._held.unlink(missing_ok=True)
+        except OSError as exc:
+            LOG.warning("alerts that are held back would not outlast this hub: %s", exc)
+
+    def _start(self, alerts: list[Alert]) -> None:
         for alert in alerts:
             LOG.info("alert: %s: %s %s", alert.title, alert.kind, alert.metric)
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed once the process has ended

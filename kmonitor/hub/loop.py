@@ -13,7 +13,7 @@ import psutil
 
 from kmonitor.base.wakeup import WakeupPipe
 from kmonitor.hub.access.endpoints import MEMORY_CHECK_EVERY_S, HubEndpoints
-from kmonitor.hub.alerts import ALERTS_EVERY_S, HubAlerts
+from kmonitor.hub.alerts import ALERTS_EVERY_S, HELD_NAME, HubAlerts
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.health import HEALTH_CHECK_EVERY_S, HubHealth
 from kmonitor.hub.ingest.agents import AgentService
@@ -252,6 +252,7 @@ class HubLoop:
             self._spools.close()
             if self._event_log.commit():
                 self._agent_service.acknowledge()
+                self._after_commit_of_alerts()
         closers = [self._series.stop, self._judge_thread.stop, self._endpoints.close]
         if self._metrics_exporters is not None:
             # It waits a little for a collector that hangs.
@@ -287,7 +288,8 @@ class HubLoop:
         """None where a folder is only read: its runs are another hub's."""
         if self._options.folder is not None:
             return None
-        alerts = HubAlerts(self._folders.settings, self._host, self._clock)
+        held = self._folders.database / HELD_NAME
+        alerts = HubAlerts(self._folders.settings, held, self._host, self._clock)
         self._event_log.listeners.append(alerts.on_event)
         self._event_log.own_listeners.append(alerts.on_event)
         return alerts

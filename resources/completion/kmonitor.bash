@@ -1,7 +1,12 @@
 # Completion of kmonitor for bash: `kmonitor completion --install`.
 _kmonitor() {
-    local found IFS=$'\n'
-    found=$(kmonitor completion --words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
-    COMPREPLY=($found)
+    local line=${COMP_LINE:0:COMP_POINT} words current found
+    read -ra words <<<"$line"
+    [[ $line == *[[:space:]] ]] && words+=("")
+    current=${words[-1]}
+    mapfile -t found < <(kmonitor completion --words -- "${words[@]:1}" 2>/dev/null)
+    [[ ${found[*]} ]] || found=()
+    # To bash a word ends at a colon: what comes before it stays on the line.
+    COMPREPLY=("${found[@]#"${current%"${current##*:}"}"}")
 }
 complete -o default -F _kmonitor kmonitor

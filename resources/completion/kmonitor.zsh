@@ -12,5 +12,8 @@ _kmonitor() {
 if [[ ${funcstack[1]} == _kmonitor ]]; then
     _kmonitor "$@"
 else
+    if (( ! $+functions[compdef] )); then
+        autoload -Uz compinit && compinit -i -D
+    fi
     compdef _kmonitor kmonitor
 fi

@@ -81,8 +81,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>https://… that each alert is posted to as JSON; empty: none</source>
-        <translation>https://… 每次提醒以 JSON 形式 POST 到此地址；留空则不发送</translation>
+        <source>https://… of Slack, Mattermost or ntfy, or one that takes JSON; empty: none</source>
+        <translation>https://… Slack、Mattermost、ntfy 或接收 JSON 的地址；留空则不发送</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>

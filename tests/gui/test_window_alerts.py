@@ -215,3 +215,13 @@ def test_without_a_tray_it_is_said_how_alerts_are_shown(window: DeskWindow) -> N
     icon = icon_with_dot(window.window.windowIcon(), "error")
     assert not icon.isNull() or window.window.windowIcon().isNull()
     notices.stop()
+
+
+def test_the_field_of_the_webhook_names_every_form(
+    window: DeskWindow, alerts: AlertController
+) -> None:
+    hints = [field.placeholderText() for field in opened(window).findChildren(QLineEdit)]
+
+    assert any(
+        all(form in hint for form in ("Slack", "Mattermost", "ntfy", "JSON")) for hint in hints
+    )

@@ -11,10 +11,14 @@ import pytest
 from rich.cells import cell_len
 
 from tests.support.command_line import MODULE, kmonitor, start_kmonitor
-from tests.support.pseudo_terminal import PseudoTerminal
+from tests.support.pseudo_terminal import PALETTE, PseudoTerminal, colours
 from tests.support.running_tests import LONG
+from tests.support.ssh_host import NAME as NAME_OF_HOST
+from tests.support.ssh_host import SshHost, ssh_host
 from tests.support.trainings import ROOT
 from tests.support.waiting import DEADLINE_S, wait_until
+
+__all__ = ["ssh_host"]
 
 pytestmark = [pytest.mark.slow, pytest.mark.keras, LONG]
 
@@ -51,7 +55,7 @@ def _first_epoch_has_ended(environ: Mapping[str, str]) -> bool:
 @pytest.mark.parametrize(("columns", "lines"), SIZES)
 def test_top_shows_the_training_at_each_size_and_leaves_no_trace(
     home: Mapping[str, str], columns: int, lines: int
-):
+) -> None:
     with PseudoTerminal("top", columns=columns, lines=lines, environ=home) as terminal:
         shown = terminal.wait_for("training", "iB").splitlines()
         row = next(line for line in shown if "training" in line)
@@ -67,7 +71,7 @@ def test_top_shows_the_training_at_each_size_and_leaves_no_trace(
     assert terminal.screen.has_cursor
 
 
-def test_top_gives_the_terminal_back_as_it_was(home: Mapping[str, str]):
+def test_top_gives_the_terminal_back_as_it_was(home: Mapping[str, str]) -> None:
     with PseudoTerminal("top", environ=home) as terminal:
         terminal.wait_for("training")
         during = terminal.mode
@@ -79,11 +83,14 @@ def test_top_gives_the_terminal_back_as_it_was(home: Mapping[str, str]):
     assert after == terminal.mode_before
 
 
-def test_top_follows_the_size_of_its_terminal(home: Mapping[str, str]):
+def test_top_follows_the_size_of_its_terminal(home: Mapping[str, str]) -> None:
     with PseudoTerminal("top", columns=160, lines=40, environ=home) as terminal:
         terminal.wait_for("RAM, 10 MIN", "training")
         terminal.resize(80, 24)
         shown = terminal.wait_for("training", "q quit").splitlines()
+        terminal.screen.overruns.clear()  # of a frame that was on its way in the old size
+        terminal.type("?")
+        terminal.wait_for("training", "PgUp")
         terminal.type("q")
         terminal.wait_end()
 
@@ -93,7 +100,7 @@ def test_top_follows_the_size_of_its_terminal(home: Mapping[str, str]):
     assert terminal.screen.overruns == []
 
 
-def test_top_lists_details_filters_and_sorts(home: Mapping[str, str]):
+def test_top_lists_details_filters_and_sorts(home: Mapping[str, str]) -> None:
     with PseudoTerminal("top", environ=home) as terminal:
         terminal.wait_for(NAME[:4], "training")
         terminal.type("\r")
@@ -112,7 +119,7 @@ def test_top_lists_details_filters_and_sorts(home: Mapping[str, str]):
     assert f"{NAME} started" in details
 
 
-def test_top_asks_before_it_acts(home: Mapping[str, str]):
+def test_top_asks_before_it_acts(home: Mapping[str, str]) -> None:
     with PseudoTerminal("top", columns=100, environ=home) as terminal:
         terminal.wait_for("training")
         terminal.type("s")
@@ -144,31 +151,88 @@ def _events(home: Mapping[str, str]) -> list[dict[str, object]]:
 
 
 @pytest.mark.skipif(shutil.which("tmux") is None, reason="tmux is not installed")
-def test_top_runs_in_tmux(home: Mapping[str, str], tmp_path: Path):
+def test_top_runs_in_tmux_resizes_and_gives_the_shell_back(
+    home: Mapping[str, str], tmp_path: Path
+) -> None:
     tmux = ["tmux", "-S", str(tmp_path / "s"), "-f", "/dev/null"]
     environ = {**os.environ, **home, "TERM": "xterm"}
-    command = f"{sys.executable} -m {MODULE} top"
-    words = [*tmux, "new-session", "-d", "-x", "80", "-y", "24", command]
+    # At its end cat writes what is typed a second time, and the terminal echoes it again.
+    line = f"{sys.executable} -m {MODULE} top; echo status $?; cat"
+    words = [*tmux, "new-session", "-d", "-x", "120", "-y", "30", line]
     subprocess.run(words, env=environ, check=True, cwd=ROOT)
 
+    def do(*words: str) -> str:
+        return subprocess.run([*tmux, *words], capture_output=True, text=True, check=False).stdout
+
     def pane() -> str:
-        return subprocess.run(
-            [*tmux, "capture-pane", "-p"], capture_output=True, text=True, check=False
-        ).stdout
+        return do("capture-pane", "-p")
 
     try:
-        wait_until(lambda: "training" in pane(), what="top in tmux")
-        shown = pane()
-        subprocess.run([*tmux, "send-keys", "q"], check=True)
-        wait_until(lambda: not pane(), what="top and its session end")
+        wait_until(lambda: "VERDICT" in pane() and "training" in pane(), what="top in tmux")
+        wide = pane()
+        do("resize-window", "-x", "80", "-y", "24")
+        wait_until(
+            lambda: len(_rule(pane())) == 24 and "q quit" in _rule(pane())[-1], what="small"
+        )
+        small = pane()
+        do("send-keys", "q")
+        wait_until(lambda: "status 0" in pane(), what="it ends")
+        do("send-keys", "typed", "Enter")
+        wait_until(lambda: "typed\ntyped\n" in pane(), what="an echo")
+        after = do("display", "-p", "#{alternate_on} #{cursor_flag}")
     finally:
         subprocess.run([*tmux, "kill-server"], check=False, capture_output=True)
 
-    assert "kmonitor top" in shown
-    assert "q quit" in shown
+    assert "kmonitor top" in wide
+    assert all(cell_len(line) <= 80 for line in small.splitlines())
+    assert after.split() == ["0", "1"]
 
 
-def test_top_in_a_pipe_says_what_to_use(home: Mapping[str, str]):
+def _rule(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n")
+
+
+@pytest.mark.ssh
+def test_top_works_over_ssh_resizes_and_gives_the_terminal_back(
+    home: Mapping[str, str], ssh_host: SshHost
+) -> None:
+    ssh_host.start(KMONITOR_HOME=home["KMONITOR_HOME"])
+    command = (str(ssh_host.folder / "client" / "ssh"), "-tt", NAME_OF_HOST)
+    with PseudoTerminal("kmonitor top", columns=120, lines=30, command=command) as terminal:
+        terminal.wait_for("training", "VERDICT", "q quit")
+        during = terminal.mode
+        terminal.resize(80, 24)
+        shown = terminal.wait_for("training", "q quit").splitlines()
+        terminal.type("\r")
+        terminal.wait_for("Limits ")
+        terminal.type("q")
+        wait_until(lambda: terminal.process.poll() is not None, what="ssh ends")
+        after = terminal.mode
+
+    assert terminal.process.returncode == 0
+    assert len(shown) == 24
+    assert shown[-1].startswith("q quit")
+    assert during != terminal.mode_before
+    assert after == terminal.mode_before
+    assert not terminal.screen.is_alternate
+    assert terminal.screen.has_cursor
+
+
+@pytest.mark.parametrize("environ", [{}, {"NO_COLOR": "1"}], ids=["colours", "NO_COLOR"])
+def test_top_leaves_colours_to_the_terminal(
+    home: Mapping[str, str], environ: dict[str, str]
+) -> None:
+    variables = {**home, **environ}
+    with PseudoTerminal("top", columns=120, lines=30, environ=variables) as terminal:
+        terminal.wait_for("training", "iB")
+        terminal.type("q")
+        terminal.wait_end()
+
+    assert colours(terminal.output) <= (set() if environ else PALETTE)
+    assert bool(colours(terminal.output)) is not bool(environ)
+
+
+def test_top_in_a_pipe_says_what_to_use(home: Mapping[str, str]) -> None:
     ran = kmonitor("top", environ=home)
 
     assert ran.status == 2
@@ -176,7 +240,7 @@ def test_top_in_a_pipe_says_what_to_use(home: Mapping[str, str]):
 
 
 @pytest.mark.parametrize(("columns", "lines"), SIZES)
-def test_runs_are_watched_on_a_terminal(home: Mapping[str, str], columns: int, lines: int):
+def test_runs_are_watched_on_a_terminal(home: Mapping[str, str], columns: int, lines: int) -> None:
     words = ("runs", "--watch", "--state", "live", "--sort", "ram", "--limit", "5")
     with PseudoTerminal(*words, columns=columns, lines=lines, environ=home) as terminal:
         shown = terminal.wait_for("training", "Ctrl+C ends this")
@@ -187,7 +251,7 @@ def test_runs_are_watched_on_a_terminal(home: Mapping[str, str], columns: int, l
     assert all(cell_len(line) <= columns for line in shown.splitlines())
 
 
-def test_runs_are_watched_as_json_lines(home: Mapping[str, str]):
+def test_runs_are_watched_as_json_lines(home: Mapping[str, str]) -> None:
     with start_kmonitor("runs", "--watch", "--json", environ=home) as process:
         assert process.stdout is not None
         first, second = process.stdout.readline(), process.stdout.readline()
@@ -198,7 +262,7 @@ def test_runs_are_watched_as_json_lines(home: Mapping[str, str]):
     assert first != second
 
 
-def test_a_run_is_followed_with_memory_graph_and_step_time(home: Mapping[str, str]):
+def test_a_run_is_followed_with_memory_graph_and_step_time(home: Mapping[str, str]) -> None:
     with start_kmonitor("show", "last", "--follow", environ=home) as process:
         assert process.stdout is not None
         lines = iter(process.stdout.readline, "")
@@ -211,7 +275,7 @@ def test_a_run_is_followed_with_memory_graph_and_step_time(home: Mapping[str, st
     assert "VRAM" not in epoch
 
 
-def test_top_stops_a_training(home: Mapping[str, str]):
+def test_top_stops_a_training(home: Mapping[str, str]) -> None:
     with PseudoTerminal("top", columns=100, environ=home) as terminal:
         terminal.wait_for("training")
         terminal.type("x")

@@ -41,6 +41,8 @@ MORE: dict[tuple[str, ...], tuple[str, ...]] = {
 """What is typed behind a line, so that it asks nobody, ends, and ends soon."""
 
 BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("alerts", "test"): ("alerts", "set", "--webhook", "", "--command", "true"),
+    ("hosts", "rename", NAME, "gpu"): ("hosts", "add", NAME),
     ("keys", "revoke", "anna-laptop"): (
         *("authorize", "KEY", "--role", "ROLE", "--name", "anna-laptop"),
     ),
@@ -48,7 +50,7 @@ BEFORE: dict[tuple[str, ...], tuple[str, ...]] = {
 }
 """What a reader has done before."""
 
-NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune"), ("top",)}
+NAMES: set[tuple[str, ...]] = {("run",), ("runs", "prune"), ("top",), ("top", "--sort", "ram")}
 """Lines that only name a command, which says what to give it, or needs a terminal."""
 
 
@@ -100,6 +102,8 @@ def _given(folder: Path) -> dict[str, str]:
         "TARGET": "script.py:build_model",
         "FOLDER": str(folder / "spool"),
         "/shared/folder": str(folder / "spool"),
+        "/scratch/ada/kmonitor": str(folder / "spool"),
+        "pinned:main": "last",
         "FILE": "written.csv",
         "FILE.html": "report.html",
         "ADDRESS": NAME,

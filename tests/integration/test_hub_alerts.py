@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, get_args
 
@@ -49,9 +50,14 @@ def _alerts(inbox: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in inbox.read_text().splitlines()] if inbox.exists() else []
 
 
-def _cross(agent: SimulatedAgent) -> None:
+def _cross(agent: SimulatedAgent, *, crossed: bool = True) -> None:
     event = LimitCrossed(
-        t_s=agent.now_s(), metric="ram", action="notify", value=9 * GIB, threshold=8 * GIB
+        t_s=agent.now_s(),
+        metric="ram",
+        action="notify",
+        value=(9 if crossed else 7) * GIB,
+        threshold=8 * GIB,
+        crossed=crossed,
     )
     agent.emit(event)
 
@@ -95,6 +101,73 @@ def test_a_hub_that_is_killed_and_started_again_repeats_nothing(told_hub: LiveHu
         wait_until(lambda: len(_alerts(inbox)) > 1, what="the death")
 
     assert [alert["kind"] for alert in _alerts(inbox)] == ["limit", "died"]
+
+
+def _hold(folders: Folders, rule: str, hold: str) -> None:
+    """Hold alerts back; read by a hub that starts now, or has its next step."""
+    assert kmonitor("alerts", "rule", rule, "--hold", hold).status == 0
+    assert rule in _rules(folders)
+
+
+def test_a_host_of_which_nothing_comes_any_more_is_lost_once(told_hub: LiveHub, inbox: Path):
+    _hold(told_hub.folders, "host", "0s")
+    told_hub.restart()
+    with SimulatedAgent(told_hub.folders, name="far", host="gpu-07") as far:
+        far.start_fit()
+        far.wait_acked()
+    wait_until(lambda: _alerts(inbox), what="the host is lost")
+    told_hub.restart()
+    with SimulatedAgent(told_hub.folders, name="resnet") as agent:
+        agent.start_fit()
+        wait_until(lambda: _run_state(told_hub, far.run) == "silent", what="still silent")
+        _die(agent)
+        agent.wait_acked()
+        wait_until(lambda: len(_alerts(inbox)) > 1, what="the death")
+
+    lost, death = _alerts(inbox)
+    assert (lost["kind"], lost["subject"], lost["title"]) == ("host", "gpu-07", "gpu-07")
+    assert death["kind"] == "died"
+
+
+def _run_state(hub: LiveHub, run: str) -> str:
+    with hub.client() as client:
+        return next(found.state for found in client.runs() if found.run == run)
+
+
+@pytest.mark.parametrize("end", [LiveHub.kill, LiveHub.stop], ids=["killed", "stopped"])
+def test_an_alert_that_was_held_back_comes_once_from_the_next_hub(
+    told_hub: LiveHub, inbox: Path, end: Callable[[LiveHub], object]
+):
+    _hold(told_hub.folders, "limit:ram", "1h")
+    told_hub.restart()
+    with (
+        SimulatedAgent(told_hub.folders, name="resnet") as agent,
+        SimulatedAgent(told_hub.folders, name="over") as other,
+    ):
+        for each in (agent, other):
+            each.start_fit()
+            _cross(each)
+            each.wait_acked()
+        wait_until(lambda: _held(told_hub.folders), what="the hub has read its rules")
+        end(told_hub)
+        assert _alerts(inbox) == []
+        _cross(other, crossed=False)
+        _hold(told_hub.folders, "limit:ram", "0s")
+        told_hub.start()
+        wait_until(lambda: _alerts(inbox), what="the crossing")
+        told_hub.restart()
+        _die(agent)  # behind it a repetition would have come
+        agent.wait_acked()
+        wait_until(lambda: len(_alerts(inbox)) > 1, what="the death")
+
+    assert [(alert["kind"], alert["title"]) for alert in _alerts(inbox)] == [
+        ("limit", "resnet"),
+        ("died", "resnet"),
+    ]
+
+
+def _held(folders: Folders) -> bool:
+    return (folders.database / "alerts.held").exists()
 
 
 def test_an_end_waits_for_its_cause(told_hub: LiveHub, inbox: Path):

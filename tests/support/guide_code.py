@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from kmonitor.base.installation import resource_path
+from tests.support.help_pages import help_pages
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _COMMAND = re.compile(r"`(kmonitor(?:\s[^`]*)?)`")
@@ -46,12 +47,18 @@ def python_blocks() -> list[Shown]:
 
 
 def command_lines() -> list[tuple[str, list[str]]]:
-    """Every `kmonitor ...` in a block or in a sentence: its page, and its words after the name."""
+    """Every `kmonitor ...` in a block or in a sentence: its page, and its words after the name.
+
+    The help of a command is a page.
+    """
     found: list[tuple[str, str]] = []
     for name, text in pages().items():
         lines = [line for block in _BLOCK.finditer(text) for line in block[2].splitlines()]
         found += [(name, line) for line in lines if line.startswith("kmonitor")]
         found += [(name, shown) for shown in _COMMAND.findall(_BLOCK.sub("", text))]
+    for page in help_pages():
+        name = f"{' '.join(page.path)} --help"
+        found += [(name, shown) for shown in _COMMAND.findall(page.text)]
     return [(name, shlex.split(line, comments=True)[1:]) for name, line in found]
 
 

@@ -26,6 +26,18 @@ _BEGUN: Final = re.compile(r"\x1b(\[[?\d;]*)?$")
 _CONTROL: Final = re.compile(r"\x1b\[([?\d;]*)([@-~])|\x1b.|[\r\n\b\t]|[^\x1b\r\n\b\t]")
 
 
+PALETTE: Final = {*map(str, range(30, 38)), *map(str, range(90, 98)), "39"}
+"""Numbers of colours of letters which a terminal shows as fits its background."""
+
+_ATTRIBUTES: Final = {"", *map(str, range(10)), *map(str, range(22, 30))}
+
+
+def colours(output: str) -> set[str]:
+    """Numbers of colours in what a program wrote, without bold, reverse and the like."""
+    found = re.findall(r"\x1b\[([\d;]*)m", output)
+    return {number for each in found for number in each.split(";")} - _ATTRIBUTES
+
+
 class Screen:
     """As much of a terminal as the command line uses: cursor, clearing, the other screen."""
 

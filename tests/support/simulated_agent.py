@@ -92,6 +92,7 @@ class SimulatedAgent:
         pid: int | None = None,
         actions: list[CommandName] | None = None,
         unavailable: dict[str, str] | None = None,
+        host: str | None = None,
         after: "SimulatedAgent | None" = None,
     ) -> None:
         """Args: `after`: an ended session of the same run, whose events it carries on from."""
@@ -100,7 +101,7 @@ class SimulatedAgent:
         self.name = name
         self.pid = os.getpid() if pid is None else pid
         self.proto: tuple[int, int] = (1, 1)
-        self.host = socket.gethostname()
+        self.host = host or socket.gethostname()
         self.started_wall_s = time.time()
         self.bodies: list[bytes] = list(after.bodies) if after else []
         self.first_kept = 1

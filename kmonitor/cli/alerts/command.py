@@ -48,11 +48,7 @@ from kmonitor.ui.text.formats import duration_text, moment_text, with_plain_spac
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.unions import RunSummary
 
-app = App(
-    name="alerts",
-    help="List the rules for alerts and where they go; set them. They hold on this host, for its "
-    "hub and its window, and only you on this host can set them.",
-)
+app = App(name="alerts")
 
 _MOST_INPUT: Final = 16 * 2**20
 
@@ -61,7 +57,9 @@ _MOST_INPUT: Final = 16 * 2**20
 def alerts(*, json: JsonOption = False) -> int:
     """List the rules for alerts, and where alerts go.
 
-    Example: `kmonitor alerts set --webhook https://ntfy.sh/my-topic`
+    Example: `kmonitor alerts --json`
+
+    They hold on this host, for its hub and its window, and only you on this host can set them.
 
     Args:
         json: One JSON object: `command`, `webhook`, `form`, `rules`, `hub` (`on`, `off`, or empty
@@ -244,7 +242,7 @@ def dry_run(
                 alert.subject[:SHORT_ID],
                 alert.title,
                 rule_name(alert.kind, alert.metric),
-                with_plain_spaces(alert_text(alert)),
+                alert_text(alert),
             )
             for alert in found
         ]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from typing import Final
 
-from kmonitor.cli.common.terminal import terminal_safe
+from kmonitor.cli.common.terminal import terminal_lines
 from kmonitor.export.events import decode_row
 from kmonitor.ui.events.diagnosis import finding_lines
 from kmonitor.ui.events.event_log import event_line
@@ -15,7 +15,6 @@ from kmonitor.ui.text.formats import (
     duration_text,
     number_text,
     seconds_text,
-    with_plain_spaces,
 )
 from kmonitor_agent.wire.messages.events import (
     AnyEvent,
@@ -27,7 +26,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from kmonitor_agent.wire.messages.unions import EventRow
 
-_INDENT = " " * 16
+_HEAD_CELLS: Final = 14
 _SHORT_S: Final = 10.0
 _MARKS = {"info": " ", "warning": "!", "error": "X"}
 
@@ -81,29 +80,37 @@ NO_MEMORY: Final = EpochMemory()
 
 
 def event_text(row: EventRow, *, name: str, memory: EpochMemory | None = None) -> str:
-    """A row as a line: run time, level, and text; empty if there is none.
+    """A row as lines that are as wide as the terminal at most. Args: as `event_lines`."""
+    return "\n".join(
+        f"{line[:_HEAD_CELLS]}{terminal_lines(line[_HEAD_CELLS:], indent=_HEAD_CELLS)}"
+        for line in event_lines(row, name=name, memory=memory)
+    )
 
-    The findings of a diagnosis follow on lines of their own.
+
+def event_lines(row: EventRow, *, name: str, memory: EpochMemory | None = None) -> list[str]:
+    """A row as a line: run time, level, and text; then the findings of a diagnosis.
 
     Args:
         row: The row.
         name: The run's name.
         memory: Also print each epoch's end, with this; None: it is in the table.
+
+    Returns:
+        Nothing if it has no text; else lines with narrow spaces, and whatever a training wrote.
     """
     event = decode_row(row)
     if event is None:
-        return ""
+        return []
     if memory is not None and isinstance(event, EpochEnded):
-        return _line(row, " ", epoch_end_text(event, memory))
+        return [f"{row.t_s:9.1f} s   {epoch_end_text(event, memory)}"]
     line = event_line(event, name=name)
     if line is None:
-        return ""
-    lines = [_line(row, _MARKS[line.level], line.text)]
-    if isinstance(event, Diagnosis):
-        lines += [
-            f"{_INDENT}{terminal_safe(with_plain_spaces(found))}" for found in finding_lines(event)
-        ]
-    return "\n".join(lines)
+        return []
+    findings = finding_lines(event) if isinstance(event, Diagnosis) else []
+    return [
+        f"{row.t_s:9.1f} s {_MARKS[line.level]} {line.text}",
+        *(f"{' ' * _HEAD_CELLS}  {found}" for found in findings),
+    ]
 
 
 def epoch_end_text(event: EpochEnded, memory: EpochMemory = NO_MEMORY) -> str:
@@ -124,7 +131,3 @@ def epoch_end_text(event: EpochEnded, memory: EpochMemory = NO_MEMORY) -> str:
 def _epoch_duration_text(seconds: float) -> str:
     """Duration of an epoch; a short one is not "0 s"."""
     return duration_text(seconds) if seconds >= _SHORT_S else seconds_text(seconds)
-
-
-def _line(row: EventRow, mark: str, text: str) -> str:
-    return f"{row.t_s:9.1f} s {mark} {terminal_safe(with_plain_spaces(text))}"

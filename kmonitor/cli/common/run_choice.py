@@ -13,7 +13,7 @@ from kmonitor.connect.hub_socket import network_hub
 from kmonitor.connect.remembered_hosts import HostStore, RememberedHost
 from kmonitor.connect.remote_hub import ConnectCancelled
 from kmonitor.ui.text.formats import moment_text
-from kmonitor_agent.wire.local.folders import Folders
+from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.hub_address import SCHEME, ipc_endpoint
 from kmonitor_agent.wire.local.private_files import NotPrivate
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -33,11 +33,23 @@ SHORT_ID = 8
 """Characters of a run id that lists show; the beginning of an id is enough everywhere."""
 
 
+def remembered_text() -> str:
+    """How to ask for runs of remembered hosts; empty: there are none."""
+    hosts = [terminal_safe(host.called) for host in HostStore(find_folders()).hosts()]
+    return f"Runs of a remembered host, {_one_of(hosts)}: add --host {hosts[0]}" if hosts else ""
+
+
+def _one_of(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_SHOWN_IDS])
+    return shown if len(names) <= _SHOWN_IDS else f"{shown}, ..."
+
+
 class UnknownRun(UserError):
     """No run is meant by what was typed."""
 
     def __init__(self, wanted: str, *, any_runs: bool) -> None:
-        remedy = "See the runs with: kmonitor runs" if any_runs else NO_RUNS
+        lines = ["See the runs with: kmonitor runs" if any_runs else NO_RUNS, remembered_text()]
+        remedy = "\n".join(filter(None, lines))
         super().__init__(f'There is no run "{terminal_safe(wanted)}".', remedy)
 
 

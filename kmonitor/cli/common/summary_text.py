@@ -14,6 +14,7 @@ from kmonitor.ui.text.formats import (
     percent_text,
     with_plain_spaces,
 )
+from kmonitor.ui.verdicts.verdict_text import alarm_text
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import FieldSources
 from kmonitor_agent.wire.messages.unions import MetricReading, RunSummary
@@ -146,3 +147,15 @@ def share_text(reading: MetricReading) -> str:
     if reading.value is None or not reading.of:
         return NOT_KNOWN
     return with_plain_spaces(percent_text(reading.value / reading.of))
+
+
+def worst_verdict_text(run: RunSummary) -> str:
+    """The worst metric, "RAM: leak suspected", and how many more; empty where none is bad."""
+    texts = [
+        f"{metric_name(metric)}: {alarm_text(metric, verdict)}"
+        for metric, verdict in sorted(
+            run.verdicts.items(), key=lambda item: item[1] != "suspected"
+        )
+    ]
+    more = f" +{len(texts) - 1}" if len(texts) > 1 else ""
+    return f"{texts[0]}{more}" if texts else ""

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from kmonitor.base.errors import UserError
 from kmonitor.base.plain_data import json_text
-from kmonitor.ui.text.formats import bytes_text, count_text, with_plain_spaces
+from kmonitor.ui.text.formats import NARROW_SPACE, bytes_text, count_text, with_plain_spaces
 from kmonitor_agent.wire.text import printable
 
 DONE: Final = 0
@@ -111,15 +111,28 @@ def terminal_lines(text: str, *, indent: int) -> str:
     In a file or pipe it is one line.
 
     Args:
-        text: From a training, perhaps.
+        text: From a training, perhaps; no line ends at one of its narrow spaces.
         indent: Cells that are taken of each line.
     """
-    safe = terminal_safe(text)
+    safe = _safe_but_joined(text)
     if not sys.stdout.isatty():
-        return safe
+        return safe.replace(_JOINT, " ")
     width = max(_LEAST_CELLS, shutil.get_terminal_size().columns - indent)
-    lines = Text(safe).wrap(Console(width=width), width)
-    return f"\n{' ' * indent}".join(line.plain.rstrip() for line in lines)
+    return f"\n{' ' * indent}".join(_broken(safe, width))
+
+
+_JOINT: Final = "\ue000"
+"""Stands for a narrow space while lines are broken: rich breaks them at every kind of space."""
+
+
+def _safe_but_joined(text: str) -> str:
+    return _JOINT.join(map(terminal_safe, text.split(NARROW_SPACE)))
+
+
+def _broken(text: str, width: int) -> list[str]:
+    """Lines of a text; a number stays with its unit."""
+    lines = Text(text).wrap(Console(width=width), width)
+    return [line.plain.rstrip().replace(_JOINT, " ") for line in lines]
 
 
 def pluralized(n: int, one: str, many: str = "") -> str:
@@ -186,7 +199,8 @@ def print_table(
 
     Args:
         headers: Column titles.
-        rows: Cells, as many as there are headers.
+        rows: Cells, as many as there are headers; a narrow space keeps a number and its unit
+            together in those that go on in further lines.
         right: Titles of the columns that are aligned to the right: numbers, which stay whole.
         folds: Titles of the columns that go on in further lines where there is no room.
         elided: Title of the column whose cells lose their middle where the line is too long.
@@ -218,7 +232,7 @@ def terminal_columns(
     elided: str = "",
 ) -> list["TerminalColumn"]:
     """Columns of a table. Args: as `print_table`."""
-    cells = [[terminal_safe(cell) for cell in row] for row in rows]
+    cells = [[_safe_but_joined(cell) for cell in row] for row in rows]
     return [
         TerminalColumn(
             terminal_safe(title),
@@ -296,8 +310,11 @@ def _table(
             Text(column.title), justify=justify, overflow="fold", no_wrap=is_whole, width=width
         )
         texts = column.cells[rows]
+        if column.is_folded:
+            texts = tuple("\n".join(_broken(cell, width)) for cell in texts)
         if column.is_elided:
             texts = tuple(elided_middle(cell, width) for cell in texts)
+        texts = tuple(text.replace(_JOINT, " ") for text in texts)
         styles = column.styles[rows] or ("",) * len(texts)
         cells.append([Text(*cell) for cell in zip(texts, styles, strict=True)])
     for row in zip(*cells, strict=True):

@@ -59,7 +59,7 @@ def compare(  # noqa: PLR0913 - the user's options
 ) -> int:
     """Compare two runs: peak memory, graph size, step and epoch time, and Keras' last logs.
 
-    Example: `kmonitor compare pinned:main last --fail-if "ram>+5%" --fail-if "step_time>+10%"`
+    Example: `kmonitor compare pinned:main last --fail-if "ram>+5%"`
 
     Exit status: 0 they were compared and no condition holds; 1 one holds; 4 they cannot be
     compared: a run or file is not there, or lacks what a condition is about.

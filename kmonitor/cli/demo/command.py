@@ -75,6 +75,8 @@ class Options:
 def demo(*, options: Options = Options()) -> int:
     """Watch a real Keras training that leaks, and what kmonitor does about it.
 
+    Example: `kmonitor demo`
+
     A cross-validation on handwriting-like digits: small convolutional networks, trained one
     after the other in one process. Keras keeps the traced graphs of each, so graph and memory
     grow. After two models the demo sets a limit; the fourth crosses it, the training saves,

@@ -27,6 +27,7 @@ from kmonitor.cli.common.terminal import (
     print_json,
     print_text,
     size_text,
+    terminal_lines,
     terminal_safe,
 )
 from kmonitor.cli.doctor.host_checks import Finding, FindingLevel, examine_hosts, examine_ssh
@@ -60,7 +61,9 @@ def doctor(
     verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
     host: HostOption = None,
 ) -> int:
-    """Examine this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
+    """Check this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
+
+    Example: `kmonitor doctor`
 
     Nothing is started, installed or kept here: a small file is written where kmonitor's would
     lie, and removed. Each remembered host is reached once, side by side, for 15 s at most, and
@@ -93,7 +96,8 @@ def doctor(
 
 
 def _print_finding(finding: Finding) -> None:
-    print_text(f"{_MARKS[finding.state]} {finding.subject:<18} {terminal_safe(finding.found)}")
+    head = f"{_MARKS[finding.state]} {finding.subject:<18} "
+    print_text(f"{head}{terminal_lines(finding.found, indent=len(head))}")
     for line in finding.remedy.splitlines():
         print_text(f"     {'':<18} -> {terminal_safe(line)}")
 

@@ -55,23 +55,26 @@ from kmonitor_agent.wire.local.hub_address import view_socket_path
 from kmonitor_agent.wire.local.private_files import UnsafePath
 from kmonitor_agent.wire.messages.unions import HubReply
 
-app = App(
-    name="hub",
-    help="Run the hub in this terminal, without a window. Trainings send to it, `kmonitor` and "
-    "the other commands read from it; they start one by themselves when none answers.",
-)
+app = App(name="hub")
 app.command(
     "kmonitor.cli.hub.store:store",
     name="store",
-    help="Say or set where every hub of yours keeps its history.",
+    help="Show or set where every hub of yours keeps its history.\n\n"
+    "Example: `kmonitor hub store here`",
 )
 app.command(
     "kmonitor.cli.hub.store:move_history",
     name="move-history",
-    help="Copy the history in this machine's file to a team's database.",
+    help="Copy the history in this machine's file to a team's database.\n\n"
+    "Example: `kmonitor hub move-history postgresql://kmonitor@db.example/team`",
 )
 
-app.command("kmonitor.cli.hub.ensure:ensure", name="ensure", help="See that a hub runs here.")
+app.command(
+    "kmonitor.cli.hub.ensure:ensure",
+    name="ensure",
+    help="Start a hub here if none answers, and show where its socket is.\n\n"
+    "Example: `kmonitor hub ensure --json`",
+)
 
 KeepDays = Annotated[float | None, Parameter(name="--keep-days")]
 KeepSize = Annotated[str | None, Parameter(name="--keep-size")]
@@ -91,7 +94,12 @@ def run(
     prometheus: Prometheus = "",
     otlp: Otlp = "",
 ) -> int:
-    """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
+    """Run the hub in this terminal, until Ctrl+C, SIGTERM or `kmonitor hub stop`.
+
+    Example: `kmonitor hub --keep-days 90`
+
+    Trainings send to it, `kmonitor` and the other commands read from it; they start one by
+    themselves when none answers.
 
     Under systemd its log goes to the journal. What it keeps otherwise stands in the settings:
     `kmonitor hub keep`.
@@ -178,7 +186,9 @@ def print_metrics_addresses(reply: HubReply) -> None:
 
 @app.command
 def status(*, json: JsonOption = False) -> int:
-    """Say whether a hub answers for this user. Exit status 1 when none does.
+    """Show whether a hub answers for this user. Exit status 1 when none does.
+
+    Example: `kmonitor hub status --json`
 
     Args:
         json: One JSON object, or null when none answers.
@@ -221,7 +231,10 @@ _STARTING_S = 3.0
 
 @app.command
 def stop() -> int:
-    """Stop the hub. Trainings go on; what they tell waits on disk for the next hub."""
+    """Stop the hub. Trainings go on; what they send waits on disk for the next hub.
+
+    Example: `kmonitor hub stop`
+    """
     folders = find_folders()
     with folder_faults_named(folders):
         reply = request_local_hub(folders)
@@ -249,7 +262,9 @@ def _end_silent(folders: Folders) -> int:
 
 @app.command
 def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
-    """Say or set how much history every hub of yours keeps; without options it only says.
+    """Show or set how much history every hub of yours keeps; without options it only shows.
+
+    Example: `kmonitor hub keep --keep-days 90 --keep-size 20GiB`
 
     A hub that runs takes it over within seconds, unless it was started with `--keep-days` or
     `--keep-size`. Pinned runs and living ones stay in any case.
@@ -315,7 +330,9 @@ def install_unit(
     prometheus: Prometheus = "",
     otlp: Otlp = "",
 ) -> int:
-    """Write a systemd user unit that runs this hub, and say how to switch it on.
+    """Write a systemd user unit that runs this hub, and show how to switch it on.
+
+    Example: `kmonitor hub install-unit --print`
 
     Args:
         show: Only print it.
@@ -346,7 +363,8 @@ def install_unit(
 
 
 @app.command(
-    help="Write out a Grafana dashboard of the figures that `--prometheus` and `--otlp` tell."
+    help="Write out a Grafana dashboard of the metrics that `--prometheus` and `--otlp` hand out."
+    "\n\nExample: `kmonitor hub dashboard --output kmonitor.json`"
 )
 def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> int:
     """Write out an example dashboard, to be imported in Grafana (Dashboards, New, Import).

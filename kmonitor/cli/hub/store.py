@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
-    """Say or set where every hub of yours keeps its history; without a URL it only says.
+    """Show or set where every hub of yours keeps its history; without a URL it only shows.
 
     A team's database on a PostgreSQL server is shared by many hubs: each keeps the runs that are
     told to it, and shows those of all. It is tried before it is set, and counts from the next

@@ -43,6 +43,7 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     print_table,
     print_text,
+    terminal_lines,
     terminal_safe,
 )
 from kmonitor.cli.show.sections import (
@@ -63,7 +64,7 @@ from kmonitor.ui.events.event_log import superseded_events
 from kmonitor.ui.limits.limit_text import limit_summary
 from kmonitor.ui.runs.run_states import stall_advice
 from kmonitor.ui.studies.study_store import STUDY_KINDS, is_study
-from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text, with_plain_spaces
+from kmonitor.ui.text.formats import bytes_text, duration_text, moment_text
 from kmonitor_agent.wire.messages.events import FieldSources, Sample
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
@@ -96,7 +97,7 @@ def show(
 ) -> int:
     """Show one run: state, metrics and how they develop, its epochs, and what happened.
 
-    Examples: `kmonitor show last`, `kmonitor show 3f2a --follow`
+    Example: `kmonitor show last --follow`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
@@ -147,7 +148,7 @@ def _print_as_json(
 
 def _print_as_text(client: HubClient, run: RunSummary, rows: list[EventRow]) -> None:
     for title, text in _facts(run):
-        print_text(f"{title:<12} {terminal_safe(with_plain_spaces(text))}")
+        print_text(f"{title:<12} {terminal_lines(text, indent=13)}")
     print_text()
     if is_study(run):
         print_study(run, rows, client.runs())

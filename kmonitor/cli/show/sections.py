@@ -95,7 +95,7 @@ _TITLE_CELLS = 12
 
 
 def _print_verdict_line(title: str, text: str) -> None:
-    lines = terminal_lines(with_plain_spaces(text), indent=_TITLE_CELLS)
+    lines = terminal_lines(text, indent=_TITLE_CELLS)
     print_text(f"{title:<{_TITLE_CELLS}}{lines}")
 
 
@@ -119,10 +119,7 @@ def print_resources(client: HubClient, run: RunSummary, sources: Iterable[FieldS
     for name, value in newest_values(reply).items():
         readings.apply_value(name, value, run.duration_s)
     rows = [
-        [
-            terminal_safe(with_plain_spaces(text))
-            for text in (row.title, row.value, row.whole, row.tooltip.rpartition("\n")[2])
-        ]
+        (row.title, row.value, row.whole, row.tooltip.rpartition("\n")[2])
         for row in readings.resources()
     ]
     if rows:
@@ -285,12 +282,12 @@ def print_end(client: HubClient, run: RunSummary) -> None:
         print_text()
         print_text("Before its end:")
         for line in state.lines:
-            print_text(f"  {terminal_safe(with_plain_spaces(line))}")
+            print_text(f"  {terminal_lines(line, indent=2)}")
     if error_sentence(run.state_why) != run.state_why:
         print_text()
         print_text("The whole error:")
         for line in run.state_why.splitlines():
-            print_text(f"  {terminal_safe(line)}")
+            print_text(f"  {terminal_lines(line, indent=2)}")
 
 
 def _last_minute(client: HubClient, run: RunSummary) -> LastMinute | None:

@@ -8,13 +8,15 @@ from functools import partial
 from typing import Final
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli.common.event_text import event_text
+from kmonitor.cli.common.event_text import event_lines
 from kmonitor.cli.common.hub_poller import HubPoller
+from kmonitor.cli.common.terminal import terminal_safe
 from kmonitor.cli.send_command import requester_name
 from kmonitor.cli.top.state import HISTORY_S, Note, Question, RamHistory, RunDetails
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import decode_row
 from kmonitor.ui.events.event_log import LOG_KINDS
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.messages.commands import FINAL_STATES, CommandStatus
 from kmonitor_agent.wire.messages.events import ActionRecord
 from kmonitor_agent.wire.messages.unions import RunSummary
@@ -91,11 +93,11 @@ class RunReader:
                 known.cursor = 0
                 continue
             for row in page.rows:
-                text = event_text(row, name=run.name).partition("\n")[0]
-                if text:
+                for line in event_lines(row, name=run.name)[:1]:
+                    text = terminal_safe(with_plain_spaces(line))
                     known.events.append(text)
-                if text and isinstance(decode_row(row), ActionRecord):
-                    known.actions.append(text)
+                    if isinstance(decode_row(row), ActionRecord):
+                        known.actions.append(text)
             known.cursor = page.cursor
             if not page.more:
                 return

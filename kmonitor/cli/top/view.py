@@ -17,6 +17,7 @@ from kmonitor.cli.common.summary_text import (
     step_text,
     summary_metric,
     summary_metric_text,
+    worst_verdict_text,
 )
 from kmonitor.cli.common.terminal import (
     TerminalColumn,
@@ -27,7 +28,7 @@ from kmonitor.cli.common.terminal import (
     terminal_safe,
 )
 from kmonitor.cli.top.state import KEYS_TEXT, QUESTIONS, RunDetails, TopState
-from kmonitor.ui.limits.limit_text import METRIC_UNITS, limit_summary, metric_name
+from kmonitor.ui.limits.limit_text import METRIC_UNITS, limit_summary
 from kmonitor.ui.runs.run_states import run_state_label, stall_advice
 from kmonitor.ui.text.formats import (
     clock_text,
@@ -38,7 +39,7 @@ from kmonitor.ui.text.formats import (
 )
 from kmonitor.ui.verdicts.forecast_text import forecast_text
 from kmonitor.ui.verdicts.time_text import unit_name
-from kmonitor.ui.verdicts.verdict_text import alarm_text, is_said, slope_text, verdict_headline
+from kmonitor.ui.verdicts.verdict_text import is_said, slope_text, verdict_headline
 from kmonitor_agent.wire.messages.commands import LimitMetric
 from kmonitor_agent.wire.messages.events import Verdict
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
@@ -194,7 +195,7 @@ def _columns(
             summary_metric_text(run, "graph"),
             summary_metric_text(run, "step_time"),
             _rate(state.details.get(run.run)),
-            _verdict(run),
+            worst_verdict_text(run),
             run.host,
             _sparkline(state.ram_history(run, _SPARKLINE_CELLS)),
         ]
@@ -250,18 +251,6 @@ def _rate(details_known: RunDetails | None) -> str:
                 unit = METRIC_UNITS[verdict.metric]
                 return with_plain_spaces(rate_text(verdict.slope, unit, unit_name(verdict)))
     return ""
-
-
-def _verdict(run: RunSummary) -> str:
-    """The worst metric, "RAM: leak suspected", and how many more."""
-    texts = [
-        f"{metric_name(metric)}: {alarm_text(metric, verdict)}"
-        for metric, verdict in sorted(
-            run.verdicts.items(), key=lambda item: item[1] != "suspected"
-        )
-    ]
-    more = f" +{len(texts) - 1}" if len(texts) > 1 else ""
-    return f"{texts[0]}{more}" if texts else ""
 
 
 def _verdict_style(run: RunSummary) -> str:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from kmonitor.alerts.evaluator import Alert, AlertEvaluator
+from kmonitor.alerts.messages import decode_held, encode_held
 from kmonitor.alerts.rules import (
     AlertKind,
     AlertRule,
@@ -252,3 +253,50 @@ def test_a_dry_run_is_told_in_a_sentence():
     assert "crossed 3 times: about 3\u00a0\u00d7\u00a0reload" in told
     never = dry_run_text(DryRun(0, 60.0), metric="ram", threshold=8 * GIB, action="reload")
     assert "never crossed" in never
+
+
+def test_what_is_held_back_passes_to_the_next_evaluator_and_waits_for_what_is_over():
+    first = desk(hold_s=30.0, cool_down_s=600.0)
+    tell(first, CROSSED)
+    second = desk(hold_s=30.0, cool_down_s=600.0)
+    second.restore(decode_held(encode_held(first.held())), earliest_s=NOW_WALL_S + 100.0)
+
+    assert due(second, 99.0) == []
+    assert [alert.event for alert in due(second, 100.0)] == [CROSSED]
+    assert due(second, 200.0) == []
+
+
+def test_what_ended_while_no_hub_ran_is_not_told_however_long_that_was():
+    first = desk(hold_s=30.0)
+    tell(first, CROSSED)
+    second = desk(hold_s=30.0)
+    second.restore(first.held(), earliest_s=NOW_WALL_S + 4000.0)
+    tell(second, RELEASED, at_s=4000.0, age_s=3900.0)
+
+    assert due(second, 5000.0) == []
+
+
+def test_a_cool_down_outlasts_the_hub():
+    first = desk(cool_down_s=600.0)
+    tell(first, CROSSED)
+    assert len(due(first, 0.0)) == 1
+    second = desk(cool_down_s=600.0)
+    second.restore(decode_held(encode_held(first.held())), earliest_s=NOW_WALL_S)
+    tell(second, CROSSED, at_s=100.0)
+    assert due(second, 100.0) == []
+    tell(second, CROSSED, at_s=700.0)
+
+    (alert,) = due(second, 700.0)
+    assert alert.unseen == 1
+
+
+def test_a_host_that_stays_lost_is_not_told_by_the_next_evaluator():
+    first = desk("host")
+    first.hosts([("gpu-07", "gpu-07", "")], now_wall_s=NOW_WALL_S)
+    assert len(due(first, 0.0)) == 1
+    second = desk("host")
+    second.restore(first.held(), earliest_s=NOW_WALL_S)
+    second.hosts([("gpu-07", "gpu-07", "")], now_wall_s=NOW_WALL_S + 10.0)
+
+    assert due(second, 10.0) == []
+    assert encode_held(AlertEvaluator().held()) == b""

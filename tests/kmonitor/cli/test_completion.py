@@ -4,6 +4,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,14 @@ from kmonitor.cli.main import main
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.live_hub import idle_hub, live_hub
+from tests.support.pseudo_terminal import PseudoTerminal
 from tests.support.simulated_agent import SimulatedAgent
 
 __all__ = ["idle_hub", "live_hub"]
+
+
+OWN_TERMINAL = ("setsid", "--ctty", "--wait")
+"""A shell with jobs wants to be the terminal's session."""
 
 
 @pytest.fixture
@@ -72,24 +78,64 @@ def test_no_hub_is_started_for_a_tab(folders: Folders) -> None:
     assert not folders.runtime.exists()
 
 
-@pytest.mark.slow
-def test_bash_completes_after_an_install(user_home: Path) -> None:
-    assert main(["completion", "--install", "--shell", "bash"]) == 0
+COMPLETED = {
+    "kmonitor doct": "doctor",
+    "kmonitor runs --sta": "--state",
+    "kmonitor runs --state tr": "training",
+    "kmonitor command res": "resnet",
+    "kmonitor command resnet co": "collect",
+    "kmonitor show last --host g": "gpu",
+    "kmonitor compare pinned:res": "pinned:resnet",
+}
+
+
+@pytest.fixture
+def shell_environ(user_home: Path, folders: Folders, live_hub: object) -> Iterator[dict[str, str]]:
+    """Variables of a shell with kmonitor on its path, a run "resnet" and a host "gpu"."""
+    HostStore(folders).add("ada@gpu-01.example", name="gpu")
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    typed = (
-        f". {user_home}/.bashrc; COMP_WORDS=(kmonitor runs --state tr); COMP_CWORD=3;"
-        ' _kmonitor; echo "${COMPREPLY[@]}"'
-    )
+    with SimulatedAgent(folders, name="resnet") as agent:
+        agent.wait_acked()
+        yield {"PATH": path, "HOME": str(user_home), "KMONITOR_HOME": str(folders.state)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_a_shell_completes_after_an_install(
+    shell: Shell, user_home: Path, shell_environ: dict[str, str]
+) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    assert main(["completion", "--install", "--shell", shell]) == 0
+    options = ["--rcfile", str(user_home / ".bashrc")] if shell == "bash" else []
+    command = (*OWN_TERMINAL, shell, *options)
+    with PseudoTerminal("-i", environ=shell_environ, command=command) as terminal:
+        terminal.type("echo begun-$((42))\r")  # a Tab before it reads keys would be lost
+        terminal.wait_for("begun-42")
+        for typed, word in COMPLETED.items():
+            terminal.type(f"{typed}\t")
+            terminal.wait_for(f"{typed.rpartition(' ')[0]} {word}")
+            terminal.type("\x15\x0c")
+        terminal.type("exit\r")
+
+    assert "not found" not in terminal.output
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("fish") is None, reason="fish is not installed")
+def test_fish_completes_after_an_install(shell_environ: dict[str, str]) -> None:
+    assert main(["completion", "--install", "--shell", "fish"]) == 0
+    asked = [f'complete -C "{typed}"' for typed in COMPLETED]
 
     done = subprocess.run(
-        ["/bin/bash", "--norc", "-c", typed],
+        [shutil.which("fish") or "fish", "-c", "; ".join(asked)],
+        env={**os.environ, **shell_environ},
         capture_output=True,
         text=True,
         check=True,
-        env={**os.environ, "PATH": path},
     )
 
-    assert done.stdout == "training\n"
+    assert done.stdout.split() == list(COMPLETED.values())
 
 
 def test_an_install_leaves_other_lines_and_can_be_undone(user_home: Path) -> None:

@@ -1,5 +1,6 @@
 """`kmonitor purge`, studies of `run_folds` and `kmonitor run`: its own files go, a fold's stay."""
 
+from kmonitor.alerts.rules import AlertSettings, save_alert_settings
 from kmonitor.cli.purge import find_own_files, remove_emptied
 from kmonitor_agent.wire.local.folders import Folders
 
@@ -14,6 +15,12 @@ OURS = (
     "resume/1/terms.json",
     "resume/1/" + "a" * 32 + "/1.json",
 )
+
+
+def test_rules_of_alerts_go_with_the_address_that_may_be_a_secret(folders: Folders):
+    save_alert_settings(folders.settings, AlertSettings(webhook="https://x.example/secret"))
+
+    assert find_own_files(folders).ours == [folders.settings / "alerts.json"]
 
 
 def test_what_a_study_wrote_goes_and_what_a_fold_wrote_stays(folders: Folders):

@@ -131,7 +131,9 @@ class AlertsDialog(QDialog):
         self._set_field_texts(
             self._webhook,
             self.tr("Webhook"),
-            self.tr("https://\u2026 that each alert is posted to as JSON; empty: none"),
+            self.tr(
+                "https://\u2026 of Slack, Mattermost or ntfy, or one that takes JSON; empty: none"
+            ),
         )
         self._test.setText(self.tr("Send a test"))
         self._test.setToolTip(self.tr("Hand a made-up alert to the command and the webhook"))

@@ -1,6 +1,8 @@
 import pytest
 
 from kmonitor.cli.common.run_choice import AmbiguousRun, UnknownRun, choose_run
+from kmonitor.connect.remembered_hosts import HostStore
+from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 
@@ -81,3 +83,12 @@ def test_a_name_that_would_move_the_cursor_is_not_printed_as_it_is():
         choose_run(RUNS, "\x1b[2Jx")
 
     assert "\x1b" not in raised.value.what
+
+
+def test_a_run_that_is_not_here_may_be_on_a_remembered_host(folders: Folders):
+    HostStore(folders).add("ada@gpu-01.example", name="gpu")
+
+    with pytest.raises(UnknownRun) as raised:
+        choose_run(RUNS, "nobody")
+
+    assert "gpu: add --host gpu" in raised.value.remedy
