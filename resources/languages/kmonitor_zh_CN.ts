@@ -8811,6 +8811,11 @@
         <translation>波动太大，无法判定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>varies too much to judge so far</source>
+        <translation>目前波动太大，无法判定</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>viewer</source>

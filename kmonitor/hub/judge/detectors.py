@@ -184,7 +184,8 @@ def _is_steady(growth: Growth, values: Floats, room: float | None) -> bool:
     if growth.slope is None:
         return False
     left = float(np.median(values)) if room is None else room
-    return growth.slope.high * _TIMES_AS_LONG * len(values) < left
+    most = growth.slope.high * _TIMES_AS_LONG * len(values)
+    return most <= 0.0 or most < left
 
 
 def _is_left_behind(counted: Sequence[CounterGrowth], values: Floats) -> bool:

@@ -93,13 +93,18 @@ def is_said(verdict: Verdict) -> bool:
 
 
 def more_known_text(verdict: Verdict) -> str:
-    """When more will be known: "more is known in about 3 min"; empty where that is open."""
+    """When more will be known: "more is known in about 3 min"; empty where that is open.
+
+    No time is known of what varies too much: that depends on how it goes on.
+    """
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
     if is_by_samples or verdict.filling is not None:
         return ""  # it is judged on as samples come
-    left = max(1, MIN_UNITS - verdict.units)
+    left = MIN_UNITS - verdict.units
+    if verdict.state == "measuring" and left <= 0:
+        return tr("varies too much to judge so far")
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
     return tr("more is known in about {time}").format(time=duration_text(left * verdict.unit_s))

@@ -52,6 +52,11 @@ def test_what_rises_is_rising_until_it_is_judged_and_never_steady():
     assert replay(FLAT)[9].state is GrowthState.STEADY
 
 
+@pytest.mark.parametrize("room", [None, 0.0, 64 * MIB])
+def test_what_stays_at_nothing_is_steady(room: float | None):
+    assert replay(np.zeros(12), room=room)[9].state is GrowthState.STEADY
+
+
 def test_what_adds_the_same_each_time_grows_from_the_sixth_unit_on():
     states = [one.state for one in replay(LINE)]
 

@@ -103,6 +103,12 @@ def test_what_rises_says_how_fast_and_what_was_counted():
     assert with_plain_spaces(final) == "rising, not judged: +8.10 MiB / epoch"
 
 
+def test_what_has_been_measured_for_long_has_no_time_when_more_is_known():
+    verdict = replace(LEAK, state="measuring", units=400, unit_s=0.1, cause="")
+
+    assert verdict_headline(verdict) == "measuring: varies too much to judge so far"
+
+
 def test_a_run_that_has_ended_measures_nothing_more():
     verdict = replace(LEAK, state="measuring", units=4, cause="", per="fit")
 
