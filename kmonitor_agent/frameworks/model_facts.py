@@ -307,10 +307,10 @@ def _is_schedule(rate: object) -> bool:
 
 
 def _current_rate(optimizer: Any, rate: Any) -> Any:
-    if runs_only_package_code(type(optimizer)):
-        return optimizer.learning_rate
     if not _is_called(rate):
         return rate
+    if runs_only_package_code(type(optimizer)):
+        return optimizer.learning_rate
     values = instance_dict(optimizer)
     # tf_keras keeps what the schedule gave last.
     last = values.get("_current_learning_rate")

@@ -17,6 +17,7 @@ from kmonitor_agent.frameworks.script_values import instance_dict, numeric_logs
 from kmonitor_agent.guard import FaultLog, exception_message
 from kmonitor_agent.probes.heap import HeapCounts
 from kmonitor_agent.probes.held_memory import read_held
+from kmonitor_agent.probes.pacing import Paced
 from kmonitor_agent.recording.diagnosis import KeptObjectCounter
 from kmonitor_agent.recording.fit import Fit, PeakWatch
 from kmonitor_agent.recording.privacy import Privacy
@@ -46,6 +47,11 @@ LOG_PREFIX: Final = "kmonitor/"
 
 LONGEST_LOG_NAME: Final = 200
 """Letters of any name in an event."""
+
+
+_HEAP_CORE_FRACTION: Final = 0.01
+"""What counting Python's and malloc's blocks may cost. malloc goes through the heaps of all
+threads, and those that allocate wait: microseconds at first, milliseconds with many threads."""
 
 
 _LAYERS_A_PART: Final = 200
@@ -84,7 +90,7 @@ class FitReporter:
             counts: What Python and malloc have handed out.
         """
         self.kept_objects: Final = KeptObjectCounter(emit=emit, now_s=now_s, privacy=privacy)
-        self._heap_counts = counts
+        self._heap_counts = Paced(counts.read, _HEAP_CORE_FRACTION)
         self._reported: dict[str, tuple[str, str]] = {}
         self._emit = emit
         self._now_s = now_s
@@ -180,7 +186,9 @@ class FitReporter:
         self.kept_objects.unit_ended("epoch", fit)
         now_s = self._now_s()
         steps = fit.clock.steps
-        counts = {name: reading.value for name, reading in self._heap_counts.read().items()}
+        is_due = self._heap_counts.is_due
+        readings = self._heap_counts.newest() if is_due else {}
+        counts = {name: reading.value for name, reading in readings.items()}
         parts = None if fit.timer is None else fit.timer.end_epoch(fit.last_steps, fit.computed_s)
         if fit.timer is not None:
             self._report_source("parts.input_s", fit.timer.input_source())

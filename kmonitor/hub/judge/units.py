@@ -220,8 +220,8 @@ class Unit:
         if event.allocator_in_use_bytes is not None:
             self.measured_at_end("vram", event.allocator_in_use_bytes)
         for name in ("python_blocks", "full_collections", "malloc_bytes", "malloc_free_bytes"):
-            value = getattr(event, name)
-            setattr(self, name, math.nan if value is None else value)
+            if (value := getattr(event, name)) is not None:
+                setattr(self, name, value)
 
     def took(self, event: EpochEnded) -> None:
         """An epoch of it ended: where its time went."""

@@ -320,6 +320,7 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         step_times: None when fewer than two steps were measured.
         ram_process_bytes: Held by this process just then, as in `Sample`.
         python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
+            It and the three that follow are None at the ends of some short epochs.
         full_collections: How often Python has looked through all objects for garbage.
         malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
         malloc_free_bytes: What it was given back and keeps.
