@@ -308,6 +308,8 @@ def _operation(
     memory_use = _MEMORY_USES.get(operation.kind, MemoryUse.NEW)
     if memory_use is MemoryUse.HANDLE and operation.variable < 0:
         memory_use = MemoryUse.FREE
+    if operation.kind in operation_kinds.LIST_ZEROS and max(operation.sizes, default=-1) < 0:
+        memory_use = MemoryUse.LIST  # lists have no bytes of their own
     outputs = [(first[index] + number, sizes[extent] if extent >= 0 else 0)
                for number, extent in enumerate(operation.sizes)]  # fmt: skip
     rate = _SLOWLY_PER_S if operation.kind in operation_kinds.SLOW else _MULTIPLICATIONS_PER_S

@@ -223,10 +223,10 @@ class HeapEffects:
         if isinstance(value, TensorList):
             value.references += more
             if value.references <= 0:
-                for pair in value.buffers:
-                    for buffer in pair:
-                        self.heap.add_readers(buffer, -1)
+                for buffer in value.all_buffers():
+                    self.heap.add_readers(buffer, -1)
                 value.buffers = []
+                value.zeros = []
         elif value >= 0:
             self.heap.add_readers(value, more)
 
@@ -340,6 +340,12 @@ class HeapEffects:
             if size // n_items >= 1:
                 filled.buffers = [(self.heap.new(size // n_items, 1, operation.owner), NOTHING)
                                   for _ in range(n_items)]  # fmt: skip
+        elif kind in operation_kinds.LIST_ZEROS:
+            values[value] = empty = TensorList(readers[value])
+            given = values[operation.inputs[0]]
+            if isinstance(given, TensorList):
+                sizes = [self._size_of(each) for each in given.all_buffers()]
+                empty.zeros = [self.heap.new(each, 1, operation.owner) for each in sizes if each]
         else:
             self._change_list(operation, values, readers)
 
@@ -376,12 +382,14 @@ class HeapEffects:
             return tensor_list
         copy = TensorList()
         copy.buffers = list(tensor_list.buffers)
-        for pair in copy.buffers:
-            for buffer in pair:
-                self.add_readers(buffer, 1)
+        copy.zeros = list(tensor_list.zeros)
+        for buffer in copy.all_buffers():
+            self.add_readers(buffer, 1)
         return copy
 
     def _put(self, tensor_list: TensorList, value: Value, operation: PreparedOperation) -> None:
+        for _ in range(min(1 + (operation.of.trips or 0), len(tensor_list.zeros))):
+            self.add_readers(tensor_list.zeros.pop(), -1)
         if isinstance(value, TensorList) or value < 0:
             return
         self.add_readers(value, 1)
@@ -401,7 +409,8 @@ class HeapEffects:
     ) -> None:
         value, size = operation.outputs[0]
         if tensor_list.buffers:
-            values[value] = tensor_list.buffers[0][0]
+            values[value], _ = tensor_list.buffers[tensor_list.turn % len(tensor_list.buffers)]
+            tensor_list.turn += 1
             self.add_readers(values[value], readers[value])
         else:
             values[value] = self.heap.new(size, readers[value], operation.owner)
