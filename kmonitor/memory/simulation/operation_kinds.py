@@ -12,7 +12,7 @@ VIEWS: Final = _kinds(
     Bitcast EnsureShape PlaceholderWithDefault Snapshot Assign AssignAdd
     DestroyTemporaryVariable FirstAxisView"""
 )
-"""The output is the input, under another name or shape; or a part of it, which shares its memory."""
+"""The output is the input under another name or shape, or a part that shares its memory."""
 
 SAME_IF_AS_LARGE: Final = _kinds(
     """Sum Mean Max Min Prod Tile BroadcastTo Pad PadV2 MirrorPad Slice StridedSlice"""
@@ -75,12 +75,6 @@ LOOPS: Final = _kinds("While StatelessWhile")
 TURNS_AHEAD: Final = 32
 """Turns of a loop that may run at one time. Source: `parallel_iterations`, as Keras sets it for
 recurrent layers."""
-
-SLOW: Final = _kinds(
-    """Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter
-    DepthwiseConv2dNativeBackpropInput"""
-)
-"""They take several times as long as other products with as many multiplications."""
 
 CHEAP: Final = (
     (VIEWS - ADDED) | FREE | READS | ASSIGNS | _kinds("Const Pack StridedSlice Range Fill")

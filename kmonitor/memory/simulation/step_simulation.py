@@ -9,7 +9,6 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import comb
 from random import Random
 from typing import Final
 
@@ -29,8 +28,7 @@ _FETCHING: Final = 2
 fetches ahead: they lie between other tensors, so that the allocator's pieces differ too."""
 
 _STEPS: Final = 4
-_STEPS_SEEN: Final = 5
-"""A training's peak is that of its highest step; this many steps stand in for all."""
+"""A training's peak is that of its highest step; so many stand in for all, without the first."""
 
 _OPERATIONS: Final = 40_000
 """Most operations played for one batch: half a second. A longer step is played once."""
@@ -96,11 +94,11 @@ class Simulation:
         """(layer, phase, bytes) of each tensor at the peak of one step; no layer: empty name."""
         heap = SimulatedHeap(self._unseen, follows=True)
         effects = HeapEffects(heap, _variables(self.program, heap))
-        random = Random(0)  # noqa: S311 - no secret
         graph = self._graphs.of_fixed_batch(batch)
+        chance = Chance(0, len(graph.operations))
         for _ in range(2):  # the first one finds the heap as no other does
             heap.forget_peak()
-            play_by_threads(graph, effects, random)
+            play_by_threads(graph, effects, chance)
         names = self.program.layers
         return [
             (names[owner // 4] if owner >= 0 else "", owner % 4, n_bytes)
@@ -120,7 +118,7 @@ class Simulation:
         if plays > 1:  # else it would take too long
             others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
         highest = [max(each) for each in peaks + fetching]
-        expected = expected_highest([each for play in peaks for each in play])
+        expected = sum(highest[: len(peaks)]) // len(peaks)
         return SimulatedPeak(expected, min(highest + others), max(highest + others[1:]))
 
     def _peaks(
@@ -129,26 +127,17 @@ class Simulation:
         """Peaks of several steps in a row, without the first; `seed` None: with a single queue."""
         heap = SimulatedHeap(self._unseen)
         effects = HeapEffects(heap, _variables(self.program, heap))
-        random = Random(seed)  # noqa: S311 - no secret
+        chance = Chance(seed, len(graph.operations))
         found = list[int]()
         for step in range(steps):
             heap.forget_peak()
             if seed is None:
                 play_in_turn(graph, effects)
             else:
-                play_by_threads(graph, effects, random, fetches=fetches)
+                play_by_threads(graph, effects, chance, fetches=fetches)
             if step:  # the first one finds the heap as no other does
                 found.append(heap.peak_bytes)
         return found
-
-
-def expected_highest(peaks: list[int]) -> int:
-    """Average of the highest of five steps, where all steps are equally likely."""
-    seen = min(_STEPS_SEEN, len(peaks))
-    counts = [comb(below, seen - 1) for below in range(len(peaks))]
-    return sum(count * peak for count, peak in zip(counts, sorted(peaks), strict=True)) // sum(
-        counts
-    )
 
 
 def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
@@ -430,16 +419,29 @@ def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
     run.finish()
 
 
+class Chance:
+    """The chance of one process: durations of operations, and the order of those that are ready.
+
+    That order is the process's own, the same in all its steps: TensorFlow keeps an operation's
+    readers in a set.
+    """
+
+    def __init__(self, seed: int | None, n_operations: int) -> None:
+        self.random = Random(seed)  # noqa: S311 - no secret
+        self.ranks = list(range(n_operations))
+        self.random.shuffle(self.ranks)
+
+
 def play_by_threads(
-    graph: PreparedGraph, effects: HeapEffects, random: Random, *, fetches: bool = False
+    graph: PreparedGraph, effects: HeapEffects, chance: Chance, *, fetches: bool = False
 ) -> None:
     """One step with threads that take work from each other.
 
     `fetches`: whether the next step's data are made meanwhile, at any moment.
     """
     run = _Run(graph, effects)
-    fetched_at = random.randrange(len(graph.operations)) if fetches else -1
-    _Threads(run, random, fetched_at).play()
+    fetched_at = chance.random.randrange(len(graph.operations)) if fetches else -1
+    _Threads(run, chance, fetched_at).play()
 
 
 class _Run:
@@ -496,10 +498,11 @@ _JITTER: Final = 0.3
 
 
 class _Threads:
-    def __init__(self, run: _Run, random: Random, fetched_at: int) -> None:
+    def __init__(self, run: _Run, chance: Chance, fetched_at: int) -> None:
         """`fetched_at`: operations that begin before the next data are made; negative: never."""
         self._run = run
-        self._random = random
+        self._random = chance.random
+        self._ranks = chance.ranks
         self._until_fetched = fetched_at
         self._shared = deque(run.first())
         self._own: list[deque[int]] = [deque() for _ in range(_THREADS)]
@@ -512,7 +515,7 @@ class _Threads:
         while self._ends:
             now_s, thread, index = heapq.heappop(self._ends)
             found = self._run.end(index)
-            self._random.shuffle(found)  # a graph's edges have no order of their own
+            found.sort(key=self._ranks.__getitem__)
             self._schedule(thread, found)
             self._idle.add(thread)
             self._start_idle(now_s)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from kmonitor.memory.estimate import Plan, estimate
 from kmonitor.memory.simulation.heap import NOTHING, ChunkAllocator, SimulatedHeap
-from kmonitor.memory.simulation.step_simulation import Simulation, expected_highest
+from kmonitor.memory.simulation.step_simulation import Simulation
 from kmonitor.memory.traced_step import Traced, waiting_bytes
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import (
@@ -284,9 +284,3 @@ def test_what_layers_of_no_row_keep_has_a_row_and_what_is_not_known_is_named():
     assert {each.path: each.total_bytes for each in found.layers}["(outside of layers)"] > 4 * BIG
     assert found.uncovered == ("2 tensors whose size only data decide",)
     assert any("1 KiB" in each for each in found.notes)
-
-
-def test_the_highest_of_five_steps_is_expected_not_the_highest_ever_played():
-    # Of six steps the highest is left out once in six times.
-    assert expected_highest([600, 0, 0, 6000, 0, 0]) == (5 * 6000 + 600) // 6
-    assert expected_highest([100, 300]) == 300
