@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from kmonitor.memory.estimate import Plan, estimate
 from kmonitor.memory.simulation.heap import NOTHING, ChunkAllocator, SimulatedHeap
@@ -160,6 +161,55 @@ def test_a_loop_keeps_what_each_of_its_turns_puts_into_a_list():
     assert peak(turned(None)) == BIG
     # Of many turns some are played, for the others too.
     assert 100 * BIG <= peak(turned(100)) <= 130 * BIG
+
+
+def test_a_list_that_nobody_reads_leaves_a_loop_with_its_last_turn():
+    chain = turned(5).graphs[2]
+    operations = turned(5).graphs[0].operations[:2]
+    # Beside the list each turn makes a tensor from that of the turn before.
+    body = StepGraph(
+        (*chain.operations, StepOperation("Placeholder", sizes=(1,)),
+         StepOperation("Conv2D", ((3, 0),), sizes=(1,))),
+        (0, 3),
+        ((2, 0), (4, 0)),
+    )  # fmt: skip
+    loop = structs.replace(operations[1], inputs=((0, 0), (1, 0)), sizes=(-1, 1))
+
+    held = program(
+        operations[0], given_tensor(), loop, StepOperation("MatMul", ((2, 1),), sizes=(-1,)),
+        bodies=(StepGraph(()), body),
+    )  # fmt: skip
+
+    assert peak(held) >= 6 * BIG
+
+
+def test_zeros_of_a_list_are_as_many_tensors():
+    listed = (
+        StepOperation("Conv2D", sizes=(0,)),
+        StepOperation("TensorListFromTensor", ((0, 0),), sizes=(-1,), trips=4),
+    )
+    zeros = StepOperation("ZerosLike", ((1, 0),), sizes=(-1,))
+    reader = StepOperation("NoOp", ((1, 0),), after=(2,))
+
+    without = program(*listed, StepOperation("NoOp"), reader)
+    with_zeros = program(*listed, zeros, StepOperation("NoOp", ((1, 0), (2, 0))))
+
+    assert peak(with_zeros) == peak(without) == 2 * BIG
+    kept = StepOperation("MatMul", ((1, 0), (2, 0)), sizes=(1,))
+    assert peak(program(*listed, zeros, kept)) == 3 * BIG
+
+
+def test_each_read_of_a_list_is_of_its_next_element():
+    listed = (
+        StepOperation("Conv2D", sizes=(1,)),
+        StepOperation("TensorListFromTensor", ((0, 0),), sizes=(-1,), trips=2),
+        StepOperation("TensorListGetItem", ((1, 0),), sizes=(1,)),
+        StepOperation("TensorListGetItem", ((1, 0),), after=(2,), sizes=(1,)),
+    )
+    last = StepOperation("Conv2D", ((2, 0), (3, 0)), sizes=(1,))
+
+    # Both halves of the list are still there when the last one runs.
+    assert peak(program(*listed, last)) == 2 * BIG
 
 
 def summed(trips: int) -> StepProgram:
