@@ -150,8 +150,7 @@ def advising(
             before = estimate(layout, replace(_by_rules(plan), batch=change.plan.batch))
             yield
             after = estimate(change.layout, _by_rules(change.plan))
-            more = _ACCUMULATION if change.kind == "accumulation" else 1.0
-            peak = _moved_peak(same, before, after, more)
+            peak = _moved_peak(same, before, after)
         found.append(PeakReduction(change.kind, change.text, current_peak - peak, peak))
     least = max(_LEAST_SAVED, _LEAST_SHARE * current_peak)
     useful = [each for each in found if each.saved_bytes >= least]
@@ -163,15 +162,10 @@ def _by_rules(plan: Plan) -> Plan:
     return replace(plan, traced=None, has_rows=False)
 
 
-_ACCUMULATION: Final = 1.08
-"""How much more a step takes whose update is conditional: none of it begins while gradients are
-still computed. Measured on twelve models: 0.96 to 1.19."""
-
-
-def _moved_peak(same: MemoryMap, before: MemoryMap, after: MemoryMap, more: float) -> int:
+def _moved_peak(same: MemoryMap, before: MemoryMap, after: MemoryMap) -> int:
     """The peak of an estimate, moved by a change that only the rules know."""
     resident = same.resident_bytes + after.resident_bytes - before.resident_bytes
-    factor = more * after.transient_bytes / max(1, before.transient_bytes)
+    factor = after.transient_bytes / max(1, before.transient_bytes)
     return resident + int(same.transient_bytes * factor)
 
 

@@ -3917,6 +3917,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Memory map</source>
         <translation>内存地图</translation>
     </message>
@@ -4456,8 +4457,14 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Peak</source>
         <translation>峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Peak by batch size</source>
+        <translation>各批大小下的峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
@@ -4478,6 +4485,11 @@
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Peak with pages of files</source>
         <translation>峰值（含文件页）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Peak {size}</source>
+        <translation>峰值 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -5876,6 +5888,11 @@
         <translation>用时</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Total</source>
+        <translation>合计</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Traces and who holds them</source>
         <translation>追踪及其持有者</translation>
@@ -6127,6 +6144,11 @@
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>What was done, and how a reload restored</source>
         <translation>做了什么，以及重新加载如何恢复</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>What would lower the peak</source>
+        <translation>怎样降低峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>

@@ -1,7 +1,13 @@
-"""Foretold peaks beside TensorFlow's own allocator. Run: python bench_map.py [MODEL...]."""
+"""Foretold peaks beside TensorFlow's own allocator.
 
+Run: `python bench_map.py [MODEL...]`, or on models by chance that nobody has seen:
+`KMONITOR_BENCH_SEED=$(date +%N) make bench ARGS=map`.
+"""
+
+import os
 import statistics
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,11 +20,13 @@ from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 from tests.support.fresh_models import FRESH
 from tests.support.held_models import HELD_OUT
-from tests.support.map_children import MapChildren
+from tests.support.map_children import MapChildren, NoAnswer
 from tests.support.random_models import HELD_OUT as CHANCE
+from tests.support.random_models import PREFIX
 from tests.support.trained_models import MADE_WITH
 
 BATCHES = (4, 16, 48)
+N_BY_CHANCE = 30
 MIB = 2**20
 METER_BYTES = 256 * 1024
 """TensorFlow's allocator on a CPU does not count what is smaller."""
@@ -83,10 +91,18 @@ class Row:
         return self.copied_bytes / self.real_bytes - 1
 
 
-def main(wanted: list[str]) -> None:
-    """Print a row for each model and batch, and what they come to."""
+def main(wanted: list[str], seed: int | None = None) -> None:
+    """Print a row for each model and batch, and what they come to.
+
+    Args:
+        wanted: Names of models; empty: all.
+        seed: Of models by chance that take the place of all others; None: those that are held out.
+    """
+    models = MODELS
+    if seed is not None:
+        models = {"by chance": tuple(f"{PREFIX}{seed + n}" for n in range(N_BY_CHANCE))}
     with MapChildren() as children:
-        rows = _rows(children, wanted)
+        rows = _rows(children, models, wanted)
     print("\n| group | n | way | median | 90 % | more than 10 % low | fits, but did not |")
     print("|---|---|---|---|---|---|---|")
     for group in (*MODELS, "all"):
@@ -96,18 +112,24 @@ def main(wanted: list[str]) -> None:
         print(f"Did not run: {name}: {why}.")
 
 
-def _rows(children: MapChildren, wanted: list[str]) -> list[Row]:
+def _rows(
+    children: MapChildren, models: Mapping[str, tuple[str, ...]], wanted: list[str]
+) -> list[Row]:
     rows: list[Row] = []
     print(
         "| model | batch | measured MiB | traced | error | up to | rules | error | up to |"
         " copied |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|")
-    for group, names in MODELS.items():
+    for group, names in models.items():
         for name in names:
             if wanted and name not in wanted:
                 continue
-            program = msgspec.json.decode(children.traced(name), type=StepProgram)
+            try:
+                program = msgspec.json.decode(children.traced(name), type=StepProgram)
+            except NoAnswer as exc:
+                print(f"| {name} | left out: {exc} |", flush=True)
+                continue
             for batch in BATCHES:
                 row = _row(group, name, batch, program, children.measured(name, batch))
                 rows.append(row)
@@ -150,24 +172,26 @@ def _say_group(group: str, rows: list[Row]) -> None:
 
 def _row(group: str, name: str, batch: int, program: StepProgram, told: dict[str, Any]) -> Row:
     layout = msgspec.convert(told["layout"], ModelLayout)
-    slots = layout.optimizer.slots if layout.optimizer else ()
-    unseen = sum(
-        size for each in (*layout.variables, *(slots or ()))
-        if (size := variable_bytes(each)) < METER_BYTES
-    )  # fmt: skip
     found = estimate(layout, Plan(batch=batch))
     traced = estimate(layout, Plan(batch=batch, traced=Traced(program, layout)))
     return Row(
         group,
         name,
         batch,
-        real_bytes=max(told["peaks_bytes"][1:]) + unseen,
+        real_bytes=max(told["peaks_bytes"][1:]) + unseen_bytes(layout),
         estimate_bytes=found.peak_bytes,
         high_bytes=found.high_bytes,
         traced_bytes=traced.peak_bytes,
         traced_high_bytes=traced.high_bytes,
         copied_bytes=_copied(layout, batch),
     )
+
+
+def unseen_bytes(layout: ModelLayout) -> int:
+    """Variables that the allocator does not count."""
+    slots = layout.optimizer.slots if layout.optimizer else ()
+    sizes = (variable_bytes(each) for each in (*layout.variables, *(slots or ())))
+    return sum(size for size in sizes if size < METER_BYTES)
 
 
 def _mib(size: int | None) -> str:
@@ -184,5 +208,15 @@ def _copied(layout: ModelLayout, batch: int) -> int:
     return 4 * values + sum(map(variable_bytes, layout.variables))
 
 
+def _seed_and_names(words: list[str]) -> tuple[list[str], int | None]:
+    """Names of models, and what stands behind `--seed`, or in KMONITOR_BENCH_SEED."""
+    seed = os.environ.get("KMONITOR_BENCH_SEED", "")
+    if "--seed" in words:
+        index = words.index("--seed")
+        seed = words[index + 1]
+        words = words[:index] + words[index + 2 :]
+    return words, int(seed) if seed else None
+
+
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main(*_seed_and_names(sys.argv[1:]))

@@ -1,6 +1,8 @@
 """`kmonitor map` on files and scripts, as a user calls it."""
 
 import json
+import os
+import signal
 import warnings
 import zipfile
 from pathlib import Path
@@ -10,8 +12,9 @@ import pytest
 
 keras: Any = pytest.importorskip("keras")
 
-from tests.support.command_line import kmonitor  # noqa: E402 - after the skip
+from tests.support.command_line import kmonitor, start_kmonitor  # noqa: E402 - after the skip
 from tests.support.running_tests import LONG  # noqa: E402 - after the skip
+from tests.support.waiting import DEADLINE_S, wait_until  # noqa: E402 - after the skip
 
 pytestmark = [pytest.mark.slow, LONG]
 
@@ -168,3 +171,46 @@ def test_what_cannot_be_mapped_is_said_plainly(files: Path, target: str, words: 
     assert ran.status == 1
     assert words in ran.err
     assert "Traceback" not in ran.err
+
+
+WAITING = """
+import os, pathlib, threading
+
+def reach(stage):
+    if stage == os.environ["STAGE"]:
+        pathlib.Path(os.environ["REACHED"]).write_text(f"{os.getpid()}\\n")
+        threading.Event().wait(3600)
+
+reach("script")
+import keras
+
+class Waiting(keras.Model):
+    def train_step(self, data):
+        reach("step")
+        return super().train_step(data)
+
+def build_model():
+    reach("function")
+    inputs = keras.Input((8,))
+    model = Waiting(inputs, keras.layers.Dense(2)(inputs))
+    model.compile("adam", "mse", jit_compile=False)
+    return model
+"""
+
+
+@pytest.mark.parametrize("stage", ["script", "function", "step"])
+def test_ctrl_c_ends_a_map_and_its_process(tmp_path: Path, stage: str):
+    (tmp_path / "wait.py").write_text(WAITING, encoding="utf-8")
+    reached = tmp_path / "reached"
+    environ = {"STAGE": stage, "REACHED": str(reached)}
+
+    with start_kmonitor("map", tmp_path / "wait.py:build_model", environ=environ) as process:
+        wait_until(lambda: reached.exists() and "\n" in reached.read_text(),
+                   deadline_s=2 * DEADLINE_S)  # fmt: skip
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=DEADLINE_S)
+
+    assert process.returncode == 130
+    assert err.splitlines() == [f"kmonitor: running {tmp_path}/wait.py in a process of its own."]
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(reached.read_text()), 0)

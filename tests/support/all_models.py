@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import keras
+
 from tests.support.fresh_models import FRESH
 from tests.support.held_models import HELD_OUT
 from tests.support.map_models import AWKWARD, KNOWN, UNSEEN
@@ -21,5 +23,13 @@ def compiled(name: str, optimizer: str = "adam") -> Any:
         loss = "sparse_categorical_crossentropy"
         if model.outputs[0].shape[-1] == 1:
             loss = "binary_crossentropy"
-        model.compile(optimizer, loss, jit_compile=False)
+        model.compile(_optimizer(optimizer), loss, jit_compile=False)
     return model
+
+
+def _optimizer(text: str) -> Any:
+    """By its name, with settings after a colon: "adam:gradient_accumulation_steps=2"."""
+    kind, _, settings = text.partition(":")
+    pairs = [each.partition("=") for each in settings.split(",") if each]
+    config = {name: int(value) for name, _, value in pairs}
+    return keras.optimizers.get({"class_name": kind, "config": config})

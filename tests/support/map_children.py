@@ -13,6 +13,10 @@ from types import TracebackType
 from typing import Any, Self
 
 
+class NoAnswer(Exception):
+    """A question that its process could not answer; others can be asked."""
+
+
 class MapChildren:
     """Asks a process that forks another one for each question; to be used with `with`."""
 
@@ -51,7 +55,12 @@ class MapChildren:
         for line in self._parent.stdout:  # what models print comes before
             if line.startswith("{"):
                 return line
+            if line.startswith(_FAILED):
+                raise NoAnswer(line.removeprefix(_FAILED).strip())
         raise RuntimeError(f"no answer to {question}")
+
+
+_FAILED = "failed: "
 
 
 def _tell(what: str, name: str, batch: int, optimizer: str) -> str:
@@ -71,11 +80,15 @@ def _main() -> None:
     for line in sys.stdin:
         child = os.fork()
         if not child:
-            print(_tell(*json.loads(line)), flush=True)  # noqa: T201 - the answer
+            try:
+                answer = _tell(*json.loads(line))
+            except Exception as exc:  # noqa: BLE001 - goes to who asked
+                answer = f"{_FAILED}{type(exc).__name__} {exc}".splitlines()[0]
+            print(answer, flush=True)  # noqa: T201 - the answer
             os._exit(0)
         _, status = os.waitpid(child, 0)
         if status:
-            sys.exit(1)
+            print(f"{_FAILED}it ended by {status}", flush=True)  # noqa: T201 - the answer
 
 
 if __name__ == "__main__":

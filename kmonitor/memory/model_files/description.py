@@ -351,6 +351,7 @@ def answer_of(
             answer, stderr_output = _wait_for_output(child, is_cancelled)
         except BaseException:
             child.kill()
+            child.wait()  # `Popen` waits for a moment only where Ctrl+C ended it
             raise
         if answer is None:
             child.kill()

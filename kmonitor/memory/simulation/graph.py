@@ -4,7 +4,7 @@
 `prepare` adds sizes and costs for a batch, and which operation waits for which.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
@@ -137,10 +137,10 @@ class PreparedGraphCache:
 
 
 _DEEPEST: Final = 20
-_MOST_TURNS: Final = 24
+_MOST_TURNS: Final = operation_kinds.TURNS_AHEAD
 """A loop of more turns is written out this often; what it puts into lists counts for the rest too.
 
-Up to 32 turns run at one time (`parallel_iterations`); hardly that many were seen at work."""
+So many run at one time at most."""
 
 _UNKNOWN_TURNS: Final = 1
 
@@ -174,6 +174,7 @@ class _Writer:
         outputs: dict[OutputRef, OutputRef] = {}
         ends: list[list[int]] = []
         arguments = {each: number for number, each in enumerate(graph.arguments)}
+        read = {at for each in graph.operations for at in each.inputs} | set(graph.results)
         for index, each in enumerate(graph.operations):
             inputs = tuple(outputs.get(at, at) for at in each.inputs)
             waits = tuple(end for before in each.after for end in ends[before])
@@ -185,10 +186,12 @@ class _Writer:
                 outputs[index, 0] = bound_inputs[arguments[index]]
                 ends.append([bound_inputs[arguments[index]][0]])
             elif each.bodies and depth < _DEEPEST:
-                results, ends_of_call = self._called(each, inputs, waits, depth)
+                results, inside = self._called(each, inputs, waits, depth)
                 for number, result in enumerate(results):
                     outputs[index, number] = result
-                ends.append(ends_of_call)
+                # What nobody reads leaves a loop with its last turn all the same.
+                unread = [at for number, at in enumerate(results) if (index, number) not in read]
+                ends.append([self._end(inside, unread if each.trips else ())])
             else:
                 written = len(self.operations)
                 if index in arguments:
@@ -230,9 +233,12 @@ class _Writer:
             results, inside = self._unrolled(each, gates, before, depth)
         else:
             results, inside = self.write(graphs[body_index], gates, before, depth + 1)
-        end = len(self.operations)
-        self.operations.append(StepOperation("NoOp", (), tuple(dict.fromkeys(inside))))
-        return results, [end]
+        return results, inside
+
+    def _end(self, inside: Iterable[int], held: Iterable[OutputRef] = ()) -> int:
+        """Add an operation that waits for others, and holds what they made until then."""
+        self.operations.append(StepOperation("NoOp", tuple(held), tuple(dict.fromkeys(inside))))
+        return len(self.operations) - 1
 
     def _unrolled(
         self, loop: StepOperation, carried: list[OutputRef], after: tuple[int, ...], depth: int
@@ -240,15 +246,33 @@ class _Writer:
         turns = _UNKNOWN_TURNS if loop.trips is None else loop.trips
         body = self._program.graphs[loop.bodies[1]]
         written = min(turns, _MOST_TURNS)
+        ahead = operation_kinds.TURNS_AHEAD
+        if any(each.kind in operation_kinds.LIST_TAKES for each in body.operations):
+            ahead = ahead * written // max(1, turns)  # there a turn stands for several
+        fixed = [number for number, each in enumerate(body.arguments) if (each, 0) in body.results]
         ends: list[int] = [each[0] for each in carried]
         above = self._left_out
+        turn_ends: list[int] = []
         for turn in range(written):
             # What the first turn puts into a list may be a weight, which is there once.
             left_out = _share(turns - written, turn, written - 1)
             self._left_out = left_out + above * (1 + left_out)
+            if turn >= ahead:
+                carried = self._gated(carried, fixed, turn_ends[turn - ahead])
             carried, ends = self.write(body, carried, after, depth + 1)
+            if written > ahead:
+                turn_ends.append(self._end(ends))
         self._left_out = above
         return carried, ends
+
+    def _gated(self, carried: list[OutputRef], which: list[int], end: int) -> list[OutputRef]:
+        """What all turns are given, for one that begins when an earlier one has ended."""
+        found = list(carried)
+        for number in which:
+            found[number] = (len(self.operations), 0)
+            size = self._size(carried[number])
+            self.operations.append(StepOperation("Identity", (carried[number],), (end,), (size,)))
+        return found
 
     def _size(self, at: OutputRef) -> int:
         sizes = self.operations[at[0]].sizes
@@ -308,9 +332,11 @@ def _operation(
     memory_use = _MEMORY_USES.get(operation.kind, MemoryUse.NEW)
     if memory_use is MemoryUse.HANDLE and operation.variable < 0:
         memory_use = MemoryUse.FREE
+    if operation.kind in operation_kinds.LIST_ZEROS and max(operation.sizes, default=-1) < 0:
+        memory_use = MemoryUse.LIST  # lists have no bytes of their own
     outputs = [(first[index] + number, sizes[extent] if extent >= 0 else 0)
                for number, extent in enumerate(operation.sizes)]  # fmt: skip
-    rate = _SLOWLY_PER_S if operation.kind in operation_kinds.SLOW else _MULTIPLICATIONS_PER_S
+    rate = _MULTIPLICATIONS_PER_S.get(operation.kind, _PRODUCTS_PER_S)
     work = sizes[operation.work] / rate if operation.work >= 0 else 0.0
     return PreparedOperation(
         memory_use=memory_use,
@@ -346,13 +372,37 @@ _IDLE: Final = frozenset(
 )
 
 _CALL_S: Final = 1e-6
-_BYTES_PER_S: Final = 35e9
-_MULTIPLICATIONS_PER_S: Final = 70e9
-_SLOWLY_PER_S: Final = 18e9
+_PRODUCTS_PER_S: Final = 80e9
+_MULTIPLICATIONS_PER_S: Final = {
+    "Conv2D": 100e9,
+    "_FusedConv2D": 100e9,
+    "Conv2DBackpropInput": 45e9,
+    "Conv2DBackpropFilter": 20e9,
+    "Conv3DBackpropInputV2": 45e9,
+    "Conv3DBackpropFilterV2": 18e9,
+    "DepthwiseConv2dNative": 19e9,
+    "_FusedDepthwiseConv2dNative": 19e9,
+    "DepthwiseConv2dNativeBackpropInput": 13e9,
+    "DepthwiseConv2dNativeBackpropFilter": 6e9,
+}
+_MOVED_PER_S: Final = 35e9
+_BYTES_PER_S: Final = {
+    "BiasAddGrad": 10e9,
+    "Exp": 10e9,
+    "Log": 10e9,
+    "SelectV2": 8e9,
+    "Sigmoid": 10e9,
+    "Softplus": 3e9,
+    "StatelessRandomNormalV2": 0.3e9,
+    "StatelessRandomUniformV2": 1.5e9,
+    "Sum": 10e9,
+    "_UnaryOpsComposition": 7e9,
+}
 """Rough rates of a CPU: only the order of what runs at one time depends on them.
 
 Source: TensorFlow's profiler over four models of different kinds, two cores. Gradients of
-convolutions' weights are several times slower than what else a convolution does."""
+convolutions' weights are several times slower than what else a convolution does, and random
+numbers slower than all else."""
 
 
 def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
@@ -360,4 +410,4 @@ def _seconds(each: PreparedOperation, by_value: list[int]) -> float:
         return _CALL_S
     moved = sum(size for _, size in each.outputs)
     moved += sum(by_value[value] for value in each.inputs)
-    return _CALL_S + moved / _BYTES_PER_S
+    return _CALL_S + moved / _BYTES_PER_S.get(each.kind, _MOVED_PER_S)

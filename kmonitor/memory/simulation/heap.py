@@ -19,14 +19,22 @@ class TensorList:
 
     Attributes:
         buffers: Elements; each with a second one for the turns that were left out, or `NOTHING`.
+        zeros: Buffers of elements that are zero until they are set, as gradients begin.
         references: How many will still read it.
+        turn: How many elements were read; each turn of a loop reads the next one.
     """
 
-    __slots__ = ("buffers", "references")
+    __slots__ = ("buffers", "references", "turn", "zeros")
 
     def __init__(self, references: int = 0) -> None:
         self.buffers: list[tuple[int, int]] = []
+        self.zeros: list[int] = []
         self.references = references
+        self.turn = 0
+
+    def all_buffers(self) -> list[int]:
+        """Those of all elements, `NOTHING` among them."""
+        return [*self.zeros, *(each for pair in self.buffers for each in pair)]
 
 
 Value = int | TensorList

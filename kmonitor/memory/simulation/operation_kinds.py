@@ -10,9 +10,9 @@ def _kinds(names: str) -> frozenset[str]:
 VIEWS: Final = _kinds(
     """Identity IdentityN Reshape ExpandDims Squeeze StopGradient PreventGradient CheckNumerics
     Bitcast EnsureShape PlaceholderWithDefault Snapshot Assign AssignAdd
-    DestroyTemporaryVariable"""
+    DestroyTemporaryVariable FirstAxisView"""
 )
-"""The output is the input, under another name or shape."""
+"""The output is the input under another name or shape, or a part that shares its memory."""
 
 SAME_IF_AS_LARGE: Final = _kinds(
     """Sum Mean Max Min Prod Tile BroadcastTo Pad PadV2 MirrorPad Slice StridedSlice"""
@@ -76,12 +76,6 @@ TURNS_AHEAD: Final = 32
 """Turns of a loop that may run at one time. Source: `parallel_iterations`, as Keras sets it for
 recurrent layers."""
 
-SLOW: Final = _kinds(
-    """Conv2DBackpropFilter Conv3DBackpropFilterV2 DepthwiseConv2dNativeBackpropFilter
-    DepthwiseConv2dNativeBackpropInput"""
-)
-"""They take several times as long as other products with as many multiplications."""
-
 CHEAP: Final = (
     (VIEWS - ADDED) | FREE | READS | ASSIGNS | _kinds("Const Pack StridedSlice Range Fill")
 )
@@ -91,6 +85,9 @@ LIST_RESERVES: Final = _kinds("TensorListReserve EmptyTensorList")
 LIST_TAKES: Final = _kinds("TensorListPushBack TensorListSetItem")
 LIST_READS: Final = _kinds("TensorListGetItem")
 LIST_FILLS: Final = _kinds("TensorListFromTensor")
+LIST_ZEROS: Final = _kinds("ZerosLike OnesLike")
+"""Where they are given a list: one of as many zeros."""
+
 _STATEFUL: Final = _kinds("Placeholder VarHandleOp VariableShape NoOp Assert TemporaryVariable")
 LISTS: Final = LIST_RESERVES | LIST_TAKES | LIST_READS | LIST_FILLS | _kinds("TensorListPopBack")
 """Lists of tensors, as loops keep one of each turn."""

@@ -9,7 +9,6 @@ import heapq
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from math import comb
 from random import Random
 from typing import Final
 
@@ -29,8 +28,7 @@ _FETCHING: Final = 2
 fetches ahead: they lie between other tensors, so that the allocator's pieces differ too."""
 
 _STEPS: Final = 4
-_STEPS_SEEN: Final = 5
-"""A training's peak is that of its highest step; this many steps stand in for all."""
+"""A training's peak is that of its highest step; so many stand in for all, without the first."""
 
 _OPERATIONS: Final = 40_000
 """Most operations played for one batch: half a second. A longer step is played once."""
@@ -96,11 +94,11 @@ class Simulation:
         """(layer, phase, bytes) of each tensor at the peak of one step; no layer: empty name."""
         heap = SimulatedHeap(self._unseen, follows=True)
         effects = HeapEffects(heap, _variables(self.program, heap))
-        random = Random(0)  # noqa: S311 - no secret
         graph = self._graphs.of_fixed_batch(batch)
+        chance = Chance(0, len(graph.operations))
         for _ in range(2):  # the first one finds the heap as no other does
             heap.forget_peak()
-            play_by_threads(graph, effects, random)
+            play_by_threads(graph, effects, chance)
         names = self.program.layers
         return [
             (names[owner // 4] if owner >= 0 else "", owner % 4, n_bytes)
@@ -120,7 +118,7 @@ class Simulation:
         if plays > 1:  # else it would take too long
             others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
         highest = [max(each) for each in peaks + fetching]
-        expected = expected_highest([each for play in peaks for each in play])
+        expected = sum(highest[: len(peaks)]) // len(peaks)
         return SimulatedPeak(expected, min(highest + others), max(highest + others[1:]))
 
     def _peaks(
@@ -129,26 +127,17 @@ class Simulation:
         """Peaks of several steps in a row, without the first; `seed` None: with a single queue."""
         heap = SimulatedHeap(self._unseen)
         effects = HeapEffects(heap, _variables(self.program, heap))
-        random = Random(seed)  # noqa: S311 - no secret
+        chance = Chance(seed, len(graph.operations))
         found = list[int]()
         for step in range(steps):
             heap.forget_peak()
             if seed is None:
                 play_in_turn(graph, effects)
             else:
-                play_by_threads(graph, effects, random, fetches=fetches)
+                play_by_threads(graph, effects, chance, fetches=fetches)
             if step:  # the first one finds the heap as no other does
                 found.append(heap.peak_bytes)
         return found
-
-
-def expected_highest(peaks: list[int]) -> int:
-    """Average of the highest of five steps, where all steps are equally likely."""
-    seen = min(_STEPS_SEEN, len(peaks))
-    counts = [comb(below, seen - 1) for below in range(len(peaks))]
-    return sum(count * peak for count, peak in zip(counts, sorted(peaks), strict=True)) // sum(
-        counts
-    )
 
 
 def _variables(program: StepProgram, heap: SimulatedHeap) -> list[int]:
@@ -223,10 +212,10 @@ class HeapEffects:
         if isinstance(value, TensorList):
             value.references += more
             if value.references <= 0:
-                for pair in value.buffers:
-                    for buffer in pair:
-                        self.heap.add_readers(buffer, -1)
+                for buffer in value.all_buffers():
+                    self.heap.add_readers(buffer, -1)
                 value.buffers = []
+                value.zeros = []
         elif value >= 0:
             self.heap.add_readers(value, more)
 
@@ -340,6 +329,12 @@ class HeapEffects:
             if size // n_items >= 1:
                 filled.buffers = [(self.heap.new(size // n_items, 1, operation.owner), NOTHING)
                                   for _ in range(n_items)]  # fmt: skip
+        elif kind in operation_kinds.LIST_ZEROS:
+            values[value] = empty = TensorList(readers[value])
+            given = values[operation.inputs[0]]
+            if isinstance(given, TensorList):
+                sizes = [self._size_of(each) for each in given.all_buffers()]
+                empty.zeros = [self.heap.new(each, 1, operation.owner) for each in sizes if each]
         else:
             self._change_list(operation, values, readers)
 
@@ -376,12 +371,14 @@ class HeapEffects:
             return tensor_list
         copy = TensorList()
         copy.buffers = list(tensor_list.buffers)
-        for pair in copy.buffers:
-            for buffer in pair:
-                self.add_readers(buffer, 1)
+        copy.zeros = list(tensor_list.zeros)
+        for buffer in copy.all_buffers():
+            self.add_readers(buffer, 1)
         return copy
 
     def _put(self, tensor_list: TensorList, value: Value, operation: PreparedOperation) -> None:
+        for _ in range(min(1 + (operation.of.trips or 0), len(tensor_list.zeros))):
+            self.add_readers(tensor_list.zeros.pop(), -1)
         if isinstance(value, TensorList) or value < 0:
             return
         self.add_readers(value, 1)
@@ -401,7 +398,8 @@ class HeapEffects:
     ) -> None:
         value, size = operation.outputs[0]
         if tensor_list.buffers:
-            values[value] = tensor_list.buffers[0][0]
+            values[value], _ = tensor_list.buffers[tensor_list.turn % len(tensor_list.buffers)]
+            tensor_list.turn += 1
             self.add_readers(values[value], readers[value])
         else:
             values[value] = self.heap.new(size, readers[value], operation.owner)
@@ -421,16 +419,29 @@ def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
     run.finish()
 
 
+class Chance:
+    """The chance of one process: durations of operations, and the order of those that are ready.
+
+    That order is the process's own, the same in all its steps: TensorFlow keeps an operation's
+    readers in a set.
+    """
+
+    def __init__(self, seed: int | None, n_operations: int) -> None:
+        self.random = Random(seed)  # noqa: S311 - no secret
+        self.ranks = list(range(n_operations))
+        self.random.shuffle(self.ranks)
+
+
 def play_by_threads(
-    graph: PreparedGraph, effects: HeapEffects, random: Random, *, fetches: bool = False
+    graph: PreparedGraph, effects: HeapEffects, chance: Chance, *, fetches: bool = False
 ) -> None:
     """One step with threads that take work from each other.
 
     `fetches`: whether the next step's data are made meanwhile, at any moment.
     """
     run = _Run(graph, effects)
-    fetched_at = random.randrange(len(graph.operations)) if fetches else -1
-    _Threads(run, random, fetched_at).play()
+    fetched_at = chance.random.randrange(len(graph.operations)) if fetches else -1
+    _Threads(run, chance, fetched_at).play()
 
 
 class _Run:
@@ -487,10 +498,11 @@ _JITTER: Final = 0.3
 
 
 class _Threads:
-    def __init__(self, run: _Run, random: Random, fetched_at: int) -> None:
+    def __init__(self, run: _Run, chance: Chance, fetched_at: int) -> None:
         """`fetched_at`: operations that begin before the next data are made; negative: never."""
         self._run = run
-        self._random = random
+        self._random = chance.random
+        self._ranks = chance.ranks
         self._until_fetched = fetched_at
         self._shared = deque(run.first())
         self._own: list[deque[int]] = [deque() for _ in range(_THREADS)]
@@ -503,7 +515,7 @@ class _Threads:
         while self._ends:
             now_s, thread, index = heapq.heappop(self._ends)
             found = self._run.end(index)
-            self._random.shuffle(found)  # a graph's edges have no order of their own
+            found.sort(key=self._ranks.__getitem__)
             self._schedule(thread, found)
             self._idle.add(thread)
             self._start_idle(now_s)

@@ -9,6 +9,7 @@ import msgspec
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.export.events import decode_row
+from kmonitor.memory.what_if import BatchPeak
 from kmonitor.ui.charts.arrangement import ChartSetup
 from kmonitor.ui.charts.cards import ChartCardState
 from kmonitor.ui.charts.chart_kinds import PARTS_KEY, STANDARD_METRICS, available_chart_kinds
@@ -19,6 +20,16 @@ from kmonitor.ui.events.event_log import EventLogRow
 from kmonitor.ui.events.reclaims import ReclaimRow
 from kmonitor.ui.events.run_end import LAST_MINUTE_COLUMNS as LAST_MINUTE
 from kmonitor.ui.events.run_end import last_minute_start_s, read_last_minute, run_end_state
+from kmonitor.ui.memory.batch_curve import (
+    PeakReductionRow,
+    batch_fit_summary,
+    peak_reduction_rows,
+)
+from kmonitor.ui.memory.layers import MapRow, map_rows
+from kmonitor.ui.memory.map_estimator import MapEstimator
+from kmonitor.ui.memory.run_subject import run_subject
+from kmonitor.ui.memory.subjects import MapSubject
+from kmonitor.ui.memory.totals import MapTotalsState, map_totals_state
 from kmonitor.ui.plots.chart_state import ChartState
 from kmonitor.ui.runs.readings import ReadingGroup
 from kmonitor.ui.runs.run_states import has_ended, has_ended_badly
@@ -87,6 +98,25 @@ class StudyContents:
 
 
 @dataclass(frozen=True, slots=True)
+class MapContents:
+    """The memory map of a run's model, as the window shows it.
+
+    Attributes:
+        totals: The peak as text.
+        rows: By layer.
+        points: Of the peak over the batch.
+        fit: The largest batches within the run's limit as text; may be empty.
+        advice: Changes that would lower the peak.
+    """
+
+    totals: MapTotalsState
+    rows: Sequence[MapRow]
+    points: Sequence[BatchPeak]
+    fit: str
+    advice: Sequence[PeakReductionRow]
+
+
+@dataclass(frozen=True, slots=True)
 class ReportContents:
     """A run as it was when the report was made.
 
@@ -102,6 +132,7 @@ class ReportContents:
         events: What happened, oldest first.
         readings: The last memory readings by group, and why others are missing.
         model: The parts of the last fit's model, in order; empty: none was reported.
+        memory_map: Of that model; None: there is none.
         fit: How the last fit was called; None before the first.
         sessions: The run's processes, oldest first.
         sources: Of each measured field, as reported last.
@@ -118,6 +149,7 @@ class ReportContents:
     events: Sequence[EventLogRow]
     readings: Sequence[ReadingGroup]
     model: Sequence[ModelFacts]
+    memory_map: MapContents | None
     fit: FitStarted | None
     sessions: Sequence[SessionStarted]
     sources: Sequence[FieldSource]
@@ -238,9 +270,29 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
         events=workspace.log.rows()[::-1],
         readings=workspace.readings(run.run).groups(),
         model=facts.model,
+        memory_map=None if is_study(shown) else map_contents(run_subject(workspace, shown)),
         fit=facts.fit,
         sessions=facts.sessions,
         sources=facts.sources,
+    )
+
+
+def map_contents(subject: MapSubject) -> MapContents | None:
+    """All of a subject's map; None if its model is not known."""
+    estimator = MapEstimator()
+    estimator.show(subject)
+    estimator.finish()
+    result = estimator.map_estimate
+    layout = estimator.layout
+    if result.found is None or layout is None:
+        return None
+    limit = subject.limit_bytes
+    return MapContents(
+        totals=map_totals_state(result, subject, limit),
+        rows=map_rows(result.found, has_calls=bool(layout.calls)),
+        points=result.points,
+        fit=batch_fit_summary(result.fit, limit)[0] if limit is not None else "",
+        advice=peak_reduction_rows(result.advice),
     )
 
 

@@ -13,6 +13,7 @@ from kmonitor.ui.report.markup import Markup, escaped, joined, tag, tone_mark
 from kmonitor.ui.report.sections import (
     environment_section,
     events_section,
+    memory_map_section,
     model_section,
     reclaims_section,
 )
@@ -81,6 +82,7 @@ def _sections(contents: ReportContents) -> tuple[Markup, ...]:
         reclaims_section(contents.reclaims),
         events_section(contents.events),
         model_section(contents.model, contents.fit),
+        *([memory_map_section(contents.memory_map)] if contents.memory_map else []),
     )
 
 

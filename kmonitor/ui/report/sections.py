@@ -7,7 +7,8 @@ from typing import Final
 from kmonitor.ui.events.event_log import EventLogRow
 from kmonitor.ui.events.reclaims import ReclaimCell, ReclaimRow, reclaim_columns
 from kmonitor.ui.limits.limit_text import limit_summary
-from kmonitor.ui.report.contents import ReportContents
+from kmonitor.ui.memory.layers import PARTS, part_title
+from kmonitor.ui.report.contents import MapContents, ReportContents
 from kmonitor.ui.report.markup import Markup, Part, TableHead, facts_markup, table_markup, tag
 from kmonitor.ui.runs.readings import ReadingGroup
 from kmonitor.ui.runs.run_states import run_state_label
@@ -175,6 +176,38 @@ def _fit_facts(fit: FitStarted) -> list[tuple[str, str]]:
 
 def _yes_or_no(*, is_so: bool) -> str:
     return tr("yes") if is_so else tr("no")
+
+
+def memory_map_section(contents: MapContents) -> Markup:
+    """Memory of a training of the run's model by layer, as the window's map has it."""
+    totals = contents.totals
+    # Where the connections of layers are not known, neither is the peak of other batches.
+    lines = (*totals.interval.splitlines(), totals.tier, totals.measured, *totals.notes)
+    parts: list[Part] = [
+        tag("h2", tr("Memory map")),
+        tag("p", tr("Peak {size}").format(size=totals.peak), class_="value"),
+        *(tag("p", line, class_="mute") for line in lines if line),
+        table_markup(_map_heads(), [row.cells for row in contents.rows]),
+    ]
+    if contents.points:
+        heads = [TableHead(tr("Batch size"), "number"), TableHead(tr("Peak"), "number")]
+        rows = [(count_text(each.batch), bytes_text(each.peak_bytes)) for each in contents.points]
+        parts += [tag("h2", tr("Peak by batch size")), table_markup(heads, rows)]
+        parts += [tag("p", contents.fit)] if contents.fit else []
+    if contents.advice:
+        items = [tag("li", f"{each.saved} {each.text}") for each in contents.advice]
+        parts += [tag("h2", tr("What would lower the peak")), tag("ul", *items)]
+    return tag("section", *parts)
+
+
+def _map_heads() -> list[TableHead]:
+    sizes = (tr("Total"), *(part_title(part) for part in PARTS))
+    return [
+        TableHead(tr("Layer")),
+        TableHead(tr("Class")),
+        *(TableHead(title, "number") for title in sizes),
+        TableHead(""),
+    ]
 
 
 def _layer_heads() -> list[TableHead]:

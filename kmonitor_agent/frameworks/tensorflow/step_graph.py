@@ -7,6 +7,7 @@ comparing two batches (`TRIED`), and `loop_trip_count` how often a loop turns.
 """
 
 import math
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -374,6 +375,7 @@ _IMAGE_RANK: Final = 4
 
 _BY_COLUMNS: Final = ("float16", "float64")
 _CACHE_BYTES: Final = 30 * 1024 * 1024
+_CORE_CACHE_BYTES: Final = 256 * 1024
 _POOLED: Final = ("MaxPool", "MaxPool3D")
 _PRODUCTS: Final = frozenset({"MatMul", "_FusedMatMul", "BatchMatMulV2", "BatchMatMulV3"})
 
@@ -445,6 +447,8 @@ class SizeFormulas:
         depth = weights[-1]
         unit = image * volume + volume * depth + image * depth
         image_count = -(-(_CACHE_BYTES // item.size) // unit)
+        if "Input" in operation.type and unit // _threads() >= _CORE_CACHE_BYTES // item.size:
+            image_count = 1
         return (self.index_of(SizeFormula(item.size * image_count * image * volume)),)
 
     def beside(self, operations: Sequence[Any]) -> int:
@@ -454,6 +458,13 @@ class SizeFormulas:
         size = _size_formula([each.outputs[0] for each in operations])
         item = operations[0].outputs[0].dtype.size
         return -1 if size is None else self.index_of(SizeFormula(size.factor // item, size.terms))
+
+
+def _threads() -> int:
+    """Threads of one operation."""
+    import tensorflow as tf
+
+    return tf.config.threading.get_intra_op_parallelism_threads() or os.cpu_count() or 1
 
 
 def is_counted(tensor: Any) -> bool:

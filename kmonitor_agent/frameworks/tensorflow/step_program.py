@@ -275,7 +275,7 @@ class _Builder:
         elif operation.type == "TensorListFromTensor":
             trips = operation.inputs[0].shape[0] if operation.inputs[0].shape.rank else None
         return StepOperation(
-            kind=operation.type,
+            kind=FIRST_AXIS_VIEW if is_first_axis_view(operation) else operation.type,
             inputs=tuple((operation_indices[each.op.name], each.value_index)
                          for each in operation.inputs),
             after=tuple(operation_indices[each.name] for each in operation.control_inputs
@@ -352,6 +352,44 @@ def _shaped_like(operation: Any) -> SizeFormula | None:
         return None
     lengths = [each.size for each in handle.op.get_attr("shape").dim]
     return SizeFormula(math.prod(lengths) * operation.outputs[0].dtype.size)
+
+
+FIRST_AXIS_VIEW: Final = "FirstAxisView"
+"""Kind of operations whose outputs share the memory of their input."""
+
+_ALIGNED_BYTES: Final = 64
+
+
+def is_first_axis_view(operation: Any) -> bool:
+    """True if an operation takes whole rows of its input, which then are not copied.
+
+    Source: `strided_slice_op.cc` and `unpack_op.cc`; rows must be aligned as Eigen wants it.
+    """
+    if operation.type not in ("StridedSlice", "Unpack"):
+        return False
+    shape = operation.inputs[0].shape
+    if not shape.rank or shape.rank == 1 or not shape[1:].is_fully_defined():
+        return False
+    row_bytes = math.prod(shape[1:]) * operation.inputs[0].dtype.size
+    if row_bytes % _ALIGNED_BYTES:
+        return False
+    if operation.type == "Unpack":
+        return operation.get_attr("axis") in (0, -shape.rank)
+    return _takes_rows(operation)
+
+
+def _takes_rows(part: Any) -> bool:
+    """True if a strided slice leaves all axes but the first as they are."""
+    import tensorflow as tf
+
+    if part.get_attr("ellipsis_mask") or part.get_attr("new_axis_mask"):
+        return False
+    strides = tf.get_static_value(part.inputs[3])
+    if strides is None or any(each != 1 for each in strides):
+        return False
+    others = 2 ** len(strides) - 2  # a bit for each axis that it names but the first
+    whole = part.get_attr("begin_mask") & part.get_attr("end_mask")
+    return whole & others == others
 
 
 def _function_names(operation: Any) -> list[str]:

@@ -2,12 +2,14 @@
 
 import json
 import re
+from collections.abc import Iterator
 
 import pytest
 
 from kmonitor.base.errors import UserError
 from kmonitor.cli import map as map_command
 from kmonitor.cli.common.terminal import UsageError
+from kmonitor.cli.main import main
 from kmonitor.cli.map import TrainingOptions, print_map
 from kmonitor.memory.calibration import FitMemory, PeakMeasurement, measurements_of
 from kmonitor.memory.estimate import Plan, estimate
@@ -107,3 +109,21 @@ def test_what_cannot_be_meant_is_said(
         map_command.memory_map(RUN, training=training)
 
     assert words in str(caught.value)
+
+
+def test_ctrl_c_while_other_batches_are_worked_out_ends_quietly(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    tells(monkeypatch)
+
+    def interrupted(*_: object) -> Iterator[None]:
+        yield
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(map_command, "completing", interrupted)
+
+    with pytest.raises(SystemExit) as ended:
+        main(["map", RUN, "--sequence", "40", "--limit", "1GiB"])
+
+    assert ended.value.code == 130
+    assert capsys.readouterr() == ("", "")

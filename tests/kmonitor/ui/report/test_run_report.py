@@ -20,6 +20,7 @@ from kmonitor_agent.wire.messages.events import (
 from tests.support.drawings import MAY_STAND_IN_IT, Page
 from tests.support.growing_run import Growing, events_of
 from tests.support.live_hub import LiveHub
+from tests.support.made_up_maps import told_layout
 from tests.support.made_up_runs import made_up_run
 from tests.support.simulated_agent import MIB, SimulatedAgent
 
@@ -111,6 +112,22 @@ def test_a_report_holds_nothing_that_runs_or_loads_whatever_a_script_is_called(
     assert "url(" not in page.text
     assert "\x1b" not in page.text
     assert "\u202e" not in page.text
+
+
+def test_a_report_has_the_memory_map_of_the_runs_model(
+    live_hub: LiveHub, client: HubClient, tmp_path: Path
+):
+    with SimulatedAgent(live_hub.folders, name="mapped") as agent:
+        agent.start_fit(epochs=1, model="small_resnet")
+        for event in told_layout():
+            agent.emit(event)
+        agent.wait_acked()
+        page = page_of(client, tmp_path)
+
+    text = page.text.replace("\u202f", " ")
+    for words in ("Memory map", "Peak by batch size", "What would lower the peak", "Tier 2"):
+        assert words in text, words
+    assert "encoder/block1/conv1" in text
 
 
 def test_a_run_that_told_nothing_yet_has_a_report_that_says_so(

@@ -192,3 +192,17 @@ def test_updates_of_some_rows_are_traced():
     model.compile("rmsprop", "mse", jit_compile=False)
 
     assert any(each.bodies for each in trace_training_step(model).graphs[0].operations)
+
+
+def test_rows_of_a_tensor_share_its_memory_and_columns_do_not():
+    inputs: Any = keras.Input((6, 16))
+    by_time: Any = keras.ops.transpose(inputs, (1, 0, 2))
+    rows: Any = keras.ops.add(by_time[2], by_time[3])
+    columns = keras.ops.add(inputs[:, 2], inputs[:, 3])
+    model = keras.Model(inputs, keras.layers.Dense(1)(rows + columns))
+    model.compile("sgd", "mse", jit_compile=False)
+
+    kinds = [each.kind for each in trace_training_step(model).graphs[0].operations]
+
+    assert kinds.count("FirstAxisView") == 2
+    assert kinds.count("StridedSlice") >= 2
