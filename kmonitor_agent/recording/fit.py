@@ -31,6 +31,23 @@ from kmonitor_agent.recording.action_requests import ActionRequest
 from kmonitor_agent.recording.epoch_times import EpochTimer
 from kmonitor_agent.recording.worker_agreement import WorkerAgreement
 from kmonitor_agent.wire.messages.events import StepTimes
+from kmonitor_agent.wire.messages.readings import Reading
+
+STEP_SOURCE: Final = Reading(
+    None,
+    "seconds",
+    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
+    " ended, of the running one so far",
+)
+"""Where a step time comes from."""
+
+MEAN_STEP_SOURCE: Final = Reading(
+    None,
+    "seconds",
+    "step clock, first begin to last result: the mean of a whole epoch, whose steps were handed"
+    " over ahead of the device that computes them",
+)
+"""Likewise where the device runs behind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +190,14 @@ class Fit:
     def last_step_s(self) -> float | None:
         """Median step time of the last epoch, seconds."""
         return None if self.last_steps is None else self.last_steps.step_s
+
+    @property
+    def step_source(self) -> Reading:
+        """Where the step time comes from, or why there is none."""
+        why = self.clock.why_untimed(self.planned_steps)
+        if why:
+            return Reading.missing("seconds", why)
+        return MEAN_STEP_SOURCE if self.is_device_behind else STEP_SOURCE
 
     @property
     def is_device_behind(self) -> bool:

@@ -192,6 +192,7 @@ class FitReporter:
         parts = None if fit.timer is None else fit.timer.end_epoch(fit.last_steps, fit.computed_s)
         if fit.timer is not None:
             self._report_source("parts.input_s", fit.timer.input_source())
+        self._report_source("step_time_s", fit.step_source)
         self._emit(
             EpochEnded(
                 t_s=now_s,

@@ -19,7 +19,7 @@ from kmonitor_agent.probes.process_memory import MemoryReadings, ProcessMemory
 from kmonitor_agent.probes.processor import ProcessorReadings, ProcessorUse
 from kmonitor_agent.probes.resources import Resources
 from kmonitor_agent.probes.tasks import read_process_stat
-from kmonitor_agent.recording.fit import Fit
+from kmonitor_agent.recording.fit import STEP_SOURCE, Fit
 from kmonitor_agent.recording.fit_reporter import LONGEST_LOG_NAME
 from kmonitor_agent.recording.limit_enforcer import BoundedReading, LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
@@ -167,7 +167,7 @@ class Sampler:
         t_s = self._now_s()
         device = _attempt(self._gpu.read, all_missing)
         readings = dict(self._read(watched, device))
-        step_time = _step_source(watched.fit)
+        step_time = STEP_SOURCE if watched.fit is None else watched.fit.step_source
         beside = {**_of_others(device), "step_time_s": step_time, **self.heap_counts.newest}
         self._report_sources(t_s, {**readings, **beside})
         values = {name: reading.value for name, reading in readings.items()}
@@ -340,30 +340,6 @@ def _of_others(device: DeviceReadings) -> dict[str, Reading]:
         for other in device.others
         for name, reading in other.readings().items()
     }
-
-
-STEP_SOURCE: Final = Reading(
-    None,
-    "seconds",
-    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
-    " ended, of the running one so far",
-)
-"""Where a step time comes from."""
-
-MEAN_STEP_SOURCE: Final = Reading(
-    None,
-    "seconds",
-    "step clock, first begin to last result: the mean of a whole epoch, whose steps were handed"
-    " over ahead of the device that computes them",
-)
-"""Likewise where the device runs behind."""
-
-
-def _step_source(fit: Fit | None) -> Reading:
-    why = "" if fit is None else fit.clock.why_untimed(fit.planned_steps)
-    if why:
-        return Reading.missing("seconds", why)
-    return STEP_SOURCE if fit is None or not fit.is_device_behind else MEAN_STEP_SOURCE
 
 
 _NO_MODEL: Final = "no model was fitted yet"

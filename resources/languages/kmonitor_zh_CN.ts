@@ -7380,6 +7380,11 @@
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>mean of the epoch</source>
+        <translation>该轮的平均值</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>mean of the epoch so far</source>
         <translation>本轮至今的平均值</translation>

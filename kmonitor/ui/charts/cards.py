@@ -166,6 +166,7 @@ def is_native(run: RunSummary, metric: LimitMetric) -> bool:
 
 
 _NATIVE: Final = "C library: mallinfo2, in use"
+_MEAN: Final = "step clock, first begin to last result: the mean"
 
 
 def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
@@ -197,7 +198,8 @@ def _note(metric: LimitMetric, reading: MetricReading) -> str:
         case "graph":
             return tr("operations in live traces")
         case "step_time":
-            return tr("median of the epoch")
+            is_mean = reading.source.startswith(_MEAN)
+            return tr("mean of the epoch") if is_mean else tr("median of the epoch")
         case "vram":
             return tr("at the epoch's end") if reading.source == _NATIVE else tr("in use")
         case _:

@@ -15,7 +15,7 @@ from kmonitor.connect.host_errors import (
 )
 from kmonitor.ui.text.hub_text import translated_text
 from kmonitor.ui.text.language import use_translation
-from kmonitor_agent.recording.sampler import MEAN_STEP_SOURCE, STEP_SOURCE
+from kmonitor_agent.recording.fit import MEAN_STEP_SOURCE, STEP_SOURCE
 
 WORDS = {
     "begin to begin": "a",

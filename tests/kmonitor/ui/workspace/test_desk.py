@@ -7,6 +7,7 @@ from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.standard_charts import StandardCharts
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.workspace.workspace import Workspace
+from kmonitor_agent.recording.fit import MEAN_STEP_SOURCE
 from kmonitor_agent.wire.messages import events
 from kmonitor_agent.wire.messages.commands import CommandStatus
 from kmonitor_agent.wire.messages.unions import (
@@ -439,6 +440,14 @@ def test_notes_say_what_the_number_is(setup: Setup):
         "",
     ]
     assert setup.charts.state("ram", 300).gaps == ()
+
+
+def test_a_step_time_that_is_a_mean_is_called_one(setup: Setup):
+    setup.show(made_up_run(step_time=MetricReading(0.05, source=MEAN_STEP_SOURCE.source)))
+
+    card = setup.charts.card("step_time", now_s=0.0)
+    assert card is not None
+    assert card.note == "mean of the epoch"
 
 
 def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
