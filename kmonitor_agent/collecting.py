@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import Footprint
 from kmonitor_agent.wire.text import bytes_text
 
-_NO_KERAS: Final = "no Keras is imported in this process: only garbage was collected"
+_NO_KERAS: Final = "Keras is not imported in this process: only garbage was collected"
 
 _acting = threading.Lock()
 """What a framework counted so far belongs to one thread at a time."""
@@ -119,7 +119,8 @@ class _Block:
     def __enter__(self) -> list[Collected]:
         if self._outcomes is not None:
             raise RuntimeError(
-                "what collected() returns is for one block; write `with collected():` at each"
+                "the result of collected() is for one block; write `with collected():` for"
+                " each block"
             )
         self._outcomes = []
         self._before = _fitted_before()
@@ -165,7 +166,7 @@ def _frameworks(notes: list[str]) -> list[Framework]:
     try:
         return loaded_frameworks()
     except Exception as exc:  # noqa: BLE001 - a guest: noted in the record
-        notes.append(f"the framework could not be looked at: {describe_exception(exc)}")
+        notes.append(f"the framework could not be inspected: {describe_exception(exc)}")
         return []
 
 
@@ -180,7 +181,7 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
                 steps.drop_functions(model)
         used = sum(1 for model in fitted if id(model) in in_use)
     except Exception as exc:  # noqa: BLE001 - a guest: noted in the record
-        return [f"the block's models were left alone: {describe_exception(exc)}"]
+        return [f"the block's models were not released: {describe_exception(exc)}"]
     are = "is in use and was" if used == 1 else "are in use and were"
     return [f"{used} of the block's models {are} left alone"] if used else []
 

@@ -86,7 +86,7 @@ class _Fitting:
     ) -> None:
         if script is not None and (not callable(script) or hasattr(script, "fit")):
             raise TypeError(
-                f"fit: rebuild={script!r} is no function; write rebuild=make_model, without ()."
+                f"fit: rebuild={script!r} is not a function; write rebuild=make_model, without ()."
             )
         self._model = model
         self._arguments = arguments
@@ -134,7 +134,7 @@ class _Fitting:
                     begin = self._next_model(self._saved)
         finally:
             self.part_started()  # also when Keras failed before its first epoch
-            self._report_outcome(_nothing("the training ended before it was done"))
+            self._report_outcome(_nothing("the training ended before it ran"))
         self._model.history = self._history
         return Fitted(self._model, self._history)
 
@@ -206,16 +206,16 @@ class _Fitting:
             ) from exc
 
 
-_ENDS: Final = "the training ends with this epoch: nothing is left to reload for"
+_ENDS: Final = "the training ends with this epoch, so a reload would be pointless"
 
 _READ_AHEAD: Final = (
-    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence, a"
-    " tf.data pipeline or arrays are read anew"
+    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence,"
+    " a tf.data pipeline or arrays are read again"
 )
 
 _DATA_RESTARTED: Final = (
-    "not exact: with steps_per_epoch an epoch goes on in the data where the one before ended, and"
-    " the new model's first epoch begins them again; leave steps_per_epoch out"
+    "not exact: with steps_per_epoch an epoch continues in the data where the one before ended,"
+    " but the new model's first epoch starts them again; leave steps_per_epoch out"
 )
 
 
@@ -228,7 +228,7 @@ def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"fit: {name}={value!r} is no whole number; write {name}=10.") from None
+        raise TypeError(f"fit: {name}={value!r} is not a whole number; write {name}=10.") from None
 
 
 def _callbacks(callbacks: object, keras: Any) -> list[Any]:
@@ -241,8 +241,8 @@ def _callbacks(callbacks: object, keras: Any) -> list[Any]:
         # Ours is a callback of every Keras, whichever it was made for.
         if not isinstance(callback, keras.callbacks.Callback | MonitorCallback):
             raise TypeError(
-                f"fit: {callback!r} among callbacks is no {keras.__name__} callback;"
-                f" write callbacks=[MonitorCallback()]."
+                f"fit: {callback!r} among callbacks is not a {keras.__name__} callback; write"
+                " callbacks=[MonitorCallback()]."
             )
     return listed
 
@@ -261,8 +261,8 @@ def _of_the_graph(arguments: dict[str, Any]) -> str:
         }
         if "tensorflow" in kinds:
             return (
-                f"{name} is of TensorFlow, and in v1 graph mode belongs to the graph that a reload"
-                " clears; write arrays, a Sequence or a generator"
+                f"{name} belongs to TensorFlow's v1 graph, which a reload clears; use arrays, a"
+                " Sequence or a generator"
             )
     return ""
 

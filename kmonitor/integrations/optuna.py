@@ -166,7 +166,7 @@ class TrialError(RuntimeError):
     """
 
     def __init__(self, cause: FoldCause, why: str, output: Path) -> None:
-        message = printable(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
+        message = printable(f"{cause.replace('_', ' ')}: {why} (its output: {output})")
         super().__init__(message)
         self.cause: FoldCause = cause
         self.why = why

@@ -16,7 +16,7 @@ from kmonitor_agent.wire.messages.commands import (
 )
 
 _NO_COMMANDS: Final = "this training takes no commands: it was started with commands=False"
-_TOO_MANY: Final = "too many requests wait already"
+_TOO_MANY: Final = "too many requests are already waiting"
 _OTHERS: Final = "arguments of another command"
 _SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
     SetLimits: frozenset({"set_limits"}),

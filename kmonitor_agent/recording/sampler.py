@@ -356,7 +356,7 @@ def _step_source(fit: Fit | None) -> Reading:
     return Reading.missing("seconds", why) if why else STEP_SOURCE
 
 
-_NO_MODEL: Final = "no model was fitted yet"
+_NO_MODEL: Final = "no model has been fitted yet"
 
 
 def _graph_reading(graph: GraphCount | None) -> Reading:

@@ -86,7 +86,7 @@ class WorkerAgreement:
                     return ""
         except NoCoordination as exc:
             return exc.why
-        return "the other workers are epochs ahead"
+        return "the other workers are several epochs ahead"
 
     def called_by(self, epoch: int) -> str:
         """Whether the workers meet at this epoch's end: who called, or empty."""

@@ -103,7 +103,7 @@ class Fold:
             NotPlainData: The question is none.
         """
         if self._ask_study is None:
-            raise NotAnswered("LookupError", "nobody answers the folds of run_folds")
+            raise NotAnswered("LookupError", "run_folds does not answer its folds")
         return self._ask_study(question)
 
     @property

@@ -188,7 +188,7 @@ def _check_runner(on: object) -> None:
             f'run_folds: on={on!r} is not known; write on="local" or on="ray", or leave it out.'
         )
     if not sys.executable:
-        raise FoldsRefused("run_folds: this Python does not say where its program is.")
+        raise FoldsRefused("run_folds: this Python does not report where its executable is.")
 
 
 def study_options(  # noqa: PLR0913 - the user's arguments
@@ -233,10 +233,10 @@ def study_options(  # noqa: PLR0913 - the user's arguments
 
 def _count(argument: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"run_folds: {argument}={value!r} is no whole number.")
+        raise TypeError(f"run_folds: {argument}={value!r} is not a whole number.")
     number = int(value)  # numpy's are whole numbers too
     if not least <= number <= most:
-        raise ValueError(f"run_folds: {argument}={number} is outside of {least} to {most}.")
+        raise ValueError(f"run_folds: {argument}={number} is outside {least} to {most}.")
     return number
 
 
@@ -244,9 +244,9 @@ def _seconds(timeout_s: object) -> float | None:
     if timeout_s is None:
         return None
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real):
-        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is no number of seconds.")
+        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is not a number of seconds.")
     if not 0 < float(timeout_s) <= _LONGEST_S:
-        raise ValueError(f"run_folds: timeout_s={timeout_s} makes no sense; write seconds.")
+        raise ValueError(f"run_folds: timeout_s={timeout_s} is not valid; write seconds.")
     return float(timeout_s)
 
 
@@ -308,7 +308,7 @@ def _run_in(
         left_by = type(exc)
         if left_by is KeyboardInterrupt:
             same_call = f"the same call with study={str(folder.path)!r}"
-            progress.interrupted(queue.done, f"{same_call} goes on with the rest")
+            progress.interrupted(queue.done, f"{same_call} continues with the rest")
         raise
     finally:
         progress.close()
@@ -328,7 +328,7 @@ def study_path(study: object, folders: Folders) -> Path:
         try:
             return make_studies_folder(folders) / uuid4().hex
         except (OSError, NotPrivate) as exc:
-            raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
+            raise FoldsRefused(f"run_folds: cannot create a folder for the study: {exc}") from exc
     if not isinstance(study, str | Path) or not str(study):
         raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
     return expand_user(str(study)).absolute()
@@ -354,7 +354,7 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
         return _count("folds", folds, 1, _MOST_FOLDS), ""
     if isinstance(folds, str | bytes) or not isinstance(folds, Iterable):
         remedy = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
-        raise TypeError(f"run_folds: folds={folds!r} is neither; {remedy}.")
+        raise TypeError(f"run_folds: folds={folds!r} is not valid; {remedy}.")
     count, splits = folder.write_splits(cast("Iterable[Any]", folds))
     return _count("folds", count, 1, _MOST_FOLDS), splits
 

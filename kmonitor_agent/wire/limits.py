@@ -178,7 +178,9 @@ def _threshold(metric: str, threshold: object) -> tuple[float | None, float | No
     if isinstance(threshold, str):
         return _from_text(metric, threshold)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
-        raise TypeError(f"Limit: threshold={threshold!r} is no number; write {_EXAMPLES[metric]}.")
+        raise TypeError(
+            f"Limit: threshold={threshold!r} is not a number; write {_EXAMPLES[metric]}."
+        )
     try:
         return _checked(metric, float(threshold)), None
     except OverflowError:  # an int beyond what a float can be
@@ -199,25 +201,29 @@ def _from_text(metric: str, text: str) -> tuple[float | None, float | None]:
 
 
 def _not_understood(metric: str, text: str) -> ValueError:
-    return ValueError(f'Limit: "{text}" is no threshold for {metric}; write {_EXAMPLES[metric]}.')
+    return ValueError(
+        f'Limit: "{text}" is not a threshold for {metric}; write {_EXAMPLES[metric]}.'
+    )
 
 
 def _fraction(metric: str, percent: float) -> float:
     if metric not in BOUNDED_METRICS:
         raise ValueError(
-            f"Limit: nothing bounds {metric}, so it has no percentage; write {_EXAMPLES[metric]}."
+            f"Limit: {metric} has no upper bound, so it has no percentage; write"
+            f" {_EXAMPLES[metric]}."
         )
     if not 0 < percent <= 100:  # noqa: PLR2004 - percent
-        raise ValueError(f"Limit: {percent:g}% is outside of 0 to 100 %; write for example 80%.")
+        raise ValueError(f"Limit: {percent:g}% is outside 0 to 100 %; write for example 80%.")
     return percent / 100
 
 
 def _checked(metric: str, value: float) -> float:
     if not (math.isfinite(value) and 0 < value <= 1e18):  # noqa: PLR2004 - `Amount`'s bound
-        raise ValueError(f"Limit: {value!r} is no threshold; write {_EXAMPLES[metric]}.")
+        raise ValueError(f"Limit: {value!r} is not a threshold; write {_EXAMPLES[metric]}.")
     if metric in _COUNTED | {"graph", "functions"} and not value.is_integer():
         raise ValueError(
-            f"Limit: {value:g} is no whole number, as {metric} takes; write {_EXAMPLES[metric]}."
+            f"Limit: {value:g} is not a whole number, which {metric} needs; write"
+            f" {_EXAMPLES[metric]}."
         )
     if metric in _OF_BYTES and value < _SMALLEST_BYTES:
         raise ValueError(
@@ -230,9 +236,7 @@ def _checked(metric: str, value: float) -> float:
 def _duration(argument: str, seconds: object) -> float:
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not is_number or not 0 <= cast("float", seconds) <= 1e9:  # noqa: PLR2004 - 30 years
-        raise ValueError(
-            f"Limit: {argument}={seconds!r} makes no sense; write seconds, 0 or more."
-        )
+        raise ValueError(f"Limit: {argument}={seconds!r} is not valid; write seconds, 0 or more.")
     return float(cast("float", seconds))
 
 

@@ -2569,11 +2569,6 @@
         <translation>kmonitor 自身在 {where} 出错，至今 {count} 次：{text}。训练继续</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>A folder is only looked at here; nothing in it is changed.</source>
-        <translation>这里只查看文件夹，不更改其中任何内容。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>A host is lost</source>
         <translation>主机失联</translation>
@@ -2707,7 +2702,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Ask who runs it. If it was set up anew, follow what this says: {line}</source>
+        <source>Ask its administrator. If it was reinstalled, follow the instructions of: {line}</source>
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
     </message>
     <message>
@@ -2784,6 +2779,16 @@
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Charts show the last data received; training may still be running.</source>
         <translation>图表显示最后收到的数据，训练可能仍在运行。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Check and accept it once in a terminal: {line}</source>
+        <translation>请在终端中核对并接受一次：{line}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Check the spelling in ~/.ssh/config, and that this machine is on its network.</source>
+        <translation>请检查 ~/.ssh/config 中的拼写，以及本机是否在其网络中。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -2881,11 +2886,6 @@
         <translation>比较</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Compare and accept it once in a terminal: {line}</source>
-        <translation>请在终端中核对并接受一次：{line}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Compare the selected runs</source>
         <translation>比较所选运行</translation>
@@ -2949,6 +2949,11 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Copy the selected rows as text</source>
         <translation>将所选行复制为文本</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Copy your key to it: {line}   Or unlock the key: ssh-add</source>
+        <translation>向其添加您的密钥：{line}   或解锁密钥：ssh-add</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -3379,11 +3384,6 @@
         <translation>GPU，本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Give it your key: {line}   Or unlock the key: ssh-add</source>
-        <translation>向其添加您的密钥：{line}   或解锁密钥：ssh-add</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>Given up; nothing of it is shown.</source>
         <translation>已放弃；不显示任何结果。</translation>
@@ -3576,7 +3576,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Install it there from a clone: {line}   Where it is in an environment that no login enters, name its command: {command}</source>
+        <source>Install it there from a clone: {line}   If it is in an environment that a login does not activate, give its path: {command}</source>
         <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
     </message>
     <message>
@@ -3606,14 +3606,14 @@
         <translation>现在未连接。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>It is off, asleep, or in a network that this machine does not reach.</source>
-        <translation>它已关机、休眠，或处于本机无法访问的网络中。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>It is pinned.</source>
         <translation>它已固定。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>It may be off, asleep, or on a network that this machine cannot reach.</source>
+        <translation>它已关机、休眠，或处于本机无法访问的网络中。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -3632,12 +3632,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Its process is gone without a word; the cause is unknown.</source>
+        <source>Its process ended without notice; the cause is unknown.</source>
         <translation>进程无声消失，原因未知。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Its process lives but sends nothing: a long trace or collection may hold it.</source>
+        <source>Its process is alive but sends nothing: a long trace or collection may hold it.</source>
         <translation>进程存活但没有发送数据：可能正在进行较长的追踪或清理。</translation>
     </message>
     <message>
@@ -3651,11 +3651,6 @@
         <translation>其 ssh 服务未运行，或监听其他端口（~/.ssh/config 中的 Port）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Its ssh server needs AllowStreamLocalForwarding yes (sshd_config).</source>
-        <translation>其 ssh 服务器需要 AllowStreamLocalForwarding yes（sshd_config）。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
         <source>Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` makes a model of it</source>
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
@@ -3667,7 +3662,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>JAX does not tell the memory of {name}</source>
+        <source>JAX does not report the memory of {name}</source>
         <translation>JAX 不报告 {name} 的内存</translation>
     </message>
     <message>
@@ -3744,7 +3739,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Keras has made no step function of this model, so there was nothing to reload; {why}</source>
+        <source>Keras has not created a step function for this model, so there was nothing to reload; {why}</source>
         <translation>Keras 没有为此模型生成步函数，因此没有可重新加载的内容；{why}</translation>
     </message>
     <message>
@@ -4084,11 +4079,6 @@
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>No fold has told of its memory yet.</source>
         <translation>还没有哪一折报告过内存。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>No host is called {host}.</source>
-        <translation>没有名为 {host} 的主机。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -4584,7 +4574,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process was killed for want of memory</source>
+        <source>Process was killed for lack of memory</source>
         <translation>进程因内存不足被杀死</translation>
     </message>
     <message>
@@ -5032,7 +5022,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>RssAnon + VmSwap of each, what forks share may count twice: {why}</source>
+        <source>RssAnon + VmSwap of each, pages shared by forks may count twice: {why}</source>
         <translation>各自的 RssAnon + VmSwap，fork 共享的部分可能重复计算：{why}</translation>
     </message>
     <message>
@@ -5142,11 +5132,6 @@
         <translation>搜索：{function}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>See how it is spelled in ~/.ssh/config, and whether this machine is in its network.</source>
-        <translation>请检查 ~/.ssh/config 中的拼写，以及本机是否在其网络中。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Select a run.</source>
         <translation>请选择运行。</translation>
@@ -5180,6 +5165,11 @@
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Sequence length</source>
         <translation>序列长度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Set AllowStreamLocalForwarding yes in its sshd_config.</source>
+        <translation>其 ssh 服务器需要 AllowStreamLocalForwarding yes（sshd_config）。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -5562,7 +5552,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The host key of {host} is not known here yet.</source>
+        <source>The host key of {host} has changed: it was reinstalled, or it is another machine.</source>
+        <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The host key of {host} is not known yet.</source>
         <translation>这里尚不认识 {host} 的主机密钥。</translation>
     </message>
     <message>
@@ -5727,14 +5722,9 @@
         <translation>自上次重新加载以来，{span}的 Theil-Sen 斜率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>There is no kmonitor on {host}. Tried there: {what}</source>
-        <translation>{host} 上没有 kmonitor。已尝试：{what}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>There is no ssh on this machine.</source>
-        <translation>本机没有 ssh。</translation>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>This folder is read only here.</source>
+        <translation>这里只查看文件夹，不更改其中任何内容。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -5932,7 +5922,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Try it in a terminal, where it must work without a question: {line}</source>
+        <source>Try it in a terminal; it must connect without a prompt: {line}</source>
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
     </message>
     <message>
@@ -5949,6 +5939,11 @@
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Unit</source>
         <translation>单位</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Unknown host: {host}.</source>
+        <translation>没有名为 {host} 的主机。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
@@ -6277,7 +6272,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
+        <source>Your key on {host} is a viewer's, and only an operator may read this list. The owner of the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
         <translation>您在 {host} 的密钥是查看者密钥，只有操作者可以阅读此列表。运行该 hub 的人可以更改：kmonitor authorize KEY --role operator --name NAME</translation>
     </message>
     <message>
@@ -6298,7 +6293,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>`{name}`: traces {n} ({dead} of them kept for models that are gone), operations {operations}</source>
+        <source>`{name}`: traces {n} ({dead} of them kept for models that no longer exist), operations {operations}</source>
         <translation>`{name}`：{n} 个追踪（其中 {dead} 个为已失效模型滞留），{operations} 个算子</translation>
     </message>
     <message>
@@ -6484,7 +6479,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>beside it {amount} pages of files, given back when needed</source>
+        <source>beside it {amount} pages of files, which the kernel can reclaim</source>
         <translation>另有 {amount} 文件页，需要时归还</translation>
     </message>
     <message>
@@ -6534,7 +6529,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>blocks of shared memory are made and not unlinked</source>
+        <source>blocks of shared memory are created and never unlinked</source>
         <translation>建立共享内存块而不删除</translation>
     </message>
     <message>
@@ -6549,7 +6544,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>build model and optimizer once, outside of the loop</source>
+        <source>build model and optimizer once, outside the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
     </message>
     <message>
@@ -6609,18 +6604,23 @@
         <translation>没有任何变化</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check cooling, power limits and the CPU governor</source>
+        <translation>检查散热、功率上限和调频策略</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>checkpoints</source>
         <translation>检查点</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes are started and do not end</source>
+        <source>child processes are started and never end</source>
         <translation>启动的子进程不结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes ended, and nobody waited for them</source>
+        <source>child processes ended and were never waited for</source>
         <translation>子进程已经结束，却无人等待</translation>
     </message>
     <message>
@@ -6720,6 +6720,11 @@
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>counts {what}</source>
         <translation>统计{what}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>create the data set once, outside of the loop</source>
+        <translation>在循环之外只创建一次数据集</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6852,7 +6857,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>files, sockets or pipes are opened and not closed</source>
+        <source>files are written and never removed</source>
+        <translation>写入的内容留在磁盘上</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>files, sockets or pipes are opened and never closed</source>
         <translation>打开文件、套接字或管道而不关闭</translation>
     </message>
     <message>
@@ -7022,7 +7032,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it gave up for want of memory, as its output says</source>
+        <source>it gave up for lack of memory, as its output says</source>
         <translation>因内存不足而自行放弃，如其输出所说</translation>
     </message>
     <message>
@@ -7037,17 +7047,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it returned, but its process did not leave within {n} s (a thread that is no daemon?) and was ended</source>
+        <source>it returned, but its process did not exit within {n} s (a non-daemon thread?) and was ended</source>
         <translation>它已返回，但其进程在 {n} s 内没有退出（是否有非守护线程？），因而被终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rises in few steps, as buffers do</source>
+        <source>it rises in a few jumps, as buffers do</source>
         <translation>呈少数几级阶梯上升，像缓冲区一样</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rose before, and not lately</source>
+        <source>it rose before, but not lately</source>
         <translation>此前上升，近来没有</translation>
     </message>
     <message>
@@ -7057,7 +7067,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it took longer than the {n} s that the finished folds let expect</source>
+        <source>it took longer than the {n} s that the finished folds suggest</source>
         <translation>用时超过 {n} s，即由已完成的折所推断的时间</translation>
     </message>
     <message>
@@ -7086,6 +7096,11 @@
         <translation>其控制组越来越多地被限制使用处理器</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>its data end at the time limit of its job</source>
+        <translation>其数据止于作业的时间上限</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>its exception was caught</source>
         <translation>其异常已被捕获</translation>
@@ -7102,28 +7117,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process cannot be seen from here: it counts its process ids apart (container)</source>
+        <source>its process cannot be seen from here: it has its own process ids (container)</source>
         <translation>从这里看不到其进程：它单独计进程号（容器）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process is gone without a word</source>
+        <source>its process ended without notice</source>
         <translation>其进程无声消失</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process is gone without a word; {what}</source>
+        <source>its process ended without notice; {what}</source>
         <translation>其进程无声消失；{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process is gone, what it left on disk is being read</source>
-        <translation>其进程已不在，正在读取它留在磁盘上的内容</translation>
+        <source>its process is alive</source>
+        <translation>其进程仍在运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process lives</source>
-        <translation>其进程仍在运行</translation>
+        <source>its process is gone, and what it left on disk is being read</source>
+        <translation>其进程已不在，正在读取它留在磁盘上的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7188,12 +7203,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed by a process, not for want of memory: no such kill was counted</source>
+        <source>killed by a process, not for lack of memory: no such kill was counted</source>
         <translation>被某个进程杀死，而非内存不足：没有相应的计数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed; no counter here tells whether for want of memory</source>
+        <source>killed; no counter here tells whether for lack of memory</source>
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
@@ -7210,6 +7225,11 @@
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not know is missing here. Install {ours} there.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）旧：它不认识的内容这里会缺少。请在那里安装 {ours}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>kmonitor was not found on {host}. Tried: {what}</source>
+        <translation>{host} 上没有 kmonitor。已尝试：{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7314,11 +7334,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>look at cooling, power limits and the governor of the clock</source>
-        <translation>检查散热、功率上限和调频策略</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>look at what the script does there, such as a file that is read or written whole</source>
         <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
     </message>
@@ -7331,11 +7346,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>made {n} times, kept in `{name}`</source>
         <translation>创建了 {n} 次，保留在 `{name}` 中</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>make the data set once, outside of the loop</source>
-        <translation>在循环之外只创建一次数据集</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7424,7 +7434,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory is short: pages are fetched from a disk, and tasks wait</source>
+        <source>memory is short: pages are read back from disk, and tasks wait</source>
         <translation>内存不足：要从磁盘取回页，任务在等待</translation>
     </message>
     <message>
@@ -7589,22 +7599,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s after a fit, where the longest pause was {longest} s</source>
+        <source>no step for {n} s after a fit, the longest pause before was {longest} s</source>
         <translation>fit 之后 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s at its begin, where the longest pause was {longest} s</source>
+        <source>no step for {n} s at its start, the longest pause before was {longest} s</source>
         <translation>开始时 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s between epochs, where the longest pause was {longest} s</source>
+        <source>no step for {n} s between epochs, the longest pause before was {longest} s</source>
         <translation>轮与轮之间 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s within an epoch, where the longest pause was {longest} s</source>
+        <source>no step for {n} s within an epoch, the longest pause before was {longest} s</source>
         <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
@@ -7723,7 +7733,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>nothing was given back: the graph has {n} operations as before</source>
+        <source>nothing was released: the graph still has {n} operations</source>
         <translation>未释放任何内容：计算图仍有 {n} 个算子</translation>
     </message>
     <message>
@@ -7840,7 +7850,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>out of memory: the kernel killed for want of memory on this host (oom_kill)</source>
+        <source>out of memory: the kernel killed a process of this host (oom_kill)</source>
         <translation>内存不足：此主机内存不足，被内核杀死 (oom_kill)</translation>
     </message>
     <message>
@@ -7865,7 +7875,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pad batches to few shapes, or bucket them by length</source>
+        <source>pad batches to a few shapes, or bucket them by length</source>
         <translation>把批次填充为少数几种形状，或按长度分桶</translation>
     </message>
     <message>
@@ -8188,7 +8198,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>small blocks that Python handed out</source>
+        <source>small blocks allocated by Python</source>
         <translation>Python 分出的小内存块</translation>
     </message>
     <message>
@@ -8197,8 +8207,13 @@
         <translation>平滑 {weight}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>ssh is not installed on this machine.</source>
+        <translation>本机没有 ssh。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>start fewer workers, or anew for each epoch</source>
+        <source>start fewer workers, or restart them for each epoch</source>
         <translation>减少工作进程，或每轮重新启动它们</translation>
     </message>
     <message>
@@ -8235,7 +8250,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>steps are made again, after {n} s without one</source>
+        <source>steps are running again, after {n} s without one</source>
         <translation>{n} s 没有训练步之后，又有训练步了</translation>
     </message>
     <message>
@@ -8281,6 +8296,11 @@
         <translation>256 KiB 及以上的张量</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the CPU clock is slower</source>
+        <translation>处理器时钟变慢</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the CPU device's allocator has no limit</source>
         <translation>CPU 设备的分配器没有上限</translation>
@@ -8317,7 +8337,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the database was damaged, put aside on {time} as {file}, and all that could be read taken over: what is missing is marked in its runs; remove the file once you need it no more, and this is told no more</source>
+        <source>the database was damaged and renamed to {file} on {time}; everything readable was recovered, and what is missing is marked in its runs. Remove that file to clear this message</source>
         <translation>数据库已损坏，已于 {time} 放到一旁并保存为 {file}，其中能读取的内容均已接管：缺失的部分在各运行中已标明；不再需要时请删除该文件，之后便不再提示</translation>
     </message>
     <message>
@@ -8327,7 +8347,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the disk of {folder} is full; free some space there</source>
+        <source>the disk of {folder} is full; free some space</source>
         <translation>{folder} 所在的磁盘已满；请在那里腾出空间</translation>
     </message>
     <message>
@@ -8382,22 +8402,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the hub was started anew with another database</source>
+        <source>the hub was restarted with another database</source>
         <translation>hub 已用另一个数据库重新启动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel counted no kill for want of memory</source>
+        <source>the kernel counted no kill for lack of memory</source>
         <translation>内核没有计到因内存不足的终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed for want of memory in its control group just then ({how}: oom_kill)</source>
+        <source>the kernel killed a process of its control group for lack of memory at that time ({how}: oom_kill)</source>
         <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed for want of memory on this host just then</source>
+        <source>the kernel killed a process of this host for lack of memory at that time</source>
         <translation>当时内核因内存不足在此主机上结束了进程</translation>
     </message>
     <message>
@@ -8476,11 +8496,6 @@
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>the processor's clock is slower</source>
-        <translation>处理器时钟变慢</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>the rest</source>
         <translation>其余</translation>
@@ -8517,7 +8532,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the spool {path} cannot be taken or freed ({why}): what is in there stays until it can</source>
+        <source>the spool {path} cannot be read or removed ({why}): its data stay there until then</source>
         <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
@@ -8567,7 +8582,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training's process is gone</source>
+        <source>the training's process has ended</source>
         <translation>训练进程已不存在</translation>
     </message>
     <message>
@@ -8597,7 +8612,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this hub knows no such run</source>
+        <source>this hub does not know this run</source>
         <translation>此 hub 没有这个运行</translation>
     </message>
     <message>
@@ -8627,7 +8642,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>threads are started and do not end</source>
+        <source>threads are started and never end</source>
         <translation>启动的线程不结束</translation>
     </message>
     <message>
@@ -8838,16 +8853,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what is written stays on the disk</source>
-        <translation>写入的内容留在磁盘上</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>what it told ends at the time limit of its job</source>
-        <translation>其数据止于作业的时间上限</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>what malloc handed out</source>
         <translation>malloc 分出的内存</translation>
     </message>
@@ -8979,12 +8984,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{file} cannot be read ({why}): all history is kept until it is set anew ({line})</source>
+        <source>{file} cannot be read ({why}): all history is kept until it is set again ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前保留全部历史（{line}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{file} cannot be read ({why}): what was set before counts until it is set anew ({line})</source>
+        <source>{file} cannot be read ({why}): the previous setting applies until it is set again ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前按先前的设置执行（{line}）</translation>
     </message>
     <message>
@@ -9004,7 +9009,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>{fold}; it is tried again</source>
+        <source>{fold}; it is retried</source>
         <translation>{fold}；将再试</translation>
     </message>
     <message>
@@ -9029,13 +9034,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} does not answer.</source>
-        <translation>{host} 没有回应。</translation>
+        <source>{host} does not allow socket forwarding.</source>
+        <translation>{host} 不允许转发套接字。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} does not let sockets be forwarded.</source>
-        <translation>{host} 不允许转发套接字。</translation>
+        <source>{host} does not answer.</source>
+        <translation>{host} 没有回应。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -9044,13 +9049,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} is there and refuses ssh.</source>
+        <source>{host} refused the ssh connection.</source>
         <translation>{host} 在线，但拒绝 ssh。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} shows another host key than before: set up anew, or not the same machine.</source>
-        <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -9204,7 +9204,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} custom gradients whose trace cannot be told</source>
+        <source>{n} custom gradients whose trace is unknown</source>
         <translation>{n} 个自定义梯度的追踪无法确定</translation>
     </message>
     <message>
@@ -9325,7 +9325,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} spools in {folder} cannot be taken or freed ({why}): what is in there stays until it can</source>
+        <source>{n} spools in {folder} cannot be read or removed ({why}): its data stay there until then</source>
         <translation>{folder} 中有 {n} 个 spool 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
@@ -9335,7 +9335,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; check this machine's disk and memory</source>
+        <source>{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; check the disk and memory of this machine</source>
         <translation>{n} 个已存储的事件损坏：已恢复 {restored} 个，{marked} 个标记为丢失；请检查本机的磁盘和内存</translation>
     </message>
     <message>
@@ -9475,27 +9475,27 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: an instruction that this processor lacks</source>
+        <source>{signal}: an instruction that this CPU does not have</source>
         <translation>{signal}：此处理器没有的指令</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it gave up by itself; often a failed check or no memory in native code</source>
+        <source>{signal}: bus error, often because /dev/shm or a disk was full</source>
+        <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{signal}: it aborted, often after a failed check or out of memory in native code</source>
         <translation>{signal}：自行放弃；往往是原生代码中的检查失败或内存不足</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it reached for memory that is not its own; often a fault in native code</source>
-        <translation>{signal}：访问了不属于自己的内存；往往是原生代码出错</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it was asked to end, as kill, a service manager or a batch system does</source>
+        <source>{signal}: it was asked to end, for example by kill, systemd or a batch system</source>
         <translation>{signal}：被要求结束，如 kill、服务管理器或批处理系统所为</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it was interrupted, as by Ctrl+C</source>
+        <source>{signal}: it was interrupted, for example by Ctrl+C</source>
         <translation>{signal}：被中断，如按下 Ctrl+C</translation>
     </message>
     <message>
@@ -9505,18 +9505,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed by a process, not for want of memory: no such kill was counted</source>
+        <source>{signal}: killed by a process, not for lack of memory: no such kill was counted</source>
         <translation>{signal}：被某个进程终止，并非因内存不足：没有计到这样的终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed; no counter here tells whether for want of memory</source>
+        <source>{signal}: killed; no counter here tells whether for lack of memory</source>
         <translation>{signal}：被终止；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: memory behind a file was gone; often a full /dev/shm or disk</source>
-        <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
+        <source>{signal}: segmentation fault, often a bug in native code</source>
+        <translation>{signal}：访问了不属于自己的内存；往往是原生代码出错</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
@@ -9550,7 +9550,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; tasks wait for a disk {n} % of the time</source>
+        <source>{stall}; tasks wait for the disk {n} % of the time</source>
         <translation>{stall}；任务有 {n} % 的时间在等待磁盘</translation>
     </message>
     <message>
@@ -9729,6 +9729,11 @@
         <translation>{who}，回收的一个步骤</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{why}, at the time limit of its job</source>
+        <translation>{why}；正值其作业的时间限制</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{why}. Click for what came before.</source>
         <translation>{why}。单击查看此前的情况。</translation>
@@ -9740,13 +9745,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{why}; starting again in a new process</source>
+        <source>{why}; restarting in a new process</source>
         <translation>{why}；正在新进程中重新开始</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{why}; that was at the time limit of its job</source>
-        <translation>{why}；正值其作业的时间限制</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>

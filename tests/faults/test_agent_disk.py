@@ -243,7 +243,7 @@ def test_on_a_full_disk_with_no_hub_the_weighty_events_and_the_end_are_kept(
     assert "No space left" in last.text
     assert f"{len(lost)} events" in last.text
     assert len(lost) >= 3
-    assert all("want of space" in e.why for e in lost)
+    assert all("lack of space" in e.why for e in lost)
     assert not (folders.spool / "run1" / "reserve").exists()
 
 

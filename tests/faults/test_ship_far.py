@@ -117,5 +117,5 @@ def test_a_host_that_is_not_reached_is_told_and_nothing_is_removed(
         assert main(["ship", str(shared), "--delete-shipped", *options]) != 0
     assert main(["ship", str(shared), "--host", "a", "--hub", "b"]) == 2
     said = capsys.readouterr().err
-    assert "No host is called no-such-host.invalid" in said
+    assert "Unknown host: no-such-host.invalid" in said
     assert list(shared.rglob("*.events"))

@@ -69,8 +69,8 @@ def test_checkpoints_of_a_run_are_listed_with_those_in_a_folder_that_its_script_
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has another checksum"),
-        (MAKING.encode(), "what it says of the model has another checksum"),
+        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has a wrong checksum"),
+        (MAKING.encode(), "the description of the model has a wrong checksum"),
     ],
     ids=["values", "making"],
 )
@@ -124,7 +124,7 @@ def test_what_its_beginning_or_length_shows_is_told_without_being_asked(
         path.name for path in tmp_path.glob("*.h5") if path.name != "weights.h5"
     )
     assert "bytes of" in states[cut.name]
-    assert "does not begin as" in states[zeroed.name]
+    assert "does not start like" in states[zeroed.name]
     assert "bytes of" in states[renamed.name]
     assert [each["epoch"] for each in listed.json if each["path"] == str(zeroed)] == [2]
     assert "damaged: " in shown.out

@@ -39,7 +39,7 @@ def test_a_host_that_forbids_sockets_is_named_and_not_remembered(ssh_host: SshHo
 
     for refused in (listed, added):
         assert refused.status == 1
-        assert f"{NAME} does not let sockets be forwarded" in refused.err
+        assert f"{NAME} does not allow socket forwarding" in refused.err
         assert "AllowStreamLocalForwarding yes" in refused.err
     assert "answers" not in added.out
     assert "No hosts yet" in kmonitor("hosts").out
@@ -104,7 +104,7 @@ def test_the_window_draws_a_run_of_a_remembered_host_and_says_whom_it_asked_in_v
         "Asked:",
         "  this machine: no runs",
         f"  {NAME}: 1 run, none of them",
-        "  no-such-host.invalid: No host is called no-such-host.invalid.",
+        "  no-such-host.invalid: Unknown host: no-such-host.invalid.",
     ]
 
 
@@ -126,4 +126,4 @@ def test_a_host_is_added_once_it_answers_shown_and_exported(live_ssh_host: SshHo
     assert any(line["type"] == "epoch_end" for line in exported.lines)
     refused = kmonitor("runs", "--host", "no-such-host.invalid")
     assert refused.status == 1
-    assert "No host is called no-such-host.invalid" in refused.err
+    assert "Unknown host: no-such-host.invalid" in refused.err

@@ -158,7 +158,7 @@ def test_a_class_that_is_not_keras_own_is_refused_before_anything_is_made(
     [
         ("nowhere.keras", "There is no file"),
         ("train.py", "needs a function"),
-        pytest.param("train.py:nothing", "no model of Keras", marks=pytest.mark.full),
+        pytest.param("train.py:nothing", "not a Keras", marks=pytest.mark.full),
         pytest.param("train.py:absent", "has no absent", marks=pytest.mark.full),
     ],
 )

@@ -94,7 +94,7 @@ def test_a_training_that_makes_no_step_is_told_with_what_to_do(live_hub: LiveHub
         listed, shown = kmonitor("runs"), kmonitor("show", "last")
         (as_json,) = kmonitor("runs", "--json").json
 
-    words = "no step for 24 s within an epoch, where the longest pause was 1 s"
+    words = "no step for 24 s within an epoch, the longest pause before was 1 s"
     assert "training, no step for " in " ".join(listed.out.split())
     assert f"State        training ({words})" in shown.out
     assert "Advice       `py-spy dump --pid" in shown.out
@@ -377,7 +377,7 @@ def test_an_export_of_no_known_form_says_what_to_add(
 
 @pytest.mark.parametrize(
     ("place", "remedy"),
-    [("no-such-folder/run.csv", "Name another file"), ("a-folder", "Name a file in it")],
+    [("no-such-folder/run.csv", "Name another file"), ("a-folder", "Choose a file in it")],
 )
 def test_an_output_that_cannot_be_written_is_named(
     told: SimulatedAgent, tmp_path: Path, place: str, remedy: str

@@ -73,7 +73,7 @@ def test_a_disk_that_is_full_is_the_one_cause_that_is_told(live_hub: LiveHub, tm
     assert ran.status == 1
     assert ran.err.splitlines() == [
         f"kmonitor: {picture} cannot be written: No space left on device.",
-        "Name another file.",
+        "Choose another file.",
     ]
 
 

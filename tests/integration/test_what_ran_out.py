@@ -164,7 +164,7 @@ def test_files_run_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub):
 
     text, said, met_after = shown(live_hub, "open_files")
     check(text, said, met_after, "Open files")
-    assert "files, sockets or pipes are opened and not closed: " in text
+    assert "files, sockets or pipes are opened and never closed: " in text
     assert "part-*.bin" in text
 
 
@@ -180,7 +180,7 @@ def test_threads_run_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub)
 
     text, said, met_after = shown(live_hub, "threads")
     check(text, said, met_after, "Threads")
-    assert "threads are started and do not end: loader-*" in text
+    assert "threads are started and never end: loader-*" in text
 
 
 @contextlib.contextmanager
@@ -205,7 +205,7 @@ def test_a_disk_runs_full(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub
 
     text, said, met_after = shown(live_hub, "disk")
     check(text, said, met_after, "Disk")
-    assert "what is written stays on the disk" in text
+    assert "files are written and never removed" in text
 
 
 def test_others_in_the_group_take_what_is_left_of_a_flat_training(

@@ -135,7 +135,7 @@ def ram_details(reading: MetricReading) -> list[str]:
         return lines
     if reading.file_bytes:
         lines.append(
-            tr("beside it {amount} pages of files, given back when needed").format(
+            tr("beside it {amount} pages of files, which the kernel can reclaim").format(
                 amount=bytes_text(reading.file_bytes)
             )
         )

@@ -120,7 +120,7 @@ def _death_text(event: events.SessionDied) -> str:
         return tr("Process died: {why}").format(why=translated_text(event.why))
     match event.how:
         case "memory":
-            return tr("Process was killed for want of memory")
+            return tr("Process was killed for lack of memory")
         case "signal":
             return tr("Process was ended by {signal}").format(
                 signal=event.signal or tr("a signal")

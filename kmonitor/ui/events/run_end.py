@@ -191,7 +191,7 @@ _SAID_BY: Final[tuple[tuple[str, tuple[LimitMetric, ...]], ...]] = (
 _OF_MEMORY: Final = (
     *("out of memory", "OutOfMemory", "MemoryError", "bad_alloc", "OOM", "ResourceExhausted"),
     *("RESOURCE_EXHAUSTED", "Cannot allocate memory", "Unable to allocate", "SIGKILL", "SIGBUS"),
-    *("SIGABRT", "SIGSEGV", "for want of memory"),
+    *("SIGABRT", "SIGSEGV", "for lack of memory"),
 )
 _NEARLY_OUT: Final = 0.02
 _NEARLY_FULL: Final = 0.9

@@ -333,8 +333,8 @@ def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
     if link.hub is None or link.hub.role != "viewer":
         return ""
     text = tr(
-        "Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs "
-        "the hub can change that: kmonitor authorize KEY --role operator --name NAME"
+        "Your key on {host} is a viewer's, and only an operator may read this list. The owner"
+        " of the hub can change that: kmonitor authorize KEY --role operator --name NAME"
     )
     return text.format(host=host)
 

@@ -50,9 +50,9 @@ _REASONS: Final[dict[RunState, str]] = {
     "reclaiming": later("A save, collect or reload is running; the training waits for it."),
     "idle": later("The process lives; no fit is running."),
     "silent": later(
-        "Its process lives but sends nothing: a long trace or collection may hold it."
+        "Its process is alive but sends nothing: a long trace or collection may hold it."
     ),
-    "lost": later("Its process is gone without a word; the cause is unknown."),
+    "lost": later("Its process ended without notice; the cause is unknown."),
 }
 
 _ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})

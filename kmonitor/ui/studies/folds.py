@@ -151,7 +151,7 @@ def describe_fold_end(event: FoldEnded) -> tuple[str, bool, str]:
     ended = _ended(event, "")
     text = fold_text(ended)
     if event.again:
-        text = tr("{fold}; it is tried again").format(fold=text)
+        text = tr("{fold}; it is retried").format(fold=text)
     return ended.icon, ended.tone in {"warn", "crit"}, text
 
 

@@ -52,7 +52,7 @@ def time_cause_text(verdict: Verdict) -> str:
         return _part_text(verdict)
     texts = {
         "throttled": tr("its control group is held back from the processors more and more"),
-        "clock": tr("the processor's clock is slower"),
+        "clock": tr("the CPU clock is slower"),
         "garbage": tr("Python looks through more and more objects for garbage"),
     }
     return texts.get(verdict.cause, "")
@@ -109,7 +109,7 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
             name=verdict.name or tr("the callback")
         ),
         "more_cpu": tr("give it more processors, or start fewer threads and workers"),
-        "clock_speed": tr("look at cooling, power limits and the governor of the clock"),
+        "clock_speed": tr("check cooling, power limits and the CPU governor"),
         "fewer_collections": tr(
             "call gc.collect() less often, or gc.freeze() once what stays is made"
         ),

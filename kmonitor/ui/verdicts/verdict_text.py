@@ -222,7 +222,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "native": tr("native code keeps what it takes with malloc; Python's lines do not"),
         "cache": tr("malloc keeps what it was given back: a cache, or fragmentation"),
         "unknown": tr("nothing that is counted grew with it"),
-        "pressure": tr("memory is short: pages are fetched from a disk, and tasks wait"),
+        "pressure": tr("memory is short: pages are read back from disk, and tasks wait"),
         "data_cache": tr("it rose in the first epoch only, evenly as data were read"),
     }
     if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
@@ -243,12 +243,12 @@ def _memory_cause_text(verdict: Verdict) -> str:
 def _counted_cause_text(verdict: Verdict) -> str:
     """For example "files are opened and not closed: data/part-*.bin"."""
     texts = {
-        "files": tr("files, sockets or pipes are opened and not closed"),
-        "threads": tr("threads are started and do not end"),
-        "processes": tr("child processes are started and do not end"),
-        "zombies": tr("child processes ended, and nobody waited for them"),
-        "blocks": tr("blocks of shared memory are made and not unlinked"),
-        "disk": tr("what is written stays on the disk"),
+        "files": tr("files, sockets or pipes are opened and never closed"),
+        "threads": tr("threads are started and never end"),
+        "processes": tr("child processes are started and never end"),
+        "zombies": tr("child processes ended and were never waited for"),
+        "blocks": tr("blocks of shared memory are created and never unlinked"),
+        "disk": tr("files are written and never removed"),
     }
     text = texts.get(verdict.cause, "")
     what = next((one.name for one in verdict.grew_with if one.name), "")
@@ -402,10 +402,10 @@ def no_growth_reason(verdict: Verdict) -> str:
     texts = {
         "too_small": tr("it changes by little, or no more than it scatters"),
         "no_trend": tr("there is no lasting trend"),
-        "steps": tr("it rises in few steps, as buffers do"),
+        "steps": tr("it rises in a few jumps, as buffers do"),
         "slowing": tr("its growth slows down"),
         "bending": tr("its growth bends towards a ceiling, as a cache's does"),
-        "stopped": tr("it rose before, and not lately"),
+        "stopped": tr("it rose before, but not lately"),
     }
     return texts.get(verdict.why_not, "")
 
@@ -471,13 +471,13 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
                 name=name
             )
         ),
-        "pad": VerdictAdvice(tr("pad batches to few shapes, or bucket them by length")),
+        "pad": VerdictAdvice(tr("pad batches to a few shapes, or bucket them by length")),
         "no_jit": VerdictAdvice(tr("compile the model with jit_compile=False")),
         "run_folds": VerdictAdvice(
             tr("train each model in a process of its own: kmonitor_agent.run_folds()")
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
-        "build_once": VerdictAdvice(tr("build model and optimizer once, outside of the loop")),
+        "build_once": VerdictAdvice(tr("build model and optimizer once, outside the loop")),
         "float_of_loss": VerdictAdvice(
             tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
         ),
@@ -491,9 +491,9 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("after an error let its frames go: sys.last_value = sys.last_traceback = None")
         ),
         "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
-        "dataset_once": VerdictAdvice(tr("make the data set once, outside of the loop")),
+        "dataset_once": VerdictAdvice(tr("create the data set once, outside of the loop")),
         "history_dict": VerdictAdvice(tr("keep history.history instead of what fit returns")),
-        "fewer_workers": VerdictAdvice(tr("start fewer workers, or anew for each epoch")),
+        "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
     text = time_advice_text(code, verdict)
     if text:
@@ -537,7 +537,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
     kinds = {
         "traces": tr("live traces"),
         "retained": tr("traces of models that are gone"),
-        "blocks": tr("small blocks that Python handed out"),
+        "blocks": tr("small blocks allocated by Python"),
         "python_bytes": tr("what Python allocated"),
         "allocator_bytes": tr("what the framework's allocator handed out"),
         "native_bytes": tr("what malloc handed out"),

@@ -97,7 +97,7 @@ def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
     if not link.is_live or link.hub is None:
         return tr("The hub of {host} is not reached now.").format(host=host)
     if link.hub.folder:
-        return tr("A folder is only looked at here; nothing in it is changed.")
+        return tr("This folder is read only here.")
     if link.hub.role == "viewer":
         text = tr(
             "You may look at the runs of {host}, not change them: your key there is a viewer's."

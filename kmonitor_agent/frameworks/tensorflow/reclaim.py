@@ -267,8 +267,8 @@ class Keras3TensorFlowReclaim:
             return ""
         return (
             "not exact: the step draws from stateful operations"
-            f" ({', '.join(sorted(operations))}) that a new trace seeds anew;"
-            " keras.random and tf.random.Generator are exact"
+            f" ({', '.join(sorted(operations))}) that a new trace seeds again; keras.random and"
+            " tf.random.Generator are exact"
         )
 
 

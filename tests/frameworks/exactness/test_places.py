@@ -89,7 +89,7 @@ def test_several_workers_reload_never_and_only_the_chief_writes(tmp_path: Path):
     assert len(chief["files"]) == 1
     assert other["outcomes"][0][1:] == [
         False,
-        "worker 1 leaves the checkpoint to the chief, who writes for all",
+        "worker 1 leaves the checkpoint to the chief, which writes for all workers",
     ]
     assert other["files"] == []
     assert chief["weights"] == other["weights"], "they still step together"

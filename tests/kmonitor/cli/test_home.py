@@ -7,7 +7,7 @@ import pytest
 from kmonitor.cli.main import main
 from kmonitor_agent.recording.settings import check_home
 
-TOLD = "KMONITOR_HOME='a/home' is another folder from each place it is used at; write an absolute"
+TOLD = "KMONITOR_HOME='a/home' is a relative path; write an absolute"
 
 
 @pytest.mark.parametrize(

@@ -62,7 +62,7 @@ def test_what_is_no_host_is_refused_before_ssh(
     ("arguments", "why", "remedy"),
     [
         ("hosts add -- -oX --untried", "--untried stands after --", "before it"),
-        ("hosts rename -x y", '"-x" is no host name', "gpu-01"),
+        ("hosts rename -x y", '"-x" is not a host name', "gpu-01"),
         ("hub stop --host gpu-01", "has no --host", "ssh gpu-01 kmonitor hub stop\n"),
         ("checkpoints last --host=me@a", "has no --host", "ssh me@a kmonitor checkpoints last\n"),
         ("purge --host -oX", "has no --host", "ssh HOST kmonitor purge\n"),

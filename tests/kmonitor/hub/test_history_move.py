@@ -151,7 +151,7 @@ def test_what_arrives_differently_is_not_shown(
         lambda server, rows: put(server, [(*row[:6], row[6][:-1], row[7]) for row in rows]),
     )
 
-    with pytest.raises(history_move.CannotMove, match="not what was sent"):
+    with pytest.raises(history_move.CannotMove, match="did not arrive as it was sent"):
         moved_to(here.folders, team_url, lambda _number, _of: None)
 
     half = HubParts(here.folders.database, team_url)

@@ -277,7 +277,7 @@ class KmonitorApp(QObject):
             save_screenshot(self.window, self._options.screenshot)
         except OSError as exc:
             what = f"{self._options.screenshot} cannot be written: {exc.strerror or exc}."
-            self._end_with_failure(what, "Name another file.")
+            self._end_with_failure(what, "Choose another file.")
             return
         if not (self._screenshot_timer.has_settled or self._is_settled()):
             self._end_without_data(self._options.screenshot)

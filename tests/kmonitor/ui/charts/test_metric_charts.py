@@ -232,7 +232,7 @@ def test_a_rate_that_cannot_be_read_says_why():
     other.columns = board.columns
     other.feed.want(["epoch:learning_rate"])
     other.answer()
-    why = "the optimizer does not tell it (ValueError)"
+    why = "the optimizer does not report it (ValueError)"
     other.tell(FieldSources(t_s=1.0, sources=[FieldSource("learning_rate", "1", absent=why)]))
 
     assert other.card("epoch:learning_rate").absent == why

@@ -22,7 +22,7 @@ SOURCE = "process: /proc/self/status RssAnon + RssShmem + VmSwap"
         (
             MetricReading(value=2 * GIB, of=8 * GIB, source=SOURCE, file_bytes=1.6 * GIB),
             [
-                "beside it 1.6 GiB pages of files, given back when needed",
+                "beside it 1.6 GiB pages of files, which the kernel can reclaim",
                 "6.0 GiB can still be had",
             ],
             "25 %",

@@ -24,7 +24,7 @@ FOUND = Diagnosis(
         ObjectGrowth("keras.Variable", 9),
     ],
     holders=["12 traces held by `my_step`", "`f`: traces 2"],
-    why="which lines allocate is told at the next epoch's end",
+    why="the lines that allocate follow at the end of the next epoch",
 )
 LATER = Diagnosis(
     t_s=2.0,
@@ -69,7 +69,7 @@ def test_evidence_is_listed_most_growth_first():
     assert not memory.rows
     assert "epoch that follows" in memory.empty
     assert "the training waited 87.0 ms" in with_plain_spaces(picture.subtitle)
-    assert picture.missing.startswith("Which lines allocate")
+    assert picture.missing.startswith("The lines that allocate")
 
 
 def test_what_is_told_an_epoch_later_makes_it_whole():

@@ -59,7 +59,7 @@ def text_of(event: messages_events.Event) -> str:
         (
             messages_events.SessionDied(t_s=1.0, session="b", how="memory", supervisor=7),
             "error",
-            "Process was killed for want of memory; a new process follows",
+            "Process was killed for lack of memory; a new process follows",
         ),
         (
             messages_events.SessionDied(

@@ -74,14 +74,14 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
     link = ConnectionStatus()
     link.connected(told_hub())
     assert link.banner(0.0) is None
-    why = "the disk of /x is full; free some space there"
+    why = "the disk of /x is full; free some space"
     full = msgspec.structs.replace(told_hub(), troubles=[why], unwritten=why)
     link.apply_hub_reply(full)
 
     banner = link.banner(0.0)
     assert banner is not None
     assert banner.title == "The hub on gpu-01 can keep nothing new."
-    assert banner.text.startswith("The disk of /x is full; free some space there. Until then")
+    assert banner.text.startswith("The disk of /x is full; free some space. Until then")
     link.apply_hub_reply(told_hub())
     assert link.banner(0.0) is None
     link.apply_hub_reply(full)

@@ -171,13 +171,11 @@ def test_it_catches_up_when_it_returns(setup: Setup):
 
 
 def test_a_host_that_was_never_reached_says_why_until_it_was_read(setup: Setup):
-    setup.desk.set_route(
-        FAR, "closed", "No host is called so.", "See ~/.ssh/config.", retry_in_s=None
-    )
+    setup.desk.set_route(FAR, "closed", "Unknown host: so.", "See ~/.ssh/config.", retry_in_s=None)
 
     banner = setup.banner()
     assert banner.title == "big one is not reached."
-    assert banner.text == "No host is called so. See ~/.ssh/config."
+    assert banner.text == "Unknown host: so. See ~/.ssh/config."
     assert setup.tree()[0].note == "not reached"
     setup.desk.dismiss_banner(0.0)
     assert setup.banner() is None
@@ -291,7 +289,7 @@ def test_a_hosts_hub_that_can_write_nothing_is_told_while_it_is_connected():
     setup = Setup()
     setup.connect()
     assert setup.desk.banner(NOW_WALL_S) is None
-    why = "the disk of /x is full; free some space there"
+    why = "the disk of /x is full; free some space"
     setup.desk.condition(setup.told(troubles=[why], unwritten=why), FAR)
 
     banner = setup.desk.banner(NOW_WALL_S)

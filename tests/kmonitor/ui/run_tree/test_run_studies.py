@@ -133,7 +133,7 @@ def test_the_log_tells_begin_and_ends():
         "Search goes on: train.py:train, 2 were over",
     )
     assert line(msgspec.structs.replace(started, folds=1))[1] == "Study of 1 fold: train.py:train"
-    assert line(hung) == ("warning", "fold 2: Hang, no step; it is tried again")
+    assert line(hung) == ("warning", "fold 2: Hang, no step; it is retried")
     assert line(done) == ("info", "fold 2: Finished, try 2")
 
 

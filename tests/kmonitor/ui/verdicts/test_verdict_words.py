@@ -202,8 +202,8 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
     lines = evidence_lines(replace(LEAK, grew_with=[blocks, traces]))
 
     assert with_plain_spaces(lines[1]) == (
-        "With it grew: small blocks that Python handed out +119 803 / epoch"
-        " (119 802 \u2013 119 803); live traces (step) +2.3 / epoch (2.1 \u2013 3)"
+        "With it grew: small blocks allocated by Python +119 803 / epoch (119 802 \u2013 119 803);"
+        " live traces (step) +2.3 / epoch (2.1 \u2013 3)"
     )
 
 
@@ -267,7 +267,7 @@ def test_advice_is_an_action_where_there_is_one():
         ("Collect", "collect"),
         ("Reload", "reload"),
         ("Restart", "restart"),
-        ("build model and optimizer once, outside of the loop", None),
+        ("build model and optimizer once, outside the loop", None),
         ("train each model in a process of its own: kmonitor_agent.run_folds()", None),
     ]
     codes = ["tensors_not_numbers", "function_once", "one_shape", "diagnose", "of a newer hub"]

@@ -99,7 +99,7 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
     desk.apply_reply(refused(1, "busy here"))
     desk.apply_reply(EditReply(request_id=2, run="b"))
     # A question may go out twice: a run that is gone has been deleted.
-    desk.apply_reply(refused(3, "this hub knows no such run", "not_found"))
+    desk.apply_reply(refused(3, "this hub does not know this run", "not_found"))
 
     assert desk.trouble == "“A” was not changed: busy here."
     assert desk.n_open == 0
@@ -118,7 +118,7 @@ def _link(**changed: Any) -> ConnectionStatus:
 def test_why_nothing_can_be_changed_is_told():
     assert edit_blocked_reason(_link(), "gpu-01") == ""
     assert "viewer" in edit_blocked_reason(_link(role="viewer"), "gpu-01")
-    assert "only looked at" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
+    assert "read only here" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
     assert "gpu-01 is not reached" in edit_blocked_reason(ConnectionStatus(), "gpu-01")
 
 

@@ -126,7 +126,7 @@ def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():
         "signal",
     ]
     assert "memory.events" in in_group.why
-    assert "not for want of memory" in by_hand.why
+    assert "not for lack of memory" in by_hand.why
     assert "no counter here" in unknown.why
 
 
