@@ -230,7 +230,7 @@ class ProcessMemory:
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
         if isinstance(pages, Reading) or pages.file_bytes is None:
-            return Reading.missing("bytes", "this system does not tell pages of files apart")
+            return Reading.missing("bytes", "this system does not report file pages")
         together = self._family.file_bytes_with(pages)
         if has_children and together is not None:
             source = (

@@ -115,9 +115,7 @@ class ActionExecutor:
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         if is_expired(request, self._now_s()):
-            self.report_progress(
-                request, "expired", "its time to live passed before a safe point came"
-            )
+            self.report_progress(request, "expired", "it expired before a safe point")
             return
         if why := self._limits.why_dropped(request):
             self._report_not_done(request, why)
@@ -377,7 +375,7 @@ class ActionExecutor:
             if request.action in {"resume", "stop", "restart"}:
                 return request
             if request.action == "pause":
-                self.report_progress(request, "failed", "the training is paused already")
+                self.report_progress(request, "failed", "the training is already paused")
             else:
                 self.perform(fit, request, step=step)
 

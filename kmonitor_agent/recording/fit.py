@@ -424,11 +424,9 @@ def fit_in_parts(model: KerasModel) -> FitInParts | None:
     return None
 
 
-_IGNORED: Final = (
-    "the loop goes on: it does not look at model.stop_training, which was set to True"
-)
+_IGNORED: Final = "the loop continues: it ignores model.stop_training, which was set to True"
 
-_ENDED_BEFORE: Final = "the fit that it was meant for had ended"
+_ENDED_BEFORE: Final = "the fit that it was for had ended"
 
 
 class FitStopper:

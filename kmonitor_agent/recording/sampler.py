@@ -345,8 +345,8 @@ def _of_others(device: DeviceReadings) -> dict[str, Reading]:
 STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
-    " ended, of the running one so far",
+    "step clock, start to start: the median of a whole epoch; in samples, and until an epoch"
+    " has ended, of the running one so far",
 )
 """Where a step time comes from."""
 

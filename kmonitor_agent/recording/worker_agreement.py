@@ -167,7 +167,7 @@ class WorkerAgreement:
         decided = self._coordination_store.read(key, _READS_WITHIN_S)
         if decided == _GO:
             return ""
-        return f"no worker reloaded: {decided or 'what was decided could not be read'}"
+        return f"no worker reloaded: {decided or 'the decision could not be read'}"
 
 
 def worker_agreement(framework: Framework, model: KerasModel) -> WorkerAgreement | None:

@@ -270,7 +270,7 @@ class LocalAttempt:
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
         if cause == "killed" and any(pattern in tail for pattern in _NATIVE_NO_MEMORY):
             cause = "out_of_memory"
-            why = "it gave up for lack of memory, as its output says"
+            why = "it ran out of memory, as its output shows"
         self.process.end()
         if self._memory_cgroup is not None:
             if kills and cause == "out_of_memory":

@@ -21,8 +21,18 @@
     <name>AlertsDialog</name>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>After</source>
+        <translation>持续多久之后</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Alerts</source>
         <translation>提醒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>At most every</source>
+        <translation>最短间隔</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
@@ -31,8 +41,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Hand a made-up alert to the command and the webhook</source>
-        <translation>向命令和 webhook 发送一条虚构的提醒</translation>
+        <source>Enter a command or a webhook first.</source>
+        <translation>请先填写命令或 webhook。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>Notify when</source>
+        <translation>何时提醒我</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
@@ -41,18 +56,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>Send a sample alert to the command and the webhook</source>
+        <translation>向命令和 webhook 发送一条虚构的提醒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Send a test</source>
         <translation>发送测试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Sent. What fails is said here.</source>
+        <source>Sent. Errors appear here.</source>
         <translation>已发送。若失败会在此说明。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Tell me when</source>
-        <translation>何时提醒我</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
@@ -61,28 +76,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Write a command or a webhook first.</source>
-        <translation>请先填写命令或 webhook。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>at most every</source>
-        <translation>最短间隔</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>at once</source>
-        <translation>立即</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>each time</source>
+        <source>every time</source>
         <translation>每次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>https://… that each alert is posted to as JSON; empty: none</source>
+        <source>https://… receives each alert as JSON; empty: none</source>
         <translation>https://… 每次提醒以 JSON 形式 POST 到此地址；留空则不发送</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>immediately</source>
+        <translation>立即</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
@@ -91,12 +96,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>once it lasts</source>
-        <translation>持续多久之后</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>run here for each alert, with JSON at its input; empty: none</source>
+        <source>runs for each alert, with JSON on standard input; empty: none</source>
         <translation>每次提醒时在本机运行，标准输入为 JSON；留空则不运行</translation>
     </message>
     <message>
@@ -106,13 +106,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>{rule}: at most every</source>
-        <translation>{rule}：最短间隔</translation>
+        <source>{rule}: after</source>
+        <translation>{rule}：持续多久之后</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>{rule}: once it lasts</source>
-        <translation>{rule}：持续多久之后</translation>
+        <source>{rule}: at most every</source>
+        <translation>{rule}：最短间隔</translation>
     </message>
 </context>
 <context>
@@ -124,18 +124,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>Open again</source>
+        <source>Restart</source>
         <translation>重新打开</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>That takes a second, and no run notices. Open it again now?</source>
-        <translation>只需一秒，任何运行都不受影响。现在重新打开吗？</translation>
+        <source>The language changes after a restart of the window.</source>
+        <translation>重新打开窗口后语言才会改变。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>The language changes when the window is opened again.</source>
-        <translation>重新打开窗口后语言才会改变。</translation>
+        <source>This takes a second and does not affect any run. Restart the window now?</source>
+        <translation>只需一秒，任何运行都不受影响。现在重新打开吗？</translation>
     </message>
 </context>
 <context>
@@ -144,6 +144,11 @@
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
         <source>Add a chart</source>
         <translation>添加图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Default charts</source>
+        <translation>默认的四个图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
@@ -169,11 +174,6 @@
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
         <source>Smoothing</source>
         <translation>平滑</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
-        <source>The usual four charts</source>
-        <translation>默认的四个图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
@@ -208,13 +208,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
-        <source>Host</source>
-        <translation>主机</translation>
+        <source>Commands, edits and access changes, with their results. Newest first.</source>
+        <translation>谁发出了命令、修改或授权，以及结果如何。最新的在前。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
-        <source>Who commanded, edited or let in whom, and what came of it. Newest first.</source>
-        <translation>谁发出了命令、修改或授权，以及结果如何。最新的在前。</translation>
+        <source>Host</source>
+        <translation>主机</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
@@ -242,28 +242,28 @@
     <name>ChartCard</name>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Choose what is done at this limit</source>
-        <translation>选择达到此上限时的处理</translation>
+        <source>Add a limit line just above the highest value; drag it from there</source>
+        <translation>在最高值稍上方放一条上限线，再从那里拖动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>It is for the median of an epoch: a few slow steps do not move it</source>
+        <source>Applies to the median of an epoch: a few slow steps do not change it</source>
         <translation>它针对一轮的中位数：少数慢步不会使它变动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Limit, place and look of this chart; drag it by its words</source>
+        <source>Choose the action at this limit</source>
+        <translation>选择达到此上限时的处理</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
+        <source>Limit, position and appearance of this chart; drag its title to move it</source>
         <translation>此图表的上限、位置和外观；按住文字可拖动图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>More of {metric}</source>
         <translation>{metric}的更多操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Put a limit line a little above the highest value, to be dragged from there</source>
-        <translation>在最高值稍上方放一条上限线，再从那里拖动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
@@ -295,7 +295,7 @@
     <name>CompareLegend</name>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Leave out {name}</source>
+        <source>Remove {name}</source>
         <translation>去掉 {name}</translation>
     </message>
 </context>
@@ -318,7 +318,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Copy the selected rows, or all, as text (Ctrl+C)</source>
+        <source>Copy the selected rows, or all rows, as text (Ctrl+C)</source>
         <translation>将所选行（或全部）复制为文本 (Ctrl+C)</translation>
     </message>
     <message>
@@ -328,13 +328,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
+        <source>Differences</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
+        <source>Differences only</source>
+        <translation>仅显示差异</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Epochs</source>
         <translation>轮次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Epochs of all fits in a row</source>
+        <source>Epochs, counted over all fits</source>
         <translation>所有 fit 的轮次依次排列</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
+        <source>Hide rows that are the same for all runs</source>
+        <translation>略去全部相同的项</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
@@ -348,11 +363,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Leave out what is the same for all</source>
-        <translation>略去全部相同的项</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Metric</source>
         <translation>指标</translation>
     </message>
@@ -363,17 +373,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Models built: the fits of a run in a row</source>
+        <source>Models built, one per fit of a run</source>
         <translation>已构建的模型：一个运行的各次 fit 依次排列</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Only differences</source>
-        <translation>仅显示差异</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Run time, from each run's start</source>
+        <source>Run time since each run started</source>
         <translation>运行时间，从各运行的起点算起</translation>
     </message>
     <message>
@@ -381,17 +386,12 @@
         <source>Time</source>
         <translation>时间</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>What differs</source>
-        <translation>差异</translation>
-    </message>
 </context>
 <context>
     <name>ConnectDialog</name>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>/path/to/bin/kmonitor there; may stay empty</source>
+        <source>/path/to/bin/kmonitor on the host (optional)</source>
         <translation>对方机器上的 /path/to/bin/kmonitor；可留空</translation>
     </message>
     <message>
@@ -411,6 +411,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
+        <source>Connects through your own ssh: any host that “ssh gpu-01” reaches without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
+        <translation>通过您自己的 ssh 连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Host</source>
         <translation>主机</translation>
     </message>
@@ -421,18 +426,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>Your own ssh carries it: what works as “ssh gpu-01” without a question works here. kmonitor must be installed there; no port is opened. A hub that listens on the network is reached with its key: tcp://gpu-01:5577?key=…</source>
-        <translation>通过您自己的 ssh 连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>as it is to be called here; may stay empty</source>
-        <translation>在这里的叫法；可留空</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>gpu-01, user@gpu-01 or tcp://…</source>
         <translation>gpu-01、user@gpu-01 或 tcp://…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
+        <source>name in this window (optional)</source>
+        <translation>在这里的叫法；可留空</translation>
     </message>
 </context>
 <context>
@@ -462,12 +462,7 @@
     <name>CrashNoticeBar</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Ask again at the next start</source>
-        <translation>下次启动时再问</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Delete what was kept</source>
+        <source>Delete the report</source>
         <translation>删除已留存的报告</translation>
     </message>
     <message>
@@ -482,8 +477,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Read it, copy it, save it</source>
+        <source>Read, copy or save the report</source>
         <translation>阅读、复制或保存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
+        <source>Remind me at the next start</source>
+        <translation>下次启动时再问</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
@@ -515,7 +515,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Copy all of it as text</source>
+        <source>Copy everything as text</source>
         <translation>将全部内容复制为文本</translation>
     </message>
     <message>
@@ -525,7 +525,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Delete what was kept</source>
+        <source>Delete the report</source>
         <translation>删除已留存的报告</translation>
     </message>
     <message>
@@ -566,12 +566,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>The demo did not show up. Run in a terminal to see why: {line}</source>
+        <source>The demo did not start. Run this in a terminal to see why: {line}</source>
         <translation>演示没有出现。在终端中运行以下命令查看原因：{line}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>The demo needs {packages}, which this Python lacks. In the clone: python -m pip install ".[demo]"</source>
+        <source>The demo needs {packages}, which are not installed. In the clone: python -m pip install ".[demo]"</source>
         <translation>演示需要 {packages}，而当前 Python 中没有。请在克隆的仓库中运行：python -m pip install ".[demo]"</translation>
     </message>
     <message>
@@ -599,7 +599,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
-        <source>Your desktop has no tray: an alert marks kmonitor's entry in the task bar and stands in the event log.</source>
+        <source>Your desktop has no tray: alerts mark kmonitor's entry in the task bar and appear in the event log.</source>
         <translation>此桌面没有托盘：提醒会标记任务栏中的 kmonitor，并写入事件日志。</translation>
     </message>
 </context>
@@ -622,7 +622,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>Copy all of it as text</source>
+        <source>Copy everything as text</source>
         <translation>将全部内容复制为文本</translation>
     </message>
     <message>
@@ -648,16 +648,6 @@
     <name>DiagnosisWindow</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>After</source>
-        <translation>下一个</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>Before</source>
-        <translation>上一个</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>Diagnose</source>
         <translation>诊断</translation>
     </message>
@@ -668,18 +658,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>Take another one at the next safe point</source>
-        <translation>在下一个安全点再做一次</translation>
+        <source>Next</source>
+        <translation>下一个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>The diagnosis after (Alt+Right)</source>
+        <source>Next diagnosis (Alt+Right)</source>
         <translation>下一次诊断 (Alt+Right)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>The diagnosis before (Alt+Left)</source>
+        <source>Previous</source>
+        <translation>上一个</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Previous diagnosis (Alt+Left)</source>
         <translation>上一次诊断 (Alt+Left)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Run another diagnosis at the next safe point</source>
+        <translation>在下一个安全点再做一次</translation>
     </message>
 </context>
 <context>
@@ -724,12 +724,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Export all {n} runs that are drawn</source>
+        <source>Export all {n} runs on the charts</source>
         <translation>导出所绘制的全部 {n} 个运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Export what is shown of {run}</source>
+        <source>Export the visible range of {run}</source>
         <translation>导出 {run} 的显示部分</translation>
     </message>
     <message>
@@ -764,22 +764,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Try again in a moment.</source>
-        <translation>请稍后再试。</translation>
+        <source>Saved: {file}</source>
+        <translation>已写入：{file}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Written: {file}</source>
-        <translation>已写入：{file}</translation>
+        <source>Try again in a moment.</source>
+        <translation>请稍后再试。</translation>
     </message>
 </context>
 <context>
     <name>FirstChoices</name>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
-    </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Dark</source>
@@ -812,6 +807,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
+        <source>System</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>The first steps, and more (F1)</source>
         <translation>入门步骤及更多内容 (F1)</translation>
     </message>
@@ -825,7 +825,7 @@
     <name>FirstStartPanel</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>A real training of about a minute, in its own process</source>
+        <source>A real training that takes about a minute, in its own process</source>
         <translation>一次约一分钟的真实训练，在独立进程中运行</translation>
     </message>
     <message>
@@ -855,12 +855,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>See the runs of another machine, over ssh (Ctrl+H)</source>
+        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>The first line imports the callback, the second hands it to fit. It works with Keras 3 and tf_keras; what it measures stays on this machine.</source>
+        <source>The first line imports the callback, the second passes it to fit. It works with Keras 3 and tf_keras; the data stay on this machine.</source>
         <translation>第一行导入回调，第二行把它交给 fit。适用于 Keras 3 和 tf_keras；测得的数据只留在本机。</translation>
     </message>
 </context>
@@ -897,7 +897,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/buttons.py"/>
-        <source>See what trainings wrote into a folder (Ctrl+O)</source>
+        <source>Show the runs in a folder (Ctrl+O)</source>
         <translation>查看训练写入某个文件夹的数据 (Ctrl+O)</translation>
     </message>
 </context>
@@ -913,7 +913,7 @@
     <name>GeneralPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the window; the command line and what trainings print keep to MiB and GiB.</source>
+        <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window; the command line and trainings always use MiB and GiB.</source>
         <translation>1 GiB 是 1 073 741 824 字节，1 GB 是 1 000 000 000 字节。窗口中处处如此；命令行和训练的输出仍用 MiB 和 GiB。</translation>
     </message>
     <message>
@@ -928,13 +928,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
+        <source>Chart updates</source>
+        <translation>图表刷新</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Charts move</source>
-        <translation>图表刷新</translation>
+        <source>Configure alerts (Ctrl+L)</source>
+        <translation>要提醒什么、怎样提醒 (Ctrl+L)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -963,8 +963,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Sizes</source>
-        <translation>大小单位</translation>
+        <source>System</source>
+        <translation>跟随系统</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -973,13 +973,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>What is worth a notification. What is done at a limit is chosen per run, beside the charts, and is the same for the next run until it is changed.</source>
-        <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
+        <source>Units</source>
+        <translation>大小单位</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>What you want to be told, and how (Ctrl+L)</source>
-        <translation>要提醒什么、怎样提醒 (Ctrl+L)</translation>
+        <source>What is worth a notification. Action at a limit is chosen per run, beside the charts, and is the same for the next run until it is changed.</source>
+        <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
     </message>
 </context>
 <context>
@@ -1016,7 +1016,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
-        <source>Not in the guide</source>
+        <source>No matches</source>
         <translation>指南中没有</translation>
     </message>
     <message>
@@ -1026,13 +1026,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
-        <source>This page of the guide is missing.</source>
-        <translation>指南中缺少此页。</translation>
+        <source>Search all pages; Enter or F3 finds the next match (Ctrl+F)</source>
+        <translation>任意页面中的词；Enter 或 F3：下一处 (Ctrl+F)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
-        <source>Words of any page; Enter or F3: the next place (Ctrl+F)</source>
-        <translation>任意页面中的词；Enter 或 F3：下一处 (Ctrl+F)</translation>
+        <source>This page of the guide is missing.</source>
+        <translation>指南中缺少此页。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
@@ -1064,13 +1064,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>All runs that the charts draw, in one file (Ctrl+Alt+E)</source>
+        <source>All runs on the charts in one file (Ctrl+Alt+E)</source>
         <translation>图表所绘制的所有运行，存为一个文件 (Ctrl+Alt+E)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
+        <source>Audit log of the hub (Ctrl+U)</source>
+        <translation>谁通过 hub 做了什么 (Ctrl+U)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1079,18 +1079,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Charts follow the newest data. Press to hold the view (Space)</source>
+        <source>Charts follow the newest data. Press to freeze the view (Space)</source>
         <translation>图表跟随最新数据。按下可定格视图 (Space)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Count epochs of all fits in a row</source>
-        <translation>按所有 fit 的轮次依次计数</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Count seconds of run time</source>
-        <translation>按运行秒数计数</translation>
+        <source>Configure alerts (Ctrl+L)</source>
+        <translation>您想收到哪些提醒 (Ctrl+L)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1104,13 +1099,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Export all drawn…</source>
+        <source>Export all runs…</source>
         <translation>导出全部所绘…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Export…</source>
         <translation>导出…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Frozen</source>
+        <translation>定格</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1124,13 +1124,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Held</source>
-        <translation>定格</translation>
+        <source>Horizontal axis</source>
+        <translation>横轴</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Horizontal axis</source>
-        <translation>横轴</translation>
+        <source>Horizontal axis: epochs, counted over all fits</source>
+        <translation>按所有 fit 的轮次依次计数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Horizontal axis: run time in seconds</source>
+        <translation>按运行秒数计数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1154,6 +1159,16 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Memory map and contents of a model file (Ctrl+Shift+O)</source>
+        <translation>训练它需要多少内存，文件里有什么（Ctrl+Shift+O）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Memory of the selected run by layer (Ctrl+M)</source>
+        <translation>所选运行的内存按层的去向（Ctrl+M）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Open model file…</source>
         <translation>打开模型文件…</translation>
     </message>
@@ -1174,6 +1189,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>System</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>The selected run as one HTML file (Ctrl+Shift+E)</source>
         <translation>所选运行的报告，一个 HTML 文件 (Ctrl+Shift+E)</translation>
     </message>
@@ -1184,7 +1204,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>The view is held; data still arrive. Press to follow again (Space)</source>
+        <source>The view is frozen; data still arrive. Press to follow again (Space)</source>
         <translation>视图已定格，数据仍在到达。按下可继续跟随 (Space)</translation>
     </message>
     <message>
@@ -1201,26 +1221,6 @@
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Theme, language; settings, alerts, export, report, audit</source>
         <translation>主题、语言；设置、提醒、导出、报告、审计</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>What training it would take, what is in it (Ctrl+Shift+O)</source>
-        <translation>训练它需要多少内存，文件里有什么（Ctrl+Shift+O）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>What you want to be told (Ctrl+L)</source>
-        <translation>您想收到哪些提醒 (Ctrl+L)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Where the selected run's memory goes, by layer (Ctrl+M)</source>
-        <translation>所选运行的内存按层的去向（Ctrl+M）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Who did what through the hub (Ctrl+U)</source>
-        <translation>谁通过 hub 做了什么 (Ctrl+U)</translation>
     </message>
 </context>
 <context>
@@ -1242,13 +1242,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>Rename run</source>
-        <translation>重命名运行</translation>
+        <source>Name of the run, for everyone:</source>
+        <translation>此运行的名称（所有查看者都会看到）：</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>What the run is called, for everyone who looks at it:</source>
-        <translation>此运行的名称（所有查看者都会看到）：</translation>
+        <source>Rename run</source>
+        <translation>重命名运行</translation>
     </message>
 </context>
 <context>
@@ -1378,11 +1378,6 @@
     <name>HistoryPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>A number of days; nothing: all are kept</source>
-        <translation>天数；留空：全部保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Days</source>
         <translation>天数</translation>
     </message>
@@ -1393,12 +1388,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Pinned runs and living ones stay in any case, and so do checkpoints. It counts for this machine's hub, whoever starts it, within seconds.</source>
+        <source>For example 20 GiB; empty means no limit</source>
+        <translation>例如 20 GiB；留空：不限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Number of days; empty keeps all runs</source>
+        <translation>天数；留空：全部保留</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Pinned and live runs are always kept, and so are checkpoints. Changes take effect within seconds on this machine's hub.</source>
         <translation>已固定和正在进行的运行始终保留，检查点也是。无论由谁启动，本机的 hub 都会在几秒内采用。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Runs that ended longer ago are removed.</source>
+        <source>Runs that ended earlier are removed.</source>
         <translation>结束得更早的运行会被移除。</translation>
     </message>
     <message>
@@ -1413,12 +1418,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Such as 20 GiB; nothing: no bound</source>
-        <translation>例如 20 GiB；留空：不限</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>While the history is larger, the run that ended first is removed.</source>
+        <source>While the history is larger, the oldest run is removed.</source>
         <translation>历史超过这个大小时，移除最早结束的运行。</translation>
     </message>
     <message>
@@ -1441,6 +1441,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
+        <source>Name of {address} in this window:</source>
+        <translation>{address} 在这里的名称：</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Re&amp;move…</source>
         <translation>移除(&amp;M)…</translation>
     </message>
@@ -1454,23 +1459,18 @@
         <source>Rename host</source>
         <translation>重命名主机</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>What {address} is called here:</source>
-        <translation>{address} 在这里的名称：</translation>
-    </message>
 </context>
 <context>
     <name>HostsPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Call it otherwise here</source>
-        <translation>在这里换个名称</translation>
+        <source>Connect</source>
+        <translation>连接</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Connect</source>
-        <translation>连接</translation>
+        <source>Connect now</source>
+        <translation>立即尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -1479,12 +1479,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Forget it; nothing there is touched</source>
+        <source>Forget this host; nothing on it changes</source>
         <translation>忘记它；那里的一切都不受影响</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>No other machine is remembered. What works as ssh NAME works here.</source>
+        <source>No other machines are saved. Any host that ssh NAME reaches works here.</source>
         <translation>没有记住其他机器。能用 ssh NAME 登录的，在这里也能用。</translation>
     </message>
     <message>
@@ -1494,18 +1494,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Rename it in this window</source>
+        <translation>在这里换个名称</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Rename…</source>
         <translation>重命名…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>See the runs of another machine, over ssh (Ctrl+H)</source>
+        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Try it now</source>
-        <translation>立即尝试</translation>
     </message>
 </context>
 <context>
@@ -1528,6 +1528,11 @@
     <name>KeysPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Authorized keys</source>
+        <translation>谁可以连接到本机</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Copied</source>
         <translation>已复制</translation>
     </message>
@@ -1543,17 +1548,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Give this public key to whoever runs a hub on the network, who lets it in with kmonitor authorize. Its secret never leaves this machine.</source>
-        <translation>把这个公钥交给在网络上运行 hub 的人，由其用 kmonitor authorize 准入。私钥从不离开本机。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>It is made if there is none; its secret stays here</source>
+        <source>Creates the key if there is none; the secret key stays here</source>
         <translation>没有时会生成；私钥留在本机</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Let it connect no more</source>
+        <source>Give this public key to the owner of a hub on the network, who authorizes it with kmonitor authorize. The secret key never leaves this machine.</source>
+        <translation>把这个公钥交给在网络上运行 hub 的人，由其用 kmonitor authorize 准入。私钥从不离开本机。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Revoke its access</source>
         <translation>不再允许它连接</translation>
     </message>
     <message>
@@ -1586,11 +1591,6 @@
         <source>Where the hub listens</source>
         <translation>hub 监听的地址</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Who may connect to this machine</source>
-        <translation>谁可以连接到本机</translation>
-    </message>
 </context>
 <context>
     <name>KmonitorApp</name>
@@ -1604,8 +1604,13 @@
     <name>LimitActionsPanel</name>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>AT THE LIMIT</source>
+        <source>ACTION AT LIMIT</source>
         <translation>达到上限时</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>Action at a limit</source>
+        <translation>达到上限时的处理</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
@@ -1614,18 +1619,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>Choose what is done at a limit</source>
+        <source>Choose the action at a limit</source>
         <translation>选择达到上限时的处理</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
         <source>Reload automatically</source>
         <translation>自动重新加载</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>What is done at a limit</source>
-        <translation>达到上限时的处理</translation>
     </message>
 </context>
 <context>
@@ -1900,7 +1900,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>Leave it as it was (Esc)</source>
+        <source>Discard the changes (Esc)</source>
         <translation>保持原样 (Esc)</translation>
     </message>
     <message>
@@ -1915,6 +1915,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
+        <source>Purpose or result of the run</source>
+        <translation>用途是什么，或结果如何</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Save</source>
         <translation>保存</translation>
     </message>
@@ -1925,12 +1930,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>What it was for, or what came of it</source>
-        <translation>用途是什么，或结果如何</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>{n} of at most {most} letters</source>
+        <source>{n} of at most {most} characters</source>
         <translation>{n} / 最多 {most} 个字</translation>
     </message>
 </context>
@@ -1938,17 +1938,17 @@
     <name>PanelSizes</name>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Height of the events: drag; double-click for the usual one</source>
+        <source>Height of the events: drag; double-click to reset</source>
         <translation>事件区的高度：拖动；双击恢复通常高度</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Width of the actions: drag; double-click for the usual one</source>
+        <source>Width of the actions: drag; double-click to reset</source>
         <translation>操作区的宽度：拖动；双击恢复通常宽度</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Width of the list of runs: drag; double-click for the usual one</source>
+        <source>Width of the run list: drag; double-click to reset</source>
         <translation>运行列表的宽度：拖动；双击恢复通常宽度</translation>
     </message>
 </context>
@@ -1956,7 +1956,7 @@
     <name>ReclaimTablePanel</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/reclaims_view.py"/>
-        <source>Enter shows a record in full, Ctrl+C copies the selected ones</source>
+        <source>Enter shows the full record, Ctrl+C copies the selected ones</source>
         <translation>Enter 显示完整记录，Ctrl+C 复制所选记录</translation>
     </message>
     <message>
@@ -1977,6 +1977,11 @@
     <name>RecordsPanel</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
+        <source>All events (Ctrl+1)</source>
+        <translation>每个事件一句话 (Ctrl+1)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Below the charts</source>
         <translation>图表下方</translation>
     </message>
@@ -1987,7 +1992,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>Copy the selected rows, or all, as text (Ctrl+C in the table)</source>
+        <source>Copy the selected rows, or all rows, as text (Ctrl+C in the table)</source>
         <translation>将所选行（或全部）复制为文本（在表格中按 Ctrl+C）</translation>
     </message>
     <message>
@@ -2002,18 +2007,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>One sentence for each event (Ctrl+1)</source>
-        <translation>每个事件一句话 (Ctrl+1)</translation>
+        <source>Memory freed by each save, collect, reload and restart (Ctrl+2)</source>
+        <translation>每次保存、清理、重新加载和重启释放了什么 (Ctrl+2)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Reclaims</source>
         <translation>回收</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>What each save, collect, reload and restart gave back (Ctrl+2)</source>
-        <translation>每次保存、清理、重新加载和重启释放了什么 (Ctrl+2)</translation>
     </message>
 </context>
 <context>
@@ -2063,7 +2063,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
-        <source>Words of name, host, model, note, job or id, or a date as 2026-11-22 (Ctrl+F)</source>
+        <source>Search name, host, model, note, job, id, or a date such as 2026-11-22 (Ctrl+F)</source>
         <translation>名称、主机、模型、备注、作业或 ID 中的词，或日期如 2026-11-22 (Ctrl+F)</translation>
     </message>
 </context>
@@ -2071,7 +2071,7 @@
     <name>RunTreePanel</name>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)</source>
+        <source>All recorded runs: find, rename, annotate and delete them (Ctrl+Shift+H)</source>
         <translation>所有记录过的运行：查找、命名、备注和删除 (Ctrl+Shift+H)</translation>
     </message>
     <message>
@@ -2091,20 +2091,20 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>See the runs of another machine, over ssh (Ctrl+H)</source>
-        <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
+        <source>Search runs and hosts by name (Ctrl+F); Enter selects the first match</source>
+        <translation>运行名称或主机中的词 (Ctrl+F)；Enter 转到第一个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>Words of a run's name or host (Ctrl+F); Enter goes to the first one</source>
-        <translation>运行名称或主机中的词 (Ctrl+F)；Enter 转到第一个</translation>
+        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
+        <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
 </context>
 <context>
     <name>SettingsController</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>It could not be written: {why}.</source>
+        <source>The settings could not be saved: {why}.</source>
         <translation>无法写入：{why}。</translation>
     </message>
 </context>
@@ -2117,7 +2117,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
-        <source>Close the settings (Esc); they are in force already</source>
+        <source>Close (Esc); changes are already applied</source>
         <translation>关闭设置 (Esc)；更改已经生效</translation>
     </message>
     <message>
@@ -2129,6 +2129,11 @@
         <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Guide</source>
         <translation>指南</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
+        <source>Help on these settings (F1)</source>
+        <translation>每项设置的含义 (F1)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
@@ -2150,28 +2155,28 @@
         <source>Settings</source>
         <translation>设置</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
-        <source>What each setting means (F1)</source>
-        <translation>每项设置的含义 (F1)</translation>
-    </message>
 </context>
 <context>
     <name>StudyModel</name>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Fold</source>
-        <translation>折</translation>
+        <source>Attempt</source>
+        <translation>尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>From 0, as in the script</source>
+        <source>Counted from 0, as in the script</source>
         <translation>从 0 起，与脚本中相同</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>From 1; resumed: it went on where the try before was killed</source>
+        <source>Counted from 1; resumed: it continued where the previous attempt was killed</source>
         <translation>从 1 起；续：从前一次尝试被终止处继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Fold</source>
+        <translation>折</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
@@ -2180,18 +2185,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>How long it ran; of one that runs, an estimate of its whole time beside it</source>
-        <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
+        <source>Growth of its processes from start to end</source>
+        <translation>其进程所占内存从开始到结束的增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Of what its processes held, from begin to end</source>
-        <translation>其进程所占内存从开始到结束的增长</translation>
+        <source>Peak memory of all its processes together</source>
+        <translation>其所有进程合计占用的最大值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Peak of the framework's allocator on its GPU</source>
+        <translation>框架分配器在其 GPU 上占用的最大值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>RAM peak</source>
         <translation>内存峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Run time; for a running attempt also the estimated total</source>
+        <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
@@ -2205,23 +2220,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>The most that its processes held together</source>
-        <translation>其所有进程合计占用的最大值</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>The most that the framework's allocator took of its GPU</source>
-        <translation>框架分配器在其 GPU 上占用的最大值</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Time</source>
         <translation>时间</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Try</source>
-        <translation>尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
@@ -2263,6 +2263,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Help on run_folds, its limits and terms (F1)</source>
+        <translation>run_folds 做什么，其上限和用词 (F1)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Metric</source>
         <translation>指标</translation>
     </message>
@@ -2276,18 +2281,13 @@
         <source>VRAM</source>
         <translation>显存</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>What run_folds does, its bounds and its words (F1)</source>
-        <translation>run_folds 做什么，其上限和用词 (F1)</translation>
-    </message>
 </context>
 <context>
     <name>VerdictWindow</name>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
-        <source>Ask the training for it, at its next safe point</source>
-        <translation>请训练在下一个安全点执行</translation>
+        <source>Guide: memory in a loop of models, run_folds and collect</source>
+        <translation>循环训练模型对内存的影响；指南中的 run_folds 和 collect</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
@@ -2296,13 +2296,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
-        <source>Verdict</source>
-        <translation>判定</translation>
+        <source>Run this at the next safe point</source>
+        <translation>请训练在下一个安全点执行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
-        <source>What a loop of models does to memory; run_folds and collect, in the guide</source>
-        <translation>循环训练模型对内存的影响；指南中的 run_folds 和 collect</translation>
+        <source>Verdict</source>
+        <translation>判定</translation>
     </message>
 </context>
 <context>
@@ -2454,12 +2454,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>, from epoch {epoch} on</source>
+        <source>, from epoch {epoch}</source>
         <translation>，从第 {epoch} 轮起</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>, none of its epochs is left</source>
+        <source>, no epochs left</source>
         <translation>，没有剩余的轮次</translation>
     </message>
     <message>
@@ -2525,7 +2525,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>10 times a second under the pointer, else 4: less than half of that.</source>
+        <source>10 updates a second under the pointer, else 4: less than half of that load.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
@@ -2534,44 +2534,29 @@
         <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>; no more than the values scatter</source>
-        <translation>；未超出数值的波动</translation>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>2 updates a second under the pointer, else 1: about a tenth of that load, for slow machines, remote desktops and batteries.</source>
+        <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>; nothing done, the last answer was a moment ago</source>
+        <source>; no action, because the last one was a moment ago</source>
         <translation>；未做处理，因为刚刚处理过一次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>; too early to judge it</source>
+        <source>; too early to judge</source>
         <translation>；时间太早，不作判断</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>; too few epochs to judge it</source>
+        <source>; too few epochs to judge</source>
         <translation>；轮次太少，不作判断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>A cache of the data set does that; it is not proven</source>
-        <translation>数据集缓存会如此，但未得到证明</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>A diagnosis looks at the next safe point at which Python objects have become more since the one before, and who holds traces; at the end of the epoch after, at which lines allocated memory. The training waits for it, less than a second as a rule, and its result does not change.</source>
-        <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>A fault of kmonitor's own in {where}, {count} so far: {text}. Training goes on</source>
-        <translation>kmonitor 自身在 {where} 出错，至今 {count} 次：{text}。训练继续</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A host is lost</source>
-        <translation>主机失联</translation>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <source>; within the scatter of the values</source>
+        <translation>；未超出数值的波动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -2589,34 +2574,14 @@
         <translation>一个进程中循环训练多个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>A part of the window failed ({time}).</source>
-        <translation>窗口的一部分出过错（{time}）。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>A part of the window failed.</source>
-        <translation>窗口的一部分出错了。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>A reload is not possible in this process.</source>
         <translation>此进程中无法重新加载。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>A report was kept on this machine. kmonitor sends it nowhere.</source>
+        <source>A report was saved on this machine. kmonitor does not send it.</source>
         <translation>报告只留存在本机，kmonitor 不会发送到任何地方。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A run dies</source>
-        <translation>运行异常终止</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A run ends</source>
-        <translation>运行结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -2629,23 +2594,34 @@
         <translation>webhook 应写成 https://主机/路径 或 http://主机/路径。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>About what it takes in the hub</source>
-        <translation>在 hub 中大约占用的空间</translation>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>About {size} of history in total</source>
+        <translation>历史共约 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>About {size} of measured values, events, verdicts and notes leave the history on {where}, for everyone who looks at it. Checkpoints and all files of the training stay. This cannot be undone.</source>
+        <source>About {size} of measurements, events, verdicts and notes are removed from the history on {where}, for everyone. Checkpoints and all files of the training stay. This cannot be undone.</source>
         <translation>约 {size} 的测量值、事件、判定和备注将从 {where} 的历史中删除，所有查看者都不再看到。检查点和训练的所有文件保留。此操作无法撤销。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Action</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Active limits: {limits}</source>
+        <translation>生效的上限：{limits}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Add a chart, or take one away</source>
+        <source>Add or remove a chart</source>
         <translation>添加或移除图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
-        <source>Add the callback to your training script on this machine; the run appears here by itself, whatever is started first.</source>
+        <source>Add the callback to your training script on this machine. The run appears here automatically, whichever is started first.</source>
         <translation>将回调加入本机的训练脚本，运行会自动出现在这里，先启动哪一个都可以。</translation>
     </message>
     <message>
@@ -2657,11 +2633,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Alerts come faster than they can be handed over; this one is not.</source>
         <translation>提醒来得太快，来不及送出；这一条未送出。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>All of the run, and follow it</source>
-        <translation>显示整个运行并跟随</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -2681,24 +2652,29 @@
         <translation>分配器峰值</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>Allow this run to be removed when space is needed</source>
+        <translation>为腾出空间而移除旧运行时一并移除</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Already asked; it waits for its safe point.</source>
+        <source>Already requested; it waits for a safe point.</source>
         <translation>已请求，正在等待安全点。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also lets the variables go and makes them anew from the file, so that the allocator can join what they leave. Safe, and only done, with one optimizer, no tf.function of yours that uses the variables, and no distribution strategy; else they are kept and the record says why. The result of the training is the same.</source>
+        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function of yours that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The result of the training is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also writes a .keras file beside the checkpoint, for other programs. That needs a copy of all weights in memory while it is written; if it fails, the checkpoint stands.</source>
+        <source>Also writes a .keras file beside the checkpoint, for other programs. This needs a copy of all weights in memory; if it fails, the checkpoint is still valid.</source>
         <translation>同时在检查点旁写入 .keras 文件，供其他程序使用。写入时内存中需有一份全部权重的副本；若失败，检查点仍然有效。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Another hub of the team keeps this run: connect to its host to ask anything of it.</source>
-        <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Approximate size in the hub</source>
+        <translation>在 hub 中大约占用的空间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -2706,20 +2682,19 @@
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Asked by</source>
-        <translation>请求者</translation>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Assigns the saved values to the existing variables. Always safe.</source>
+        <translation>将保存的值写回现有变量。始终安全。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>Asking the hub of this machine…</source>
-        <translation>正在询问本机的 hub…</translation>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>At the next safe point a diagnosis finds which Python objects became more since the last one and what holds traces; at the end of the next epoch, which lines allocated memory. The training waits for it, usually less than a second, and its result does not change.</source>
+        <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Asking the hub…</source>
-        <translation>正在询问 hub…</translation>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <source>Attempt</source>
+        <translation>尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -2730,6 +2705,17 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Audit</source>
         <translation>审计</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>Available at the end of the next epoch.</source>
+        <translation>在随后一轮结束时给出。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Available on the host</source>
+        <translation>主机可提供</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -2755,7 +2741,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Before its end</source>
+        <source>Before the end</source>
         <translation>结束之前</translation>
     </message>
     <message>
@@ -2764,9 +2750,59 @@
         <translation>fit 间隙</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Calm</source>
-        <translation>平缓</translation>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Between traces no tensor changed its shape or type: a Python number or object did, or the function was created again</source>
+        <translation>相邻两次追踪之间没有张量改变形状或类型：改变的是 Python 数值或对象，或者函数本身被重新创建</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPU</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPU clock</source>
+        <translation>处理器时钟频率</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPU throttled</source>
+        <translation>被限制的处理器时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPUs in use</source>
+        <translation>占用的处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPUs in use, children</source>
+        <translation>子进程占用的处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Cancel</source>
+        <translation>保持原样</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>Cannot reach {host}.</source>
+        <translation>无法访问 {host}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Cause unknown</source>
+        <translation>原因未定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Changes between traces: {what}</source>
+        <translation>相邻两次追踪之间的变化：{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -2777,7 +2813,7 @@
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Charts show the last data received; training may still be running.</source>
+        <source>Charts show the last received data; the training may still be running.</source>
         <translation>图表显示最后收到的数据，训练可能仍在运行。</translation>
     </message>
     <message>
@@ -2829,12 +2865,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
-        <source>Click: its row in the table below</source>
+        <source>Click to show its row in the table below</source>
         <translation>单击：在下方表格中定位该行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Close a page, a menu, a window; empty a search</source>
+        <source>Close a page, menu or window; clear a search</source>
         <translation>关闭页面、菜单、窗口；清空查找</translation>
     </message>
     <message>
@@ -2861,18 +2897,18 @@
         <translation>清理未释放任何内容（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Collect, and reload if that left something to give back; never a restart</source>
-        <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Collect, on the right, is the lightest; or set a limit on a chart.</source>
+        <source>Collect, on the right, is the lightest action; or set a limit on a chart.</source>
         <translation>右侧的“清理”最轻；也可在图表上设置上限。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Collect, then reload if that was not enough; never a restart</source>
+        <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Collect: let go of what is retained</source>
+        <source>Collect: release retained traces</source>
         <translation>清理：释放滞留的内容</translation>
     </message>
     <message>
@@ -2906,6 +2942,12 @@
         <translation>由 XLA 编译</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Compiled code regions</source>
+        <translation>编译代码的区域</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Connect to a host</source>
         <translation>连接主机</translation>
@@ -2926,6 +2968,11 @@
         <translation>连接中…</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Connection to the host lost: {why}</source>
+        <translation>主机失联：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Connection to the hub lost at {time}.</source>
         <translation>与 hub 的连接于 {time} 断开。</translation>
@@ -2942,8 +2989,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Container uses</source>
+        <source>Container usage</source>
         <translation>容器已用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Context menu</source>
+        <translation>可进行的操作</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Continue the training</source>
+        <translation>让训练继续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -2957,8 +3014,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Counted by the garbage collector; growth since the diagnosis before</source>
+        <source>Counted by the garbage collector; growth since the last diagnosis</source>
         <translation>由垃圾回收器统计；增长相对于上一次诊断</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Current or final state</source>
+        <translation>进展如何，或如何结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -2967,7 +3029,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Delete (asked first)</source>
+        <source>Delete (with confirmation)</source>
         <translation>删除（先询问）</translation>
     </message>
     <message>
@@ -2996,11 +3058,6 @@
         <translation>删除…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shell/first_start.py"/>
-        <source>Demo is starting…</source>
-        <translation>演示启动中…</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -3024,13 +3081,8 @@
         <translation>第 {epoch} 轮后的诊断：{found}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Diagnosis before, after</source>
-        <translation>上一次、下一次诊断</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Diagnosis, followed to the end of epoch {epoch}: {found}</source>
+        <source>Diagnosis until the end of epoch {epoch}: {found}</source>
         <translation>诊断，跟踪至第 {epoch} 轮结束：{found}</translation>
     </message>
     <message>
@@ -3041,18 +3093,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Disk of temporary files used</source>
-        <translation>临时文件所在磁盘的用量</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Disk used</source>
         <translation>磁盘用量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Duration</source>
+        <translation>用时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>Each way to load the file is tried in new processes, forth and back. That takes some seconds a process, and the model's memory.</source>
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Eager</source>
+        <translation>不使用计算图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -3065,9 +3122,24 @@
         <translation>在本轮后结束训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Ended, in all its fits</source>
-        <translation>所有 fit 中已结束的</translation>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter 1 MiB or more; empty keeps all runs.</source>
+        <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter a number of days, such as 90; empty keeps all runs.</source>
+        <translation>请输入天数，例如 90；留空则全部保留。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter a size with a unit, such as 20 GiB or 500 MB.</source>
+        <translation>请输入带单位的大小，例如 20 GiB 或 500 MB。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter at most {n} days.</source>
+        <translation>最多输入 {n} 天。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -3118,7 +3190,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>Events that were lost on the way; charts show a gap there</source>
+        <source>Events lost in transit; charts have a gap there</source>
         <translation>途中丢失的事件，图表在该处有缺口</translation>
     </message>
     <message>
@@ -3133,6 +3205,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>Exited for a restart {where}</source>
+        <translation>已退出以重新启动（{where}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
@@ -3143,7 +3220,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Export the data of all runs drawn</source>
+        <source>Export the data of all runs on the charts</source>
         <translation>导出所绘制的所有运行的数据</translation>
     </message>
     <message>
@@ -3153,14 +3230,24 @@
         <translation>失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Figure</source>
-        <translation>数值</translation>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Failures and omissions, with reasons</source>
+        <translation>失败或略过的内容及原因</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Fast</source>
+        <translation>流畅</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>File</source>
         <translation>文件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>File pages</source>
+        <translation>文件页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/dialogs.py"/>
@@ -3178,6 +3265,11 @@
         <translation>在指南中查找</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Find out at the next safe point what grows and what holds it</source>
+        <translation>在下一个安全点查看什么在增长、被谁持有</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Find runs</source>
         <translation>查找运行</translation>
@@ -3189,6 +3281,11 @@
         <translation>已完成</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Finished epochs of all fits</source>
+        <translation>所有 fit 中已结束的</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>First, last row</source>
         <translation>第一行、最后一行</translation>
@@ -3197,11 +3294,6 @@
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Fit</source>
         <translation>Fit</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Fit {fit} began: {model}</source>
-        <translation>第 {fit} 次 fit 开始：{model}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -3217,6 +3309,11 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} finished {done}</source>
         <translation>第 {fit} 次 fit 完成（{done}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Fit {fit} started: {model}</source>
+        <translation>第 {fit} 次 fit 开始：{model}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -3245,7 +3342,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>Folds tell of their epochs where a fit has a MonitorCallback.</source>
+        <source>Folds report epochs if their fit has a MonitorCallback.</source>
         <translation>fit 中有 MonitorCallback 时，各折才会报告其轮。</translation>
     </message>
     <message>
@@ -3264,19 +3361,14 @@
         <translation>框架内存池中的空闲部分</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Freeze the charts; follow again</source>
+        <translation>定格图表；再次跟随</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>From its start to its last event</source>
+        <source>From the first to the last event</source>
         <translation>从开始到最后一个事件</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>From one trace to the next changed: {what}</source>
-        <translation>相邻两次追踪之间的变化：{what}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>From one trace to the next no tensor changed its shape or type: a Python number or object did, or the function itself was made anew</source>
-        <translation>相邻两次追踪之间没有张量改变形状或类型：改变的是 Python 数值或对象，或者函数本身被重新创建</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -3286,7 +3378,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Functions with their live traces; first those that hold what is dead or too many</source>
+        <source>Functions with their live traces; suspicious ones first</source>
         <translation>函数及其存活追踪；持有失效或过多追踪的在前</translation>
     </message>
     <message>
@@ -3298,11 +3390,6 @@
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU and allocator</source>
         <translation>GPU 与分配器</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU in all</source>
-        <translation>GPU 总量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -3348,9 +3435,14 @@
         <translation>GPU 温度</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>GPU total</source>
+        <translation>GPU 总量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU utilisation</source>
+        <source>GPU utilization</source>
         <translation>GPU 利用率</translation>
     </message>
     <message>
@@ -3370,7 +3462,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>GPU {n} utilisation</source>
+        <source>GPU {n} utilization</source>
         <translation>GPU {n} 利用率</translation>
     </message>
     <message>
@@ -3422,7 +3514,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Guide, at the page about what is looked at</source>
+        <source>Guide, at the page for the current view</source>
         <translation>指南，打开与当前内容相关的页面</translation>
     </message>
     <message>
@@ -3466,16 +3558,6 @@
         <translation>所有运行的历史</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Hold the charts; follow again</source>
-        <translation>定格图表；再次跟随</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Hold the training after the running batch</source>
-        <translation>在当前批次后暂停训练</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -3484,20 +3566,14 @@
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Host could give</source>
-        <translation>主机可提供</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>Host lost</source>
         <translation>主机失联</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>How it goes, or how it ended</source>
-        <translation>进展如何，或如何结束</translation>
+        <source>Host that it runs or ran on</source>
+        <translation>在哪里运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -3511,33 +3587,34 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>Hub not reached</source>
+        <source>Hub unreachable</source>
         <translation>无法访问 hub</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>I/O pressure</source>
+        <translation>磁盘压力</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>In the time zone of this machine</source>
+        <translation>以本机时间显示</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>In the app</source>
+        <source>In the window</source>
         <translation>在应用中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>In the first epoch it rose by more than {rise}, and hardly since</source>
-        <translation>第一轮中上升超过 {rise}，此后几乎不变</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/limits/dry_run.py"/>
-        <source>In the {span} measured, {limit} was crossed {times}: about {n} × {action}.</source>
+        <source>In the {span} measured, {limit} was exceeded {times}: about {n} × {action}.</source>
         <translation>在已测量的 {span} 内，越过 {limit} 共 {times}：约 {n} × {action}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/dry_run.py"/>
-        <source>In the {span} measured, {limit} was never crossed.</source>
+        <source>In the {span} measured, {limit} was never exceeded.</source>
         <translation>在已测量的 {span} 内，从未越过 {limit}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>In this machine's time</source>
-        <translation>以本机时间显示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
@@ -3595,20 +3672,20 @@
         <translation>在那里从克隆安装此版本：{line}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Internal error of kmonitor in {where}, {count} so far: {text}. Training continues</source>
+        <translation>kmonitor 自身在 {where} 出错，至今 {count} 次：{text}。训练继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
+        <source>Internal errors of kmonitor in the training process; the training is not affected</source>
+        <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Interrupted</source>
         <translation>已中断</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>It is not connected now.</source>
-        <translation>现在未连接。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>It is pinned.</source>
-        <translation>它已固定。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -3616,19 +3693,19 @@
         <translation>它已关机、休眠，或处于本机无法访问的网络中。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>It takes {rise} more since {unit} {n}</source>
-        <translation>从第 {n} 个{unit}起多用 {rise}</translation>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>It rose by more than {rise} in the first epoch, and hardly since</source>
+        <translation>第一轮中上升超过 {rise}，此后几乎不变</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Its clock is {time} {how} this machine's.</source>
-        <translation>其时钟比本机{how} {time}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Its hub is that of {host}: its runs are there.</source>
+        <source>It shares the hub of {host}; its runs are listed there.</source>
         <translation>其 hub 就是 {host} 的 hub：运行列在那里。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>Its clock is {time} {how} this machine's clock.</source>
+        <translation>其时钟比本机{how} {time}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -3652,7 +3729,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` makes a model of it</source>
+        <source>Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` turns it into a model</source>
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
     </message>
     <message>
@@ -3691,25 +3768,11 @@
         <translation>作业</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Keep</source>
         <translation>保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>Keep it</source>
-        <translation>保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Keep it running</source>
-        <translation>继续运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Keep it when old runs are removed to save room</source>
-        <translation>为腾出空间而移除旧运行时保留</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -3723,8 +3786,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Keep running</source>
+        <translation>继续运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Keep the variables (assign)</source>
         <translation>保留变量 (assign)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>Keep this run when old runs are removed to save space</source>
+        <translation>为腾出空间而移除旧运行时保留</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -3743,14 +3816,14 @@
         <translation>Keras 没有为此模型生成步函数，因此没有可重新加载的内容；{why}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>Keras logs at the end of each epoch</source>
+        <translation>Keras 日志，每轮结束时</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Keras variables</source>
         <translation>Keras 变量</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Keras' logs, at each epoch's end</source>
-        <translation>Keras 日志，每轮结束时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -3790,34 +3863,18 @@
         <translation>学习率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Leave it as it was</source>
-        <translation>保持原样</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>Left to start again {where}</source>
-        <translation>已退出以重新启动（{where}）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Let go of traces that dead models left behind, and of garbage; the model stays</source>
-        <translation>释放已失效模型留下的追踪和垃圾；模型保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Let the training go on</source>
-        <translation>让训练继续</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Level</source>
         <translation>级别</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Likely: the growth is usually caused by this, but it is not proven</source>
+        <translation>通常由此引起增长，但未得到证明</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>Limit noted {where}</source>
+        <source>Limit recorded {where}</source>
         <translation>已记录越过上限（{where}）</translation>
     </message>
     <message>
@@ -3826,31 +3883,28 @@
         <translation>上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Limits in force: {limits}</source>
-        <translation>生效的上限：{limits}</translation>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>Loading the settings of this machine's hub…</source>
+        <translation>正在询问本机的 hub…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Lively</source>
-        <translation>流畅</translation>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
+        <source>Loading: {done} of {all} events read</source>
+        <translation>仍在处理：已读取 {done} / {all} 个事件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/compare/comparison.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>Loading…</source>
-        <translation>加载中…</translation>
+        <translation>仍在处理…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Longest step</source>
         <translation>最长的一步</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Look at the next safe point at what grows and who holds it</source>
-        <translation>在下一个安全点查看什么在增长、被谁持有</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/dialogs.py"/>
@@ -3879,11 +3933,6 @@
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Major page faults</source>
         <translation>主要缺页</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Make the variables anew (recreate)</source>
-        <translation>重新创建变量 (recreate)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -3926,6 +3975,23 @@
         <translation>所选运行的内存地图</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Memory of the process, before → after</source>
+        <translation>进程的常驻内存，之前 → 之后</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Memory pressure</source>
+        <translation>内存压力</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>Memory that each line allocated and kept between two safe points</source>
+        <translation>各行在两个安全点之间分配并保留的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Metric</source>
         <translation>指标</translation>
@@ -3935,6 +4001,11 @@
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Metrics</source>
         <translation>指标</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Metrics that grow</source>
+        <translation>什么在增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
@@ -3969,6 +4040,16 @@
         <translation>模型（fit 次数）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>More options: {title}</source>
+        <translation>其他方式：{title}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>More save and reload options, on their buttons</source>
+        <translation>保存或重新加载的其他方式（在其按钮上）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Move the crosshair of all charts</source>
         <translation>移动所有图表的十字线</translation>
@@ -3994,8 +4075,13 @@
         <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Name; pinned runs have a pin</source>
+        <translation>名称；已固定的带有图钉</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Names and texts are those of the script.</source>
+        <source>Names and texts come from the script.</source>
         <translation>名称和文本来自脚本。</translation>
     </message>
     <message>
@@ -4006,7 +4092,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Next place that was found</source>
+        <source>Next match</source>
         <translation>找到的下一处</translation>
     </message>
     <message>
@@ -4035,6 +4121,11 @@
         <translation>尚无操作。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>No active limits</source>
+        <translation>没有生效的上限</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>No checkpoint was saved</source>
         <translation>没有保存过检查点</translation>
@@ -4055,10 +4146,11 @@
         <translation>{time} 无数据</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <source>No data here</source>
-        <translation>此处无数据</translation>
+        <translation>此处没有数据，或不是数值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
@@ -4066,29 +4158,30 @@
         <translation>此范围内无数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>No data, or no number, here</source>
-        <translation>此处没有数据，或不是数值</translation>
+        <location filename="../../kmonitor/ui/events/event_log.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>No events yet.</source>
+        <translation>尚未发生任何事。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>No fold has told of an epoch yet.</source>
+        <source>No fold has finished an epoch yet.</source>
         <translation>还没有哪一折报告过轮。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>No fold has told of its memory yet.</source>
+        <source>No fold has reported its memory yet.</source>
         <translation>还没有哪一折报告过内存。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>No key may connect.</source>
-        <translation>没有密钥可以连接。</translation>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>No holder was found.</source>
+        <translation>目前看来没有。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>No limit in force</source>
-        <translation>没有生效的上限</translation>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>No keys are authorized.</source>
+        <translation>没有密钥可以连接。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -4102,7 +4195,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>No model was told.</source>
+        <source>No model was reported.</source>
         <translation>未告知模型。</translation>
     </message>
     <message>
@@ -4111,19 +4204,9 @@
         <translation>无备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>No number yet.</source>
-        <translation>还没有数值。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>No rule covers {kinds}: assumed, and the interval is wider</source>
         <translation>没有规则覆盖 {kinds}：按假定计算，区间更宽</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/run_history.py"/>
-        <source>No run fits what is asked for. Clear the filters to see all of them.</source>
-        <translation>没有符合条件的运行。清除筛选可查看全部。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
@@ -4131,8 +4214,13 @@
         <translation>没有选中运行。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/run_history.py"/>
+        <source>No run matches the filters. Clear them to see all runs.</source>
+        <translation>没有符合条件的运行。清除筛选可查看全部。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
-        <source>No run or host is called “{search}”.</source>
+        <source>No run or host matches “{search}”.</source>
         <translation>没有名为“{search}”的运行或主机。</translation>
     </message>
     <message>
@@ -4156,14 +4244,19 @@
         <translation>{time} 没有训练步</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
+        <source>No value yet.</source>
+        <translation>还没有数值。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>No verdicts: no epoch has ended.</source>
+        <translation>未作判定：没有轮次结束。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_log.py"/>
         <source>No warnings.</source>
         <translation>没有警告。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Nobody, as far as could be seen.</source>
-        <translation>目前看来没有。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/arrangement.py"/>
@@ -4172,8 +4265,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/comparison.py"/>
-        <source>None of these runs measured it.</source>
+        <source>None of these runs measured this.</source>
         <translation>这些运行都没有测量它。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Normal</source>
+        <translation>平缓</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
@@ -4184,6 +4282,22 @@
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Not available</source>
         <translation>不可用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/comparison.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <source>Not connected to the hub.</source>
+        <translation>无法访问 hub。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Not connected to the hub; actions cannot be sent.</source>
+        <translation>无法访问 hub，现在的请求不会送达。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>Not connected.</source>
+        <translation>现在未连接。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -4228,25 +4342,19 @@
         <translation>备注</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Note about the run</source>
+        <translation>有人写下的备注</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Note…</source>
         <translation>备注…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Nothing has been reclaimed in this run yet. Each save, collect, reload and restart appears here with what was used before and after, what was let go, and who holds the rest.</source>
+        <source>Nothing has been reclaimed in this run yet. Each save, collect, reload and restart appears here with memory before and after, what was released, and what holds the rest.</source>
         <translation>此运行尚未回收过任何内容。每次保存、清理、重新加载和重启都会列在这里，包括前后的用量、释放了什么、其余由谁持有。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_log.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Nothing has happened yet.</source>
-        <translation>尚未发生任何事。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Nothing of it was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves as it goes, and goes on after a crash</source>
-        <translation>没有保存任何状态。`kmonitor run --resume-after-crash 3 -- python ...` 会边运行边保存，并在崩溃后继续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -4254,14 +4362,19 @@
         <translation>尚无任何操作。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Nothing was judged: no epoch has ended.</source>
-        <translation>未作判定：没有轮次结束。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Nothing was reclaimed.</source>
         <translation>未回收任何内容。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>Nothing was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves regularly and continues after a crash</source>
+        <translation>没有保存任何状态。`kmonitor run --resume-after-crash 3 -- python ...` 会边运行边保存，并在崩溃后继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Notify only</source>
+        <translation>仅提醒</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -4269,29 +4382,9 @@
         <translation>NumPy 数组</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Of</source>
-        <translation>对象</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Of all that was measured: {range}</source>
-        <translation>全部测量值的范围：{range}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Of it resident and transient</source>
         <translation>其中常驻与暂时的部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Of the training data</source>
-        <translation>训练数据</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Of the validation data</source>
-        <translation>验证数据</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -4299,14 +4392,19 @@
         <translation>更早的：kmonitor audit --last N</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>On the training data</source>
+        <translation>训练数据</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>On the validation data</source>
+        <translation>验证数据</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>On {host}: {what}</source>
         <translation>{host} 上：{what}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Only tell</source>
-        <translation>仅提醒</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -4326,14 +4424,14 @@
         <translation>打开的文件</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Open the full row</source>
+        <translation>完整打开该行</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>Open the model's file: with it other lengths can be tried.</source>
         <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Open the row in full</source>
-        <translation>完整打开该行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -4370,16 +4468,6 @@
         <translation>其他进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Other ways to save or reload, on its button</source>
-        <translation>保存或重新加载的其他方式（在其按钮上）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Other ways: {title}</source>
-        <translation>其他方式：{title}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Out of memory</source>
         <translation>内存不足</translation>
@@ -4395,14 +4483,19 @@
         <translation>输出</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Pages of files</source>
-        <translation>文件页</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Parameters</source>
         <translation>参数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
+        <source>Part of the window failed ({time}).</source>
+        <translation>窗口的一部分出过错（{time}）。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <source>Part of the window failed.</source>
+        <translation>窗口的一部分出错了。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -4413,6 +4506,11 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Pause failed {where}</source>
         <translation>暂停失败（{where}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Pause the training after the current batch</source>
+        <translation>在当前批次后暂停训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -4426,12 +4524,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Paused after step {step} of epoch {n}; Resume lets it go on</source>
+        <source>Paused after step {step} of epoch {n}; press Resume to continue</source>
         <translation>已在第 {n} 轮第 {step} 步后暂停；点“继续”恢复训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Paused in epoch {n}; Resume lets it go on</source>
+        <source>Paused in epoch {n}; press Resume to continue</source>
         <translation>已在第 {n} 轮暂停；点“继续”恢复训练</translation>
     </message>
     <message>
@@ -4441,7 +4539,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Paused; Resume lets it go on</source>
+        <source>Paused; press Resume to continue</source>
         <translation>已暂停；点“继续”恢复训练</translation>
     </message>
     <message>
@@ -4466,7 +4564,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Peak with pages of files</source>
+        <source>Peak with file pages</source>
         <translation>峰值（含文件页）</translation>
     </message>
     <message>
@@ -4480,13 +4578,8 @@
         <translation>固定、取消固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Pinned are {n} of them.</source>
-        <translation>其中 {n} 个已固定。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Pinned: it is never removed to save room</source>
+        <source>Pinned: never removed to save space</source>
         <translation>已固定：不会为腾出空间而移除</translation>
     </message>
     <message>
@@ -4496,31 +4589,34 @@
         <translation>精度</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Press Reload on the right, or set a limit on a chart.</source>
+        <translation>右侧的“重新加载”立即执行；图表上的上限则自动执行。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Press the button that has the focus</source>
+        <source>Press the focused button</source>
         <translation>按下有焦点的按钮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Pressure on disks</source>
-        <translation>磁盘压力</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Pressure on memory</source>
-        <translation>内存压力</translation>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Previous, next diagnosis</source>
+        <translation>上一次、下一次诊断</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Previous, next run, where no list has the focus</source>
+        <source>Previous, next run, if no list has the focus</source>
         <translation>上一个、下一个运行（列表没有焦点时）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Previous, next run, wherever the focus is</source>
         <translation>上一个、下一个运行（无论焦点在哪里）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Probably a data set cache; this is not proven</source>
+        <translation>数据集缓存会如此，但未得到证明</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -4544,7 +4640,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process ends to start again</source>
+        <source>Process exits for a restart</source>
         <translation>进程结束以便重新启动</translation>
     </message>
     <message>
@@ -4574,7 +4670,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process was killed for lack of memory</source>
+        <source>Process was killed: out of memory</source>
         <translation>进程因内存不足被杀死</translation>
     </message>
     <message>
@@ -4593,43 +4689,9 @@
         <translation>进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processor</source>
-        <translation>处理器</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processor clock</source>
-        <translation>处理器时钟频率</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processor time held back</source>
-        <translation>被限制的处理器时间</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processors in use</source>
-        <translation>占用的处理器</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processors in use, children</source>
-        <translation>子进程占用的处理器</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Pruned</source>
         <translation>已剪枝</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Puts the saved values into the variables that there are. Always safe.</source>
-        <translation>将保存的值写回现有变量。始终安全。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
@@ -4668,18 +4730,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Python keeps objects</source>
-        <translation>Python 持有对象</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Python keeps what is allocated, most of it at {line}</source>
+        <source>Python keeps allocated memory, mostly from {line}</source>
         <translation>Python 滞留已分配的内存，大部分在 {line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>Python looks through more and more objects for garbage</source>
-        <translation>Python 为回收垃圾要检查的对象越来越多</translation>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Python keeps objects</source>
+        <translation>Python 持有对象</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -4743,7 +4800,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>RAM, pages of files</source>
+        <source>RAM, file pages</source>
         <translation>内存，文件页</translation>
     </message>
     <message>
@@ -4753,7 +4810,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>RAM, unique to it</source>
+        <source>RAM, unique set</source>
         <translation>内存，独占</translation>
     </message>
     <message>
@@ -4762,6 +4819,11 @@
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Ran</source>
         <translation>运行时长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>Range of all values: {range}</source>
+        <translation>全部测量值的范围：{range}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -4774,11 +4836,6 @@
         <translation>正在读取文件…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>Reckoned anew after the last reload and one epoch of warm-up</source>
-        <translation>在上次重新加载并预热一轮之后重新计算</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Reclaim</source>
         <translation>回收</translation>
@@ -4789,14 +4846,14 @@
         <translation>自动回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Reclaim: collect, then more if that is not enough</source>
-        <translation>回收：先清理，不够再进一步</translation>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Reclaim: collect, then reload if needed</source>
+        <translation>回收：先清理，无效再重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Reclaim: collect, then reload if it did not help</source>
-        <translation>回收：先清理，无效再重新加载</translation>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Reclaim: collect, then reload or restart if needed</source>
+        <translation>回收：先清理，不够再进一步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -4814,10 +4871,9 @@
         <translation>图表下方的回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Regions of compiled code</source>
-        <translation>编译代码的区域</translation>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Recreate the variables (recreate)</source>
+        <translation>重新创建变量 (recreate)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -4831,10 +4887,20 @@
         <translation>已注册函数，之前 → 之后</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Release traces of models that no longer exist, and garbage; the model stays</source>
+        <translation>释放已失效模型留下的追踪和垃圾；模型保留</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Released</source>
         <translation>已释放</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Released traces, and the models that they belonged to</source>
+        <translation>释放的追踪，以及所属的已失效模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -4853,11 +4919,6 @@
         <translation>重新加载失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Reload on the right does it now; a limit on a chart by itself.</source>
-        <translation>右侧的“重新加载”立即执行；图表上的上限则自动执行。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Reload released nothing {where}</source>
         <translation>重新加载未释放任何内容（{where}）</translation>
@@ -4874,13 +4935,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Remove it from the history</source>
+        <source>Remove this run from the history</source>
         <translation>从历史中删除</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Remove it with the others when old runs are removed to save room</source>
-        <translation>为腾出空间而移除旧运行时一并移除</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -4894,7 +4950,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Rename it</source>
+        <source>Rename this run</source>
         <translation>重命名</translation>
     </message>
     <message>
@@ -4908,9 +4964,10 @@
         <translation>报告，一个 HTML 文件</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Resident set of the process, before → after</source>
-        <translation>进程的常驻内存，之前 → 之后</translation>
+        <source>Requested by</source>
+        <translation>请求者</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -4948,7 +5005,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Restart the process and resume</source>
+        <source>Restart the process and continue</source>
         <translation>重启进程并继续</translation>
     </message>
     <message>
@@ -4965,6 +5022,11 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Restarting</source>
         <translation>重启中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <source>Restarts after a reload and one epoch of warm-up</source>
+        <translation>在上次重新加载并预热一轮之后重新计算</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -5027,9 +5089,20 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>Run</source>
         <translation>运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Run crashed</source>
+        <translation>运行异常终止</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Run ended</source>
+        <translation>运行结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -5044,8 +5117,14 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
-        <source>Runs are shown once the hub can start.</source>
+        <source>Runs appear once the hub has started.</source>
         <translation>hub 启动后会显示运行。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>Runs of {host} are read only: your key there has the role viewer.</source>
+        <translation>您可以查看 {host} 的运行，但不能发出命令：您在那里的密钥是查看者密钥。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -5123,7 +5202,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Search goes on: {function}, {over} were over</source>
+        <source>Search continues: {function}, {over} already finished</source>
         <translation>搜索继续：{function}，其中 {over} 次试验已结束</translation>
     </message>
     <message>
@@ -5143,13 +5222,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Select one run.</source>
-        <translation>请选择一个运行。</translation>
+        <source>Select one run to open or rename it, or several with Shift or Ctrl to compare them.</source>
+        <translation>选择一个可打开或命名；用 Shift 或 Ctrl 选择多个可比较。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Select one to open or name it; several, with Shift or Ctrl, to compare.</source>
-        <translation>选择一个可打开或命名；用 Shift 或 Ctrl 选择多个可比较。</translation>
+        <source>Select one run.</source>
+        <translation>请选择一个运行。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
@@ -5195,13 +5274,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Show it on the charts</source>
-        <translation>在图表中显示</translation>
+        <source>Show the runs on one chart, with their differences</source>
+        <translation>在同一图表中显示，并列出差异</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Show the whole run and follow it</source>
+        <translation>显示整个运行并跟随</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Show them on one chart, and what differs</source>
-        <translation>在同一图表中显示，并列出差异</translation>
+        <source>Show this run on the charts</source>
+        <translation>在图表中显示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
@@ -5215,7 +5299,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>Shown once a fit has begun.</source>
+        <source>Shown once a fit has started.</source>
         <translation>fit 开始后显示。</translation>
     </message>
     <message>
@@ -5225,7 +5309,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Shown once an epoch has told it.</source>
+        <source>Shown once an epoch has reported it.</source>
         <translation>有轮次给出数值后显示。</translation>
     </message>
     <message>
@@ -5234,13 +5318,18 @@
         <translation>大小</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Slow</source>
+        <translation>节省</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Source</source>
         <translation>来源</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Source, or why there is none</source>
+        <source>Source, or the reason why it is missing</source>
         <translation>来源，或没有的原因</translation>
     </message>
     <message>
@@ -5249,9 +5338,9 @@
         <translation>来源：{source}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Sparing</source>
-        <translation>节省</translation>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Sources of the metrics</source>
+        <translation>各数值的来源</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
@@ -5274,6 +5363,11 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Starting</source>
         <translation>启动中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
+        <source>Starting the demo…</source>
+        <translation>演示启动中…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
@@ -5342,16 +5436,6 @@
         <translation>仍被持有</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/formats.py"/>
-        <source>Still working: {done} of {all} events read</source>
-        <translation>仍在处理：已读取 {done} / {all} 个事件</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/formats.py"/>
-        <source>Still working…</source>
-        <translation>仍在处理…</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Stop</source>
         <translation>停止</translation>
@@ -5363,7 +5447,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Stop the training (asked first)</source>
+        <source>Stop the training (with confirmation)</source>
         <translation>停止训练（先询问）</translation>
     </message>
     <message>
@@ -5395,7 +5479,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Study of 1 fold goes on: {function}, {over} were over</source>
+        <source>Study of 1 fold continues: {function}, {over} already finished</source>
         <translation>1 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
@@ -5405,7 +5489,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Study of {folds} folds goes on: {function}, {over} were over</source>
+        <source>Study of {folds} folds continues: {function}, {over} already finished</source>
         <translation>{folds} 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
@@ -5423,6 +5507,11 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Tables and lists</source>
         <translation>表格与列表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Temporary disk used</source>
+        <translation>临时文件所在磁盘的用量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -5471,14 +5560,9 @@
         <translation>这需要几秒钟，大部分用于启动框架。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>That very thing was counted, and grew over the same units</source>
-        <translation>正是它被统计到，并在相同区间内增长</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>The cause is open</source>
-        <translation>原因未定</translation>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>The action, and how a reload restored the state</source>
+        <translation>做了什么，以及重新加载如何恢复</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -5532,7 +5616,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The device can connect to this machine's hub no more; if it is connected, that ends at once. To let it in again takes kmonitor authorize with its key.</source>
+        <source>The device can no longer connect to this machine's hub; an open connection ends at once. To allow it again, run kmonitor authorize with its key.</source>
         <translation>该设备不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
     </message>
     <message>
@@ -5542,13 +5626,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The history has {n} events now, and takes {size} on the disk.</source>
+        <source>The history has {n} events and uses {size} on disk.</source>
         <translation>历史中现有 {n} 个事件，占用磁盘 {size}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>The host is lost: {why}</source>
-        <translation>主机失联：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5562,39 +5641,33 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub does not start</source>
+        <source>The hub cannot start</source>
         <translation>hub 未启动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub does not start.</source>
+        <source>The hub cannot start.</source>
         <translation>hub 未能启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/compare/comparison.py"/>
-        <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>The hub is not reached.</source>
-        <translation>无法访问 hub。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The hub is not reached; what is asked now would not arrive.</source>
-        <translation>无法访问 hub，现在的请求不会送达。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The hub of this machine is not reached; it keeps to this once it runs.</source>
+        <source>The hub of this machine is not running; the settings apply once it starts.</source>
         <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>The hub of {host} is not reached now.</source>
+        <source>The hub of {host} is unreachable now.</source>
         <translation>现在无法访问 {host} 的 hub。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub on {host} can keep nothing new.</source>
+        <source>The hub on {host} cannot store new data.</source>
         <translation>{host} 上的 hub 无法再保存新内容。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <source>The hub on {host} has a problem.</source>
+        <translation>{host} 上的 hub 出现问题。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5602,13 +5675,8 @@
         <translation>{host} 上的 hub 已结束。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub on {host} has trouble.</source>
-        <translation>{host} 上的 hub 出现问题。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>The hub refuses: {why}.</source>
+        <source>The hub refused: {why}.</source>
         <translation>hub 拒绝：{why}。</translation>
     </message>
     <message>
@@ -5643,17 +5711,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The process ends after the current epoch and kmonitor run starts the script again, which resumes there: weights, optimizer, history and random state are kept, and what the script does before fit happens again.</source>
+        <source>The process ends after the current epoch and kmonitor run starts the script again, which continues there. Weights, optimizer, history and random state are kept; code before fit runs again.</source>
         <translation>进程在当前轮次后结束，kmonitor run 会再次启动脚本并从那里继续：权重、优化器、历史和随机状态都会保留，脚本在 fit 之前所做的会再做一遍。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>The process has started; no fit has begun yet.</source>
+        <source>The process has started, but no fit has.</source>
         <translation>进程已启动，尚未开始 fit。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>The process lives; no fit is running.</source>
+        <source>The process is alive; no fit is running.</source>
         <translation>进程存活，没有正在运行的 fit。</translation>
     </message>
     <message>
@@ -5663,7 +5731,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The run has ended ({state}); nothing can be asked of it.</source>
+        <source>The run has ended ({state}); it takes no more actions.</source>
         <translation>运行已结束（{state}），无法再对它提出请求。</translation>
     </message>
     <message>
@@ -5678,7 +5746,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>The same, making the variables anew</source>
+        <source>The same, recreating the variables</source>
         <translation>同上，并重新创建变量</translation>
     </message>
     <message>
@@ -5688,13 +5756,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The training saves a checkpoint if it can, ends after the current epoch, and fit returns as if all epochs were done. It cannot be started again from here.</source>
+        <source>The training saves a checkpoint if possible and ends after the current epoch; fit returns as if all epochs were done. It cannot be restarted from here.</source>
         <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>The training waited</source>
-        <translation>训练等待</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5713,7 +5776,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>The window forgets the host and shows its runs no more. Nothing there is touched: trainings and hub go on, and connecting again brings everything back.</source>
+        <source>The window forgets this host and no longer shows its runs. Nothing on the host changes: trainings and hub keep running, and connecting again brings everything back.</source>
         <translation>窗口会忘记此主机，不再显示其运行。那里的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
     </message>
     <message>
@@ -5728,7 +5791,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>This hub was started with --keep-days or --keep-size on its command line: those count until it is started without them.</source>
+        <source>This hub was started with --keep-days or --keep-size on its command line: they take precedence until it is started without them.</source>
         <translation>这个 hub 启动时带有 --keep-days 或 --keep-size：在不带它们重新启动之前，以它们为准。</translation>
     </message>
     <message>
@@ -5767,6 +5830,16 @@
         <translation>本进程的其余部分与其他进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>This run accepts no actions: it was started with commands=False.</source>
+        <translation>此运行不接受命令：它以 commands=False 启动。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>This run belongs to another hub of the team: connect to its host to send actions.</source>
+        <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <source>This run did not measure it.</source>
@@ -5783,14 +5856,19 @@
         <translation>此运行尚未告知其模型：模型构建好时就会告知，最迟在第一步。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>This run takes no commands: it was started with commands=False.</source>
-        <translation>此运行不接受命令：它以 commands=False 启动。</translation>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>This run is pinned.</source>
+        <translation>它已固定。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>This run was read from a folder: its process cannot be asked from here.</source>
+        <source>This run was read from a folder: actions cannot be sent to its process.</source>
         <translation>此运行是从文件夹读取的：无法从这里请求其进程。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>This was counted, and grew over the same time</source>
+        <translation>正是它被统计到，并在相同区间内增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -5846,34 +5924,19 @@
         <translation>继续训练：{way}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Together about {size} of history</source>
-        <translation>历史共约 {size}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Told at the end of the epoch that follows.</source>
-        <translation>在随后一轮结束时给出。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Too large</source>
         <translation>过大</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Took</source>
-        <translation>用时</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Traces and who holds them</source>
+        <source>Traces and their holders</source>
         <translation>追踪及其持有者</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Traces let go, and dead models they were of</source>
-        <translation>释放的追踪，以及所属的已失效模型</translation>
+        <source>Traces that could not be released, and their holders</source>
+        <translation>未能释放的内容及其持有者</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -5887,7 +5950,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Training goes on</source>
+        <source>Training continues</source>
         <translation>训练继续</translation>
     </message>
     <message>
@@ -5899,6 +5962,11 @@
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Training metrics</source>
         <translation>训练指标</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>Training paused for</source>
+        <translation>训练等待</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -5916,23 +5984,13 @@
         <translation>已试过：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>Try</source>
-        <translation>尝试</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Try it in a terminal; it must connect without a prompt: {line}</source>
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Twice a second under the pointer, else once: about a tenth of that, for a slow machine, a remote desktop or a battery.</source>
-        <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Unique to it</source>
+        <source>Unique set</source>
         <translation>独占</translation>
     </message>
     <message>
@@ -5962,13 +6020,14 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Up to 30 times a second under the pointer, else 10. With 8 runs at 10 values a second about a quarter of one processor core.</source>
+        <source>Up to 30 updates a second under the pointer, else 10. With 8 runs at 10 values a second this takes about a quarter of a CPU core.</source>
         <translation>指针在窗口中时每秒最多 30 次，否则 10 次。8 个运行、每秒 10 个值时约占一个处理器核心的四分之一。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>User</source>
-        <translation>用户</translation>
+        <translation>谁</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -6010,7 +6069,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>Versions, the last log lines and where the program stood. User name, home folder, names of runs and hosts are left out; kmonitor sends nothing. If you report the fault, copy or save this and add what you did.</source>
+        <source>Versions, the last log lines and the traceback, without user name, home folder, run and host names. kmonitor sends nothing. To report the problem, copy or save this text and add what you did.</source>
         <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
     </message>
     <message>
@@ -6019,9 +6078,14 @@
         <translation>等待</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
+        <source>Waiting for a retry</source>
+        <translation>等待再试</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Waiting for the disk</source>
+        <source>Waiting for disk</source>
         <translation>等待磁盘</translation>
     </message>
     <message>
@@ -6036,57 +6100,11 @@
         <translation>等待第一个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>Waits for another try</source>
-        <translation>等待再试</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Weights</source>
         <translation>权重</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>What</source>
-        <translation>操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>What can be done with it</source>
-        <translation>可进行的操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>What could not be let go, and who holds it</source>
-        <translation>未能释放的内容及其持有者</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>What each line allocated and kept between two safe points</source>
-        <translation>各行在两个安全点之间分配并保留的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>What failed or was left out, and why</source>
-        <translation>失败或略过的内容及原因</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>What grew is usually caused by this; it is not proven</source>
-        <translation>通常由此引起增长，但未得到证明</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>What grows</source>
-        <translation>什么在增长</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>What it is called; pinned ones have a pin</source>
-        <translation>名称；已固定的带有图钉</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -6097,11 +6115,6 @@
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>What may help in the script:</source>
         <translation>脚本中可尝试：</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>What somebody noted on it</source>
-        <translation>有人写下的备注</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
@@ -6120,11 +6133,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>What was done, and how a reload restored</source>
-        <translation>做了什么，以及重新加载如何恢复</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>When</source>
@@ -6134,6 +6142,11 @@
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, a checkpoint is saved after the current epoch.</source>
         <translation>当{when}时，会在当前轮次后保存检查点。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
+        <source>When {when}, kmonitor collects after the current epoch.</source>
+        <translation>当{when}时，kmonitor 会在当前轮次后释放滞留的内容。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -6147,8 +6160,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, kmonitor drops what is retained after the current epoch.</source>
-        <translation>当{when}时，kmonitor 会在当前轮次后释放滞留的内容。</translation>
+        <source>When {when}, kmonitor notifies you here.</source>
+        <translation>当{when}时，kmonitor 会在这里告诉您。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -6157,12 +6170,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, kmonitor tells you here.</source>
-        <translation>当{when}时，kmonitor 会在这里告诉您。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, the training starts again in a new process and resumes.</source>
+        <source>When {when}, the training restarts in a new process and continues.</source>
         <translation>当{when}时，训练会在新进程中重新启动并继续。</translation>
     </message>
     <message>
@@ -6171,24 +6179,9 @@
         <translation>当{when}时，训练会在当前轮次后停止。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Where each figure comes from</source>
-        <translation>各数值的来源</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Where it runs or ran</source>
-        <translation>在哪里运行</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Where the time goes</source>
         <translation>时间花在哪里</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Who</source>
-        <translation>谁</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -6206,43 +6199,18 @@
         <translation>同时增长的有：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Without a graph</source>
-        <translation>不使用计算图</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>Workspace</source>
         <translation>工作区</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write 1 MiB or more; nothing keeps all.</source>
-        <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write a number of days, such as 90; nothing keeps all.</source>
-        <translation>请输入天数，例如 90；留空则全部保留。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write a size with its unit, such as 20 GiB or 500 MB.</source>
-        <translation>请输入带单位的大小，例如 20 GiB 或 500 MB。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write at most {n} days.</source>
-        <translation>最多输入 {n} 天。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Write down what it was for, or what came of it</source>
+        <source>Write a note about its purpose or result</source>
         <translation>写下用途或结果</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Writes the exact state; kmonitor restore makes a .keras file of it later.</source>
+        <source>Writes the exact state; kmonitor restore can turn it into a .keras file later.</source>
         <translation>写入精确状态；之后可用 kmonitor restore 由它生成 .keras 文件。</translation>
     </message>
     <message>
@@ -6261,18 +6229,8 @@
         <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>You may look at the runs of {host}, not change them: your key there is a viewer's.</source>
-        <translation>您可以查看 {host} 的运行，但不能更改：您在那里的密钥是查看者密钥。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>You may look at the runs of {host}, not command them: your key there is a viewer's.</source>
-        <translation>您可以查看 {host} 的运行，但不能发出命令：您在那里的密钥是查看者密钥。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Your key on {host} is a viewer's, and only an operator may read this list. The owner of the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
+        <source>Your key on {host} has the role viewer, and only an operator can read the audit log. The owner of the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
         <translation>您在 {host} 的密钥是查看者密钥，只有操作者可以阅读此列表。运行该 hub 的人可以更改：kmonitor authorize KEY --role operator --name NAME</translation>
     </message>
     <message>
@@ -6288,7 +6246,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>`py-spy dump --pid {pid}` on {host} shows in which call it waits; what is asked of it is done at its next step, and if none comes its process has to be ended there</source>
+        <source>`py-spy dump --pid {pid}` on {host} shows where it waits. Actions run at its next step; if none comes, end the process there</source>
         <translation>在 {host} 上运行 `py-spy dump --pid {pid}` 可看到它在等待哪个调用；请求它做的事在下一个训练步进行，若一直没有，就必须在那里结束其进程</translation>
     </message>
     <message>
@@ -6300,11 +6258,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>`{name}`: traces {n}, operations {operations}</source>
         <translation>`{name}`：{n} 个追踪，{operations} 个算子</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>a cache of the data set is filling: {steps} of {of_steps} steps</source>
-        <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6328,7 +6281,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>a reload would change the result: {name}, traced again, computes something else. What Python code reads while it is traced has changed since, such as an attribute or a random number. A variable in its place keeps the step the same</source>
+        <source>a reload would change the result: {name}, traced again, computes something else. Something that Python code reads while it is traced has changed, such as an attribute or a random number. Use a variable for it</source>
         <translation>重新加载会改变结果：{name} 再次追踪后计算的内容不同。追踪时 Python 代码读取的内容已经改变，例如某个属性或随机数。改用变量可使步骤保持不变</translation>
     </message>
     <message>
@@ -6340,11 +6293,6 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>a signal</source>
         <translation>信号</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>a step of Reclaim (auto)</source>
-        <translation>回收 (auto) 的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
@@ -6370,11 +6318,6 @@
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>address space limit {amount}</source>
         <translation>地址空间上限 {amount}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>after an error let its frames go: sys.last_value = sys.last_traceback = None</source>
-        <translation>出错后释放其栈帧：sys.last_value = sys.last_traceback = None</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -6419,18 +6362,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>as a step of Reclaim</source>
+        <source>as part of Reclaim</source>
         <translation>回收的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>as {host}</source>
         <translation>同 {host}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>asked by {who}</source>
-        <translation>由 {who} 请求</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -6444,7 +6382,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>at the epoch's end</source>
+        <source>at the end of the epoch</source>
         <translation>轮次结束时</translation>
     </message>
     <message>
@@ -6468,19 +6406,9 @@
         <translation>批大小 {half}，gradient_accumulation_steps={n}：梯度来自 {whole} 个样本，但批归一化只看到 {seen} 个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>begin to begin</source>
-        <translation>从一步开始到下一步开始</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>behind</source>
         <translation>慢</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>beside it {amount} pages of files, which the kernel can reclaim</source>
-        <translation>另有 {amount} 文件页，需要时归还</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
@@ -6504,7 +6432,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between epochs: in callbacks after MonitorCallback, or in its action</source>
+        <source>between epochs: in callbacks after MonitorCallback, or in its actions</source>
         <translation>各轮之间：MonitorCallback 之后的回调中，或其操作中</translation>
     </message>
     <message>
@@ -6514,7 +6442,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between fits: in what the script does from one fit to the next</source>
+        <source>between fits: in the script</source>
         <translation>各次 fit 之间：脚本在两次 fit 之间所做的事中</translation>
     </message>
     <message>
@@ -6533,16 +6461,6 @@
         <translation>建立共享内存块而不删除</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>bound</source>
-        <translation>上限</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>bound {size}</source>
-        <translation>上限 {size}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>build model and optimizer once, outside the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
@@ -6554,7 +6472,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>call gc.collect() less often, or gc.freeze() once what stays is made</source>
+        <source>call gc.collect() less often, or gc.freeze() after setting up</source>
         <translation>少调用 gc.collect()，或在长期对象建好后调用一次 gc.freeze()</translation>
     </message>
     <message>
@@ -6574,12 +6492,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>cause open</source>
+        <source>cause unknown</source>
         <translation>原因未定</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>cause open, after {what}</source>
+        <source>cause unknown; not {what}</source>
         <translation>原因未定，已排除：{what}</translation>
     </message>
     <message>
@@ -6609,6 +6527,11 @@
         <translation>检查散热、功率上限和调频策略</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check what the script does there, for example reading or writing a whole file</source>
+        <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>checkpoints</source>
         <translation>检查点</translation>
@@ -6625,7 +6548,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes of the training take more and more</source>
+        <source>child processes of the training use more and more memory</source>
         <translation>训练的子进程占用越来越多</translation>
     </message>
     <message>
@@ -6640,12 +6563,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close and unlink each block of shared memory when it is read</source>
+        <source>close and unlink each shared memory block after reading it</source>
         <translation>读取之后关闭并删除每个共享内存块</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close connections, or keep one session for all</source>
+        <source>close connections, or reuse one session</source>
         <translation>关闭连接，或只保留一个会话</translation>
     </message>
     <message>
@@ -6655,13 +6578,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close pipes and end what was started: communicate(), close(), terminate(), join()</source>
-        <translation>关闭管道并结束所启动的进程：communicate()、close()、terminate()、join()</translation>
+        <source>close files after use: with open(...) as file</source>
+        <translation>关闭打开的文件：with open(...) as file</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close what is opened: with open(...) as file</source>
-        <translation>关闭打开的文件：with open(...) as file</translation>
+        <source>close pipes and end child processes: communicate(), close(), terminate(), join()</source>
+        <translation>关闭管道并结束所启动的进程：communicate()、close()、terminate()、join()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -6713,8 +6636,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>copy what workers hand over, or with PyTorch torch.multiprocessing.set_sharing_strategy('file_system')</source>
+        <source>copy data from workers, or with PyTorch torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>count</source>
+        <translation>其数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -6725,6 +6653,16 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>create the data set once, outside of the loop</source>
         <translation>在循环之外只创建一次数据集</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool</source>
+        <translation>线程池只建立一次，或将其关闭：with ThreadPoolExecutor() as pool</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>create {name} once, outside the loop</source>
+        <translation>只创建一次 {name}，放在循环之外</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6791,6 +6729,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>driver: NVML, this process</source>
         <translation>驱动：NVML，本进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>end not known yet</source>
+        <translation>何时结束尚不知道</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
@@ -6866,6 +6809,11 @@
         <translation>打开文件、套接字或管道而不关闭</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>first {value}</source>
+        <translation>起初 {value}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>fit</source>
@@ -6904,7 +6852,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>free memory: a smaller batch or cache, fewer workers, no other programs beside it</source>
+        <source>framework allocator</source>
+        <translation>框架的分配器分出的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>free memory kept by malloc</source>
+        <translation>malloc 保留的空闲内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>free memory: smaller batches or caches, fewer workers, no other programs</source>
         <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
     </message>
     <message>
@@ -6921,13 +6879,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>functions of data sets (from_generator, py_function) with what they refer to</source>
-        <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
+        <source>functions and their closures</source>
+        <translation>函数及其引用的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>functions with what they refer to</source>
-        <translation>函数及其引用的内容</translation>
+        <source>functions of data sets (from_generator, py_function) and their closures</source>
+        <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -6941,7 +6899,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>give it more processors, or start fewer threads and workers</source>
+        <source>garbage collections take longer, with more and more objects</source>
+        <translation>Python 为回收垃圾要检查的对象越来越多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>give it more CPUs, or start fewer threads and workers</source>
         <translation>给它更多处理器，或少启动线程和 worker</translation>
     </message>
     <message>
@@ -6957,7 +6920,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>growing less and less</source>
+        <source>growing, but levelling off</source>
         <translation>增长越来越慢</translation>
     </message>
     <message>
@@ -6969,11 +6932,6 @@
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>half of the time</source>
         <translation>一半的时间</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>have {name} do its work at each n-th step, or at the epoch's end</source>
-        <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
@@ -6989,11 +6947,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: total memory</source>
         <translation>主机：总内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>how many there are</source>
-        <translation>其数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -7026,24 +6979,24 @@
         <translation>输入为 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it changes by little, or no more than it scatters</source>
-        <translation>变化很小，或未超出波动</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>it exited with status {status}</source>
+        <translation>以退出状态 {status} 离开</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it gave up for lack of memory, as its output says</source>
-        <translation>因内存不足而自行放弃，如其输出所说</translation>
+        <source>it expired before a safe point</source>
+        <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>it is passed</source>
+        <source>it is exceeded</source>
         <translation>越过它</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it left with exit status {status}</source>
-        <translation>以退出状态 {status} 离开</translation>
+        <source>it ran out of memory, as its output shows</source>
+        <translation>因内存不足而自行放弃，如其输出所说</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7052,7 +7005,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rises in a few jumps, as buffers do</source>
+        <source>it rises in a few jumps, like buffers</source>
         <translation>呈少数几级阶梯上升，像缓冲区一样</translation>
     </message>
     <message>
@@ -7062,7 +7015,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rose in the first epoch only, evenly as data were read</source>
+        <source>it rose only in the first epoch, while data were read</source>
         <translation>仅在第一轮中上升，随数据读取均匀增加</translation>
     </message>
     <message>
@@ -7077,11 +7030,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it was done less than the cool-down ago, and the limit is crossed again</source>
-        <translation>距上次执行不到冷却时间，而限制又被越过</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it was sent, but the training never answered</source>
         <translation>已发送，但训练没有回应</translation>
     </message>
@@ -7092,7 +7040,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>its control group is held back from the processors more and more</source>
+        <source>its control group is throttled more and more</source>
         <translation>其控制组越来越多地被限制使用处理器</translation>
     </message>
     <message>
@@ -7107,7 +7055,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>its growth bends towards a ceiling, as a cache's does</source>
+        <source>its growth levels off, like a cache</source>
         <translation>增长趋于封顶，像缓存一样</translation>
     </message>
     <message>
@@ -7158,11 +7106,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its time to live passed before a safe point came</source>
-        <translation>在安全点出现前有效期已过</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>jax: compiled programs</source>
         <translation>jax：已编译程序</translation>
     </message>
@@ -7188,12 +7131,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>keep history.history instead of what fit returns</source>
+        <source>keep history.history instead of the History object</source>
         <translation>保留 history.history，而不是 fit 的返回值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>keep numbers instead (float(loss), a mean), or the newest only</source>
+        <source>keep numbers only (float(loss), a mean), or only the newest</source>
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>
     <message>
@@ -7202,13 +7145,18 @@
         <translation>加载后保留</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>kept objects</source>
+        <translation>所保留的内容</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>killed by a process, not for lack of memory: no such kill was counted</source>
         <translation>被某个进程杀死，而非内存不足：没有相应的计数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed; no counter here tells whether for lack of memory</source>
+        <source>killed; whether for lack of memory is unknown here</source>
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
@@ -7218,12 +7166,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there is not shown here. Install {theirs} here.</source>
+        <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}), so its new features are not shown. Install {theirs} here.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）新：那里的新内容这里不会显示。请在这里安装 {theirs}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not know is missing here. Install {ours} there.</source>
+        <source>kmonitor on {host} is older ({theirs}) than this window ({ours}), so newer features are missing for its runs. Install {ours} there.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）旧：它不认识的内容这里会缺少。请在那里安装 {ours}。</translation>
     </message>
     <message>
@@ -7240,11 +7188,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>kmonitor {version} on {host} is too old for this one.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太旧。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>kmonitor's own faults in the training process; the training is unaffected</source>
-        <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/workspace.py"/>
@@ -7293,6 +7236,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>limit</source>
         <translation>上限</translation>
@@ -7318,6 +7262,11 @@
         <translation>{metric}上限 {amount}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
+        <source>limit {size}</source>
+        <translation>上限 {size}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/limits/limit_store.py"/>
         <source>limit {value}, {action}</source>
         <translation>上限 {value}，{action}</translation>
@@ -7333,11 +7282,6 @@
         <translation>对数轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>look at what the script does there, such as a file that is read or written whole</source>
-        <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>made {n} times</source>
         <translation>创建了 {n} 次</translation>
@@ -7349,17 +7293,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>make the pool of threads once, or shut it down: with ThreadPoolExecutor() as pool</source>
-        <translation>线程池只建立一次，或将其关闭：with ThreadPoolExecutor() as pool</translation>
+        <source>major page faults</source>
+        <translation>从磁盘取回的页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>make {name} once, outside of the loop</source>
-        <translation>只创建一次 {name}，放在循环之外</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>malloc keeps what it was given back: a cache, or fragmentation</source>
+        <source>malloc keeps freed memory: a cache, or fragmentation</source>
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>
     <message>
@@ -7428,14 +7367,29 @@
         <translation>中位数 {median}，平均 {mean}，p95 {most}，p99 {nearly_all}，最大 {longest}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>memory bounded by the host</source>
-        <translation>内存只受主机限制</translation>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory allocated by Python</source>
+        <translation>Python 分配的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory allocated with malloc</source>
+        <translation>malloc 分出的内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>memory is short: pages are read back from disk, and tasks wait</source>
         <translation>内存不足：要从磁盘取回页，任务在等待</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>memory limit {size}</source>
+        <translation>内存最多 {size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>memory limited by the host</source>
+        <translation>内存只受主机限制</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7446,11 +7400,6 @@
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>memory pressure</source>
         <translation>内存压力</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>memory up to {size}</source>
-        <translation>内存最多 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
@@ -7475,12 +7424,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are built anew, and something keeps them</source>
+        <source>models or optimizers are built repeatedly, and something keeps them</source>
         <translation>模型或优化器被反复构建，且有东西持有它们</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>more is known in about {time}</source>
+        <source>more in about {time}</source>
         <translation>约 {time} 后会知道更多</translation>
     </message>
     <message>
@@ -7500,17 +7449,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>native code keeps what it takes with malloc; Python's lines do not</source>
+        <source>native code keeps memory allocated with malloc; Python code does not</source>
         <translation>原生代码滞留用 malloc 取得的内存，Python 代码行没有</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>native memory: taken with malloc, by arrays or native code; not Python's small objects, not graphs</source>
+        <source>native memory: allocated with malloc by arrays or native code, not by Python objects or graphs</source>
         <translation>原生内存：由数组或原生代码用 malloc 取得，不是 Python 的小对象，也不是计算图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>never reached from here</source>
+        <source>never connected</source>
         <translation>从未在此连上</translation>
     </message>
     <message>
@@ -7529,6 +7478,11 @@
         <translation>此主机没有 NVIDIA 驱动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>no Python code kept new memory</source>
+        <translation>没有代码行保留新的内存</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no batch size was measured for {n} steps</source>
         <translation>没有任何批大小实测满 {n} 步</translation>
@@ -7544,6 +7498,11 @@
         <translation>没有 cgroup 限制此进程的内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>no counter grew with it</source>
+        <translation>已统计的内容都没有随之增长</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <location filename="../../kmonitor/ui/charts/time_chart.py"/>
@@ -7555,11 +7514,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no data for {time}; {what}</source>
         <translation>{time} 没有数据；{what}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>no line of Python kept new memory</source>
-        <translation>没有代码行保留新的内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7579,7 +7533,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>no reason was told</source>
+        <source>no reason was given</source>
         <translation>未说明原因</translation>
     </message>
     <message>
@@ -7591,11 +7545,6 @@
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
         <source>no runs</source>
         <translation>无运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no safe point came within its time to live</source>
-        <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7616,6 +7565,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no step for {n} s within an epoch, the longest pause before was {longest} s</source>
         <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>no time limit</source>
+        <translation>时间不限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7665,11 +7619,6 @@
         <translation>未知</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>not reached</source>
-        <translation>无法访问</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>not read yet</source>
         <translation>尚未读取</translation>
@@ -7703,13 +7652,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>nothing grew since the one before</source>
+        <source>nothing grew since the last one</source>
         <translation>与上一次相比没有增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>nothing known</source>
-        <translation>未知</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>nothing has been counted yet</source>
+        <translation>尚未统计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -7717,19 +7666,9 @@
         <translation>未运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>nothing that is counted grew with it</source>
-        <translation>已统计的内容都没有随之增长</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>nothing to release</source>
         <translation>没有可释放的内容</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>nothing was counted yet</source>
-        <translation>尚未统计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7755,6 +7694,11 @@
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>now</source>
         <translation>现在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>number of kept objects</source>
+        <translation>所保留对象的数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7789,7 +7733,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>only one batch size was measured; a second one gives the law</source>
+        <source>only one batch size was measured; a second one is needed</source>
         <translation>只实测了一个批大小；再有一个就能得出规律</translation>
     </message>
     <message>
@@ -7880,11 +7824,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pages fetched from a disk</source>
-        <translation>从磁盘取回的页</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pass tensors instead of Python numbers to {name}</source>
         <translation>向 {name} 传入张量而不是 Python 数字</translation>
     </message>
@@ -7914,8 +7853,13 @@
         <translation>固定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>plus {amount} of file pages, which the kernel can reclaim</source>
+        <translation>另有 {amount} 文件页，需要时归还</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
+        <source>prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
         <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE)、cache()，或 PyDataset 的 worker</translation>
     </message>
     <message>
@@ -7955,7 +7899,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>process: unique set (psutil), in between with the resident set's growth</source>
+        <source>process: unique set (psutil), in between extrapolated from the resident set</source>
         <translation>进程：独占内存 (psutil)，其间加上常驻内存的增长</translation>
     </message>
     <message>
@@ -7995,7 +7939,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>rate in {epochs}</source>
+        <source>rate available in {epochs}</source>
         <translation>{epochs}后给出速率</translation>
     </message>
     <message>
@@ -8039,6 +7983,11 @@
         <translation>已注册的函数</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>release the frames of the last error: sys.last_value = sys.last_traceback = None</source>
+        <translation>出错后释放其栈帧：sys.last_value = sys.last_traceback = None</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>released {what}</source>
         <translation>已释放 {what}</translation>
@@ -8053,13 +8002,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>remove temporary files when they are read</source>
+        <source>remove temporary files after reading them</source>
         <translation>读取之后删除临时文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rename</source>
         <translation>重命名</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>requested by {who}</source>
+        <translation>由 {who} 请求</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8141,8 +8095,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>run %reset -f out, and end cells with no array or with a semicolon</source>
+        <source>run %reset -f out, and end cells with a semicolon</source>
         <translation>运行 %reset -f out，单元格末行不要是数组，或以分号结尾</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>run {name} every n steps, or at the end of the epoch</source>
+        <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -8188,7 +8147,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>slower, but less and less</source>
+        <source>slower, but levelling off</source>
         <translation>变慢，但越来越少</translation>
     </message>
     <message>
@@ -8217,6 +8176,11 @@
         <translation>减少工作进程，或每轮重新启动它们</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>start to start</source>
+        <translation>从一步开始到下一步开始</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>started {when}</source>
         <translation>开始于 {when}</translation>
@@ -8240,8 +8204,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
+        <source>step clock, start to start: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>step of Reclaim (auto)</source>
+        <translation>回收 (auto) 的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8287,7 +8256,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>tensors are kept: the framework's allocator hands out more and more</source>
+        <source>tensors are kept: the framework's allocator grows</source>
         <translation>张量被滞留：框架的分配器分出的内存越来越多</translation>
     </message>
     <message>
@@ -8321,6 +8290,11 @@
         <translation>该回调</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the change is small, or within the scatter</source>
+        <translation>变化很小，或未超出波动</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the checkpoint could not be written: {why}</source>
         <translation>无法写入检查点：{why}</translation>
@@ -8329,6 +8303,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the connection ended</source>
         <translation>连接已断开</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the data set cache is filling: {steps} of {of_steps} steps</source>
+        <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8356,18 +8335,13 @@
         <translation>驱动不报告各进程的显存：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>the first diagnosis is what later ones are compared with: take another</source>
-        <translation>第一次诊断供之后比较：请再做一次</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>the fit ends before its limit</source>
         <translation>fit 会在达到上限前结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the fit that it was meant for had ended</source>
+        <source>the fit that it was for had ended</source>
         <translation>它所针对的 fit 已经结束</translation>
     </message>
     <message>
@@ -8376,14 +8350,14 @@
         <translation>最近一次错误的栈帧（sys.last_traceback）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>the framework's allocator does not see this model's tensors</source>
+        <translation>框架的分配器看不到该模型的任何张量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the framework's allocator on {device}, first {n} steps</source>
         <translation>{device} 上框架的分配器，前 {n} 步</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>the framework's allocator sees none of this model's tensors</source>
-        <translation>框架的分配器看不到该模型的任何张量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8462,18 +8436,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the loop goes on: it does not look at model.stop_training, which was set to True</source>
+        <source>the limit was exceeded again within its cool-down</source>
+        <translation>距上次执行不到冷却时间，而限制又被越过</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the loop continues: it ignores model.stop_training, which was set to True</source>
         <translation>循环仍在继续：它不检查已设为 True 的 model.stop_training</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the model is not compiled: no optimizer and no gradients are counted</source>
         <translation>模型未编译：不计优化器和梯度</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>the number of what is kept</source>
-        <translation>所保留对象的数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8567,13 +8541,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training is not paused</source>
-        <translation>训练未暂停</translation>
+        <source>the training is already paused</source>
+        <translation>训练已暂停</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training is paused already</source>
-        <translation>训练已暂停</translation>
+        <source>the training is not paused</source>
+        <translation>训练未暂停</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -8592,6 +8566,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>their memory</source>
+        <translation>其占用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>there is no lasting trend</source>
         <translation>没有持续的趋势</translation>
     </message>
@@ -8599,6 +8578,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>there was nothing to release</source>
         <translation>没有可释放的内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>this first diagnosis is the baseline: run another one to compare</source>
+        <translation>第一次诊断供之后比较：请再做一次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8627,17 +8611,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this system does not tell pages of files apart</source>
+        <source>this system does not report file pages</source>
         <translation>此系统不单独给出文件页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training takes no commands (it was started with commands=False)</source>
+        <source>this training accepts no commands (it was started with commands=False)</source>
         <translation>此训练不接受命令（它以 commands=False 启动）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training takes no commands: it was started with commands=False</source>
+        <source>this training accepts no commands: it was started with commands=False</source>
         <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
@@ -8656,23 +8640,18 @@
         <translation>限流</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>time learned</source>
-        <translation>时间由学习得出</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>time limit ({limit})</source>
         <translation>时间上限（{limit}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>time not bounded</source>
-        <translation>时间不限</translation>
+        <source>time limit learned</source>
+        <translation>时间由学习得出</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>time up to {time}</source>
+        <source>time limit {time}</source>
         <translation>时间最多 {time}</translation>
     </message>
     <message>
@@ -8712,12 +8691,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>traces of models that are gone</source>
+        <source>traces of models that no longer exist</source>
         <translation>已失效模型的追踪</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>traces of models that are gone are kept</source>
+        <source>traces of models that no longer exist are kept</source>
         <translation>已失效模型的追踪被滞留</translation>
     </message>
     <message>
@@ -8761,6 +8740,11 @@
         <translation>未变</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>unknown</source>
+        <translation>未知</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>unknown error</source>
         <translation>未知错误</translation>
@@ -8774,6 +8758,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>unpin</source>
         <translation>取消固定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>unreachable</source>
+        <translation>无法访问</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8807,7 +8796,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>values that the loop keeps in arrays of its own, and not in the model's variables, are not saved</source>
+        <source>values that the loop keeps in its own arrays instead of the model's variables are not saved</source>
         <translation>循环自己用数组保存、不在模型变量中的值未保存</translation>
     </message>
     <message>
@@ -8823,7 +8812,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>wait for child processes that ended: wait() or join()</source>
+        <source>wait for ended child processes: wait() or join()</source>
         <translation>等待已经结束的子进程：wait() 或 join()</translation>
     </message>
     <message>
@@ -8842,44 +8831,9 @@
         <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what Python allocated</source>
-        <translation>Python 分配的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what is kept</source>
-        <translation>所保留的内容</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what malloc handed out</source>
-        <translation>malloc 分出的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what malloc keeps free</source>
-        <translation>malloc 保留的空闲内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what the framework's allocator handed out</source>
-        <translation>框架的分配器分出的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what they take</source>
-        <translation>其占用</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>what was measured is of another training than this</source>
         <translation>实测的是与此不同的训练</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>when it ends is not known yet</source>
-        <translation>何时结束尚不知道</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8914,12 +8868,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{action} gave back {given}</source>
+        <source>{action} freed {given}</source>
         <translation>{action}归还了 {given}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{action} gave back {given} of {risen} that had come</source>
+        <source>{action} freed {given} of {risen}</source>
         <translation>{action}归还了 {given}（此前增加了 {risen}）</translation>
     </message>
     <message>
@@ -8959,17 +8913,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>{amount} can be had</source>
+        <source>{amount} available</source>
         <translation>可得 {amount}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>{amount} can still be had</source>
+        <source>{amount} still available</source>
         <translation>还可得 {amount}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{done} fits ended; this one trains {model}</source>
+        <source>{done} fits have ended; this one trains {model}</source>
         <translation>已结束 {done} 次 fit，本次训练 {model}</translation>
     </message>
     <message>
@@ -9004,7 +8958,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>{fold}, try {n}</source>
+        <source>{fold}, attempt {n}</source>
         <translation>{fold}，第 {n} 次尝试</translation>
     </message>
     <message>
@@ -9019,12 +8973,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>{forecast}; other processes take {rate} of what is left</source>
+        <source>{forecast}; other processes use {rate} of what is left</source>
         <translation>{forecast}；其他进程占用所剩的部分，每单位 {rate}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>{forecast}; the fit ends before, in {left}</source>
+        <source>{forecast}; the fit ends before that, in {left}</source>
         <translation>{forecast}；fit 会先在 {left}后结束</translation>
     </message>
     <message>
@@ -9043,11 +8997,6 @@
         <translation>{host} 没有回应。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>{host} is not reached.</source>
-        <translation>无法访问 {host}。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} refused the ssh connection.</source>
         <translation>{host} 在线，但拒绝 ssh。</translation>
@@ -9064,7 +9013,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>{level}, as a step of Reclaim</source>
+        <source>{level}, part of Reclaim</source>
         <translation>{level}，回收的一个步骤</translation>
     </message>
     <message>
@@ -9089,7 +9038,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_store.py"/>
-        <source>{limit} · asked</source>
+        <source>{limit} · requested</source>
         <translation>{limit} · 已请求</translation>
     </message>
     <message>
@@ -9101,6 +9050,16 @@
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{metric} above its limit</source>
         <translation>{metric}超过上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>{metric} exceeded its limit of {limit}: {value}</source>
+        <translation>{metric}超过上限 {limit}：{value}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
+        <source>{metric} exceeds {value}</source>
+        <translation>{metric}超过 {value}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -9116,16 +9075,6 @@
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>{metric} of 1 trial at its last epoch</source>
         <translation>{metric}，1 次试验的最后一轮</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>{metric} passed its limit of {limit}: {value}</source>
-        <translation>{metric}超过上限 {limit}：{value}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>{metric} passes {value}</source>
-        <translation>{metric}超过 {value}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
@@ -9154,13 +9103,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>{metric}: another verdict</source>
-        <translation>{metric}：判定改变</translation>
+        <source>{metric}: limit crossed</source>
+        <translation>{metric}：越过上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>{metric}: limit crossed</source>
-        <translation>{metric}：越过上限</translation>
+        <source>{metric}: verdict changed</source>
+        <translation>{metric}：判定改变</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
@@ -9198,9 +9147,9 @@
         <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>{n} at once</source>
-        <translation>同时 {n} 折</translation>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <source>{n} attempts</source>
+        <translation>{n} 次尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9209,13 +9158,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>{n} earlier ones are left out: kmonitor export</source>
+        <source>{n} earlier ones are not shown: kmonitor export</source>
         <translation>更早的 {n} 条未列出：kmonitor export</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>{n} epochs</source>
         <translation>{n} 轮</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
+        <source>{n} errors of kmonitor</source>
+        <translation>kmonitor 出错 {n} 次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
@@ -9233,11 +9187,6 @@
         <translation>{n} 失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{n} faults of kmonitor</source>
-        <translation>kmonitor 出错 {n} 次</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} folds</source>
         <translation>{n} 折</translation>
@@ -9249,6 +9198,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>{n} in parallel</source>
+        <translation>同时 {n} 折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} killed</source>
         <translation>{n} 被终止</translation>
     </message>
@@ -9256,6 +9210,11 @@
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} of 1 fold</source>
         <translation>{n} / 1 折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>{n} of them are pinned.</source>
+        <translation>其中 {n} 个已固定。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/workspace.py"/>
@@ -9304,6 +9263,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>{n} retried</source>
+        <translation>{n} 重试过</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} running</source>
         <translation>{n} 运行中</translation>
     </message>
@@ -9320,7 +9284,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>{n} runs were removed to keep to it since the hub started.</source>
+        <source>{n} runs were removed by these limits since the hub started.</source>
         <translation>自 hub 启动以来，为此移除了 {n} 个运行。</translation>
     </message>
     <message>
@@ -9374,16 +9338,6 @@
         <translation>{n} 次试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>{n} tried again</source>
-        <translation>{n} 重试过</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>{n} tries</source>
-        <translation>{n} 次尝试</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{n} variables, {size}</source>
         <translation>{n} 个变量，{size}</translation>
@@ -9395,7 +9349,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{part} of it comes {where}</source>
+        <source>{part} of it happens {where}</source>
         <translation>其中 {part} 发生在{where}</translation>
     </message>
     <message>
@@ -9454,13 +9408,18 @@
         <translation>{resource}：最后一个样本中 {whole} 用了 {used}，剩余 {left}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{rise} slower since {unit} {n}</source>
+        <translation>从第 {n} 个{unit}起多用 {rise}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{run}, validation</source>
         <translation>{run}，验证</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{share} of what it takes longer is {part}</source>
+        <source>{share} of the increase is {part}</source>
         <translation>多用的时间中 {share} 是 {part}</translation>
     </message>
     <message>
@@ -9510,7 +9469,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed; no counter here tells whether for lack of memory</source>
+        <source>{signal}: killed; whether for lack of memory is unknown here</source>
         <translation>{signal}：被终止；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
@@ -9555,7 +9514,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{state}, but other processes take what is left</source>
+        <source>{state}, but other processes use up what is left</source>
         <translation>{state}，但其他进程正在占用所剩的内存</translation>
     </message>
     <message>
@@ -9570,7 +9529,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>{text} ({n} more like it before)</source>
+        <source>{text} ({n} more like this)</source>
         <translation>{text}（此前还有 {n} 条类似的）</translation>
     </message>
     <message>
@@ -9600,7 +9559,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>{title} came too late and was dropped</source>
+        <source>{title} arrived too late and was dropped</source>
         <translation>{title}：来得太晚，已放弃</translation>
     </message>
     <message>
@@ -9625,17 +9584,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>{title} {n} reports are kept.</source>
+        <source>{title} {n} reports were saved.</source>
         <translation>{title}留存了 {n} 份报告。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>{title}: asked</source>
+        <source>{title}: requested</source>
         <translation>{title}：已请求</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>{title}: running now</source>
+        <source>{title}: running</source>
         <translation>{title}：正在执行</translation>
     </message>
     <message>
@@ -9675,11 +9634,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>{value} at first</source>
-        <translation>起初 {value}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{value} smoothed</source>
         <translation>平滑后 {value}</translation>
     </message>
@@ -9700,7 +9654,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>{what} leave the history within minutes, for everyone who looks at it. Pinned and living runs stay, and so do checkpoints. This cannot be undone.</source>
+        <source>{what} are removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
     </message>
     <message>
@@ -9715,7 +9669,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>{what}. It goes on; trainings are not affected. Details are in {log}.</source>
+        <source>{what}. kmonitor keeps running, and trainings are not affected. Details are in {log}.</source>
         <translation>{what}。它会继续运行，训练不受影响。详情见 {log}。</translation>
     </message>
     <message>
@@ -9725,7 +9679,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>{who}, as a step of Reclaim</source>
+        <source>{who}, as part of Reclaim</source>
         <translation>{who}，回收的一个步骤</translation>
     </message>
     <message>
@@ -9735,12 +9689,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{why}. Click for what came before.</source>
+        <source>{why}. Click to see what happened before.</source>
         <translation>{why}。单击查看此前的情况。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>{why}. Until then commands and changes are refused, and trainings hold what they tell on their own disks, as far as these have room.</source>
+        <source>{why}. Until then commands and changes are refused, and trainings keep their data on their own disks as long as there is space.</source>
         <translation>{why}。在此之前命令和修改会被拒绝，训练把数据暂存在自己的磁盘上（视剩余空间而定）。</translation>
     </message>
     <message>

@@ -159,7 +159,7 @@ def test_the_table_is_copied_and_shortened_to_what_differs(window: DeskWindow):
     text = QGuiApplication.clipboard().text()
     assert text.splitlines()[0] == "\texp-0\texp-1"
     assert len(text.splitlines()) == n_all + 1
-    click(button(page(window), "Only differences"))
+    click(button(page(window), "Differences only"))
     assert 0 < table.model().rowCount() < n_all
     index = table.model().index(0, 1)
     assert "exp-0" in str(index.data(Qt.ItemDataRole.AccessibleTextRole))

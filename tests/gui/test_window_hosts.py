@@ -271,4 +271,4 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
     qtbot.waitUntil(lambda: len(HostStore(folders).hosts()) == 1, timeout=DEADLINE_MS)
     banner = app.workspace.banner(0.0)
     assert banner is not None
-    assert "put aside" in banner.text
+    assert "renamed" in banner.text

@@ -144,7 +144,7 @@ def test_the_guide_opens_at_its_page(stage: Stage):
 
     (guide,) = stage.desk.window.findChildren(GuideWindow)
     assert guide.page == "folds.md"
-    assert guide.findChildren(QTextBrowser)[0].textCursor().block().text() == "In the app"
+    assert guide.findChildren(QTextBrowser)[0].textCursor().block().text() == "In the window"
 
 
 def test_tries_that_begin_are_added_and_the_selection_stays(stage: Stage):

@@ -114,7 +114,7 @@ def test_show_tells_one_truth_of_a_process_that_could_not_know_its_exit_status(
             session=told.session,
             how="status",
             status=3,
-            why="it left with exit status 3",
+            why="it exited with status 3",
         )
     )
     told.wait_acked()
@@ -163,9 +163,9 @@ def test_show_tells_what_grows_with_its_evidence_and_when_a_limit_is_met(live_hu
         ended = kmonitor("show", "last").out
 
     for words in (
-        "RAM         leak suspected: traces of models that are gone are kept",
+        "RAM         leak suspected: traces of models that no longer exist are kept",
         "+8.02 MiB / epoch (95 % interval",
-        "With it grew: traces of models that are gone +2 / epoch",
+        "With it grew: traces of models that no longer exist +2 / epoch",
         "host limit 1.4 GiB in about 10 epochs (",
         f"What may help: Collect (kmonitor command {agent.run[:8]} collect)",
         "Step time   steady",
@@ -203,7 +203,7 @@ def test_show_tells_what_a_diagnosis_found_and_which_lines_allocated(told: Simul
     at = next(n for n, line in enumerate(shown) if "Diagnosis after epoch 1: 5 traces" in line)
     assert shown[at + 1].strip() == "5 traces held by `my_step` (5 shapes)"
     assert shown[at + 2].endswith(
-        "followed to the end of epoch 2: most new memory: train.py:41 (+12.0 MiB)"
+        "until the end of epoch 2: most new memory: train.py:41 (+12.0 MiB)"
     )
     assert shown[at + 3].strip() == "train.py:41: growth +12.0 MiB, blocks +40"
 

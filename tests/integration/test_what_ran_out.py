@@ -150,7 +150,7 @@ def check(text: str, said: list[Verdict], met_after: int, resource: str) -> None
     check_forecast(said, met_after)
     end = text.partition("Before its end:")[2]
     assert f"  {resource}: " in end, text
-    assert "RAM" not in end.partition("Nothing of it was saved")[0], text
+    assert "RAM" not in end.partition("Nothing was saved")[0], text
     growing = [verdict for verdict in said if verdict.state == "growing"]
     assert growing, [(verdict.state, verdict.units) for verdict in said]
     assert growing[0].forecast is not None
@@ -223,7 +223,7 @@ def test_others_in_the_group_take_what_is_left_of_a_flat_training(
     assert forecasts, [(each.state, each.units) for each in said]
     assert forecasts[-1].of == "cgroup"
     assert forecasts[-1].by_others == pytest.approx(60 << 20, rel=0.3)
-    assert "other processes take what is left" in text
+    assert "other processes use up what is left" in text
     assert "Reloaded" not in text
 
 

@@ -78,7 +78,10 @@ def test_process_that_was_just_started_again_is_not_left_again_at_once(escalatio
     steps = [escalation.next_step({}, 10.0) for _ in range(3)]
 
     assert steps == ["collect", "reload", "nothing"]
-    assert "restart not done: it was done less than the cool-down ago" in escalation.summary()
+    assert (
+        "restart not done: the limit was exceeded again within its cool-down"
+        in escalation.summary()
+    )
 
 
 def test_process_that_was_started_again_long_ago_may_be_left_again(escalation: Escalation):

@@ -189,7 +189,7 @@ OF_SAMPLE: Final = {
     "functions": _of_sample(
         "graph_functions", "", "Functions registered with the framework's runtime"
     ),
-    "code_regions": _of_sample("code_regions", "", "Regions of compiled code"),
+    "code_regions": _of_sample("code_regions", "", "Compiled code regions"),
     "cpu_cores": _of_sample("cpu_cores", "", "CPUs used by the process"),
     "children_cpu_cores": _of_sample("children_cpu_cores", "", "CPUs used by its children"),
     "cpu_throttled_fraction": _of_sample(

@@ -79,9 +79,9 @@ class CommandService:
 
 def _cannot(record: RunRecord, name: str) -> str:
     if record.is_shipped:
-        return "this run was read from a folder: its process cannot be asked from here"
+        return "this run was read from a folder: commands cannot be sent to its process"
     if not record.actions:
-        return "this training takes no commands (it was started with commands=False)"
+        return "this training accepts no commands (it was started with commands=False)"
     return f"this training cannot {name}"
 
 

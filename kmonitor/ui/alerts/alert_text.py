@@ -21,7 +21,7 @@ def alert_text(alert: Alert) -> str:
     text = _sentence(alert)
     if not alert.unseen:
         return text
-    return tr("{text} ({n} more like it before)").format(text=text, n=alert.unseen)
+    return tr("{text} ({n} more like this)").format(text=text, n=alert.unseen)
 
 
 def _sentence(alert: Alert) -> str:
@@ -30,7 +30,9 @@ def _sentence(alert: Alert) -> str:
         return line.text
     if alert.kind == "host":
         return (
-            tr("The host is lost: {why}").format(why=alert.why) if alert.why else tr("Host lost")
+            tr("Connection to the host lost: {why}").format(why=alert.why)
+            if alert.why
+            else tr("Host lost")
         )
     return alert.why
 
@@ -56,10 +58,10 @@ def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
         case "limit":
             return tr("{metric}: limit crossed").format(metric=name)
         case "verdict":
-            return tr("{metric}: another verdict").format(metric=name)
+            return tr("{metric}: verdict changed").format(metric=name)
         case "host":
-            return tr("A host is lost")
+            return tr("Host lost")
         case "died":
-            return tr("A run dies")
+            return tr("Run crashed")
         case "ended":
-            return tr("A run ends")
+            return tr("Run ended")

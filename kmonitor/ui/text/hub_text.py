@@ -46,7 +46,7 @@ _MAP_FORMS: Final = (
     later("measured at batches {sizes}"),
     later("measured at batches {sizes} on {device}"),
     later("no batch size was measured for {n} steps"),
-    later("only one batch size was measured; a second one gives the law"),
+    later("only one batch size was measured; a second one is needed"),
     later(
         "the peak is that of applying the gradients, which does not depend on the batch: try"
         " a larger batch"
@@ -111,7 +111,7 @@ _STUDY_FORMS: Final = (
     later("its processes held more than memory={bound}"),
     later("the kernel killed one of its processes at memory={bound}"),
     later("the kernel killed it at memory={bound}"),
-    later("it gave up for lack of memory, as its output says"),
+    later("it ran out of memory, as its output shows"),
     later("this host had {left} left, and the fold held the most, {held}"),
     later("this host had {left} left, and the trial held the most, {held}"),
     later("it took longer than the {n} s that the finished folds suggest"),
@@ -133,7 +133,7 @@ _STUDY_FORMS: Final = (
 
 _FORMS: Final = (
     # Where a figure comes from, and why there is none.
-    later("begin to begin"),
+    later("start to start"),
     later("process and children"),
     later("{process}; children: psutil"),
     later("{allocator} allocator, {device}"),
@@ -144,8 +144,8 @@ _FORMS: Final = (
     later("{allocator} allocator, {device} peak ({sees})"),
     later("the CPU device's allocator has no limit"),
     later(
-        "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch "
-        "has ended, of the running one so far"
+        "step clock, start to start: the median of a whole epoch; in samples, and until an"
+        " epoch has ended, of the running one so far"
     ),
     later("tensorflow: live traces"),
     later("tensorflow: registered functions"),
@@ -160,7 +160,7 @@ _FORMS: Final = (
     later("process: psutil resident set"),
     later("process: {file}"),
     later("process: private bytes (psutil)"),
-    later("process: unique set (psutil), in between with the resident set's growth"),
+    later("process: unique set (psutil), in between extrapolated from the resident set"),
     later("process: {file}; children: {shares}"),
     later("process and children: Pss_File (smaps_rollup)"),
     later("children: {shares}"),
@@ -168,7 +168,7 @@ _FORMS: Final = (
     later("RssAnon + VmSwap of each, pages shared by forks may count twice: {why}"),
     later("private bytes (psutil)"),
     later("resident sets (psutil)"),
-    later("this system does not tell pages of files apart"),
+    later("this system does not report file pages"),
     later("cgroup: {file} less inactive_file"),
     later("cgroup: {file}, pages of files included"),
     later("host: total memory"),
@@ -186,7 +186,7 @@ _FORMS: Final = (
     later("TensorFlow has not started its devices yet"),
     later("JAX has not started its devices yet"),
     later("PyTorch has not started its GPU yet"),
-    later("nothing was counted yet"),
+    later("nothing has been counted yet"),
     later("not read yet"),
     later("tensors of 256 KiB and more"),
     later("TensorFlow's allocator cannot be read: {why}"),
@@ -230,41 +230,41 @@ _FORMS: Final = (
         " {why}"
     ),
     later(
-        "a reload would change the result: {name}, traced again, computes something else. What"
-        " Python code reads while it is traced has changed since, such as an attribute or a random"
-        " number. A variable in its place keeps the step the same"
+        "a reload would change the result: {name}, traced again, computes something else."
+        " Something that Python code reads while it is traced has changed, such as an attribute"
+        " or a random number. Use a variable for it"
     ),
     later("the optimizer {name} ({n} variables) is not part of the model: not saved"),
     later("the state of PyTorch's optimizer {name} is not saved"),
     later(
-        "values that the loop keeps in arrays of its own, and not in the model's variables, are"
-        " not saved"
+        "values that the loop keeps in its own arrays instead of the model's variables are not"
+        " saved"
     ),
-    later("the loop goes on: it does not look at model.stop_training, which was set to True"),
-    later("the fit that it was meant for had ended"),
+    later("the loop continues: it ignores model.stop_training, which was set to True"),
+    later("the fit that it was for had ended"),
     later("the training is not paused"),
-    later("the training is paused already"),
+    later("the training is already paused"),
     later("the training has ended"),
     later("the training's process has ended"),
     later("the training could not be reached in time"),
     later("it was sent, but the training never answered"),
     later("the training ended before it answered"),
     later("the process was restarted before it answered"),
-    later("no safe point came within its time to live"),
-    later("its time to live passed before a safe point came"),
-    later("this training takes no commands: it was started with commands=False"),
-    later("this training takes no commands (it was started with commands=False)"),
+    later("it expired before a safe point"),
+    later("it expired before a safe point"),
+    later("this training accepts no commands: it was started with commands=False"),
+    later("this training accepts no commands (it was started with commands=False)"),
     later("this hub does not know this run"),
-    later("it was done less than the cool-down ago, and the limit is crossed again"),
+    later("the limit was exceeded again within its cool-down"),
     later("the checkpoint could not be written: {why}"),
     # How runs end.
     later("out of memory"),
     later("out of memory: the kernel killed it ({how}: oom_kill)"),
     later("out of memory: the kernel killed a process of this host (oom_kill)"),
-    later("killed; no counter here tells whether for lack of memory"),
+    later("killed; whether for lack of memory is unknown here"),
     later("killed by a process, not for lack of memory: no such kill was counted"),
     later("{signal}: killed by a process, not for lack of memory: no such kill was counted"),
-    later("{signal}: killed; no counter here tells whether for lack of memory"),
+    later("{signal}: killed; whether for lack of memory is unknown here"),
     later("{signal}: segmentation fault, often a bug in native code"),
     later("{signal}: it aborted, often after a failed check or out of memory in native code"),
     later("{signal}: bus error, often because /dev/shm or a disk was full"),
@@ -276,7 +276,7 @@ _FORMS: Final = (
     later("{signal}, which was sent to kmonitor run"),
     later("{why}; restarting in a new process"),
     later("{why}, at the time limit of its job"),
-    later("it left with exit status {status}"),
+    later("it exited with status {status}"),
     later("exit status {status}"),
     later("time limit ({limit})"),
     later("the last fit failed"),

@@ -202,7 +202,7 @@ class _ScopeCounts:
     def __init__(self) -> None:
         self._graph: Any = None
         self._scopes: dict[str, int] = {}
-        self._count = GraphCount(operations=None, absent="nothing was counted yet")
+        self._count = GraphCount(operations=None, absent="nothing has been counted yet")
 
     def count(self, graph: Any) -> GraphCount:
         """Operations of a default graph by scope; only new ones are read."""

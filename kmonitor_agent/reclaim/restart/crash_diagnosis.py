@@ -55,7 +55,7 @@ def diagnose_exit(
         return ProcessDeath(
             "status",
             status=script_exit.status,
-            why=f"it left with exit status {script_exit.status}",
+            why=f"it exited with status {script_exit.status}",
         )
     name = signal_name(script_exit.signal)
     if script_exit.signal == signal.SIGKILL:
@@ -88,7 +88,7 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
         why = "out of memory: the kernel killed a process of this host (oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if after.group is None and after.host is None:
-        explanation = "killed; no counter here tells whether for lack of memory"
+        explanation = "killed; whether for lack of memory is unknown here"
     else:
         explanation = "killed by a process, not for lack of memory: no such kill was counted"
     return ProcessDeath("signal", name, why=f"{name}: {explanation}")

@@ -91,7 +91,7 @@ def test_a_damaged_file_of_hosts_is_told(folders: Folders, capsys: pytest.Captur
     (folders.settings / "hosts.json").write_text("{")
 
     assert main(["hosts"]) == 0
-    assert "put aside" in capsys.readouterr().err
+    assert "renamed" in capsys.readouterr().err
 
 
 def test_purge_knows_the_files_of_hosts(folders: Folders):

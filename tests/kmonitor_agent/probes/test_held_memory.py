@@ -270,7 +270,7 @@ def test_without_anything_to_read_the_reason_is_given(
 
     assert found.total.value is None
     assert "cannot be read" in found.total.absent
-    assert found.file.absent == "this system does not tell pages of files apart"
+    assert found.file.absent == "this system does not report file pages"
 
 
 @pytest.mark.parametrize(
