@@ -37,7 +37,7 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
             "Write options before it, and nothing but the rest after it.",
         )
     if tuple(arguments[:2]) in _ADDRESSED and not option.startswith("--"):
-        what = f'"{option}" is no host name: it begins with a hyphen.'
+        what = f'"{option}" is not a host name: it begins with a hyphen.'
         return what, "Type it as for ssh: gpu-01 or user@gpu-01."
     called = next((c for c in (" ".join(arguments[:2]), *arguments[:1]) if c in _LOCAL_ONLY), "")
     name = option.partition("=")[0]

@@ -377,7 +377,7 @@ def test_the_switch_names_what_limits_do(
     desks.limits.answer = action
     offered = desks.panel(made_up_run(actions=[action, "set_limits"])).at_limit
     assert offered.title == title
-    assert f"when it is passed, {'the training' if action == 'restart' else 'kmonitor'}" in (
+    assert f"when it is exceeded, {'the training' if action == 'restart' else 'kmonitor'}" in (
         offered.outcome_text
     )
 
@@ -481,4 +481,4 @@ def test_once_the_run_is_paused_it_says_so_though_the_command_is_still_open(desk
     assert desks.panel(nowhere).waiting == "Paused; press Resume to continue"
 
     desks.commands.send(paused, "resume")
-    assert desks.panel(paused).waiting == "Resume: asked"
+    assert desks.panel(paused).waiting == "Resume: requested"
