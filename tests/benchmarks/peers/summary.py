@@ -3,7 +3,7 @@
 from tests.benchmarks.peers.results import table
 
 _TICK = "✓"
-_NONE = "–"
+_NONE = "\u2013"
 _NOTHING_DONE = ("nothing", "none found")
 COSTS = ("tool", "step, ratio", "start, s", "RSS added, MiB", "written, MiB an hour")
 
