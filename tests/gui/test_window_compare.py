@@ -127,7 +127,7 @@ def test_axis_and_metric_are_chosen_and_a_run_is_left_out(window: DeskWindow):
     click(button(page(window), "Metric: Step time"))
     assert chart.accessibleName() == "Comparison, Step time"
 
-    click(button(page(window), "Leave out exp-1"))
+    click(button(page(window), "Remove exp-1"))
     window.settle()
     assert heads(window) == ["exp-0", LONG]
     # Two are the fewest that can be compared.

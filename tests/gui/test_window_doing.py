@@ -62,7 +62,7 @@ def test_keys_do_the_same(window: DeskWindow):
 
 def test_other_ways_to_save_and_reload_are_in_menus_that_keys_reach(window: DeskWindow):
     def menu_of(name: str) -> dict[str, QAction]:
-        more = next(b for b in buttons if b.accessibleName() == f"Other ways: {name}")
+        more = next(b for b in buttons if b.accessibleName() == f"More options: {name}")
         more.setFocus()
         QTest.keyClick(more, Qt.Key.Key_Return)
         (menu,) = (m for m in window.window.findChildren(QMenu) if m.isVisible())

@@ -104,7 +104,7 @@ def test_tab_goes_on_from_a_button_that_waits(window: DeskWindow):
 
 
 def test_a_menu_that_was_used_leaves_the_focus_on_its_action(window: DeskWindow):
-    more = action(window, "Other ways: Save checkpoint")
+    more = action(window, "More options: Save checkpoint")
     more.setFocus()
     window.window.actions_panel.command_requested.emit("save", "export")
     window.settle()

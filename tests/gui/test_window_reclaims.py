@@ -288,7 +288,7 @@ def test_diagnose_is_asked_followed_and_read(window: DeskWindow):
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
     assert [command.name for command in window.commands()] == ["diagnose"]
-    assert sheet._progress.text() == "Diagnose: asked"
+    assert sheet._progress.text() == "Diagnose: requested"
     assert not sheet._again.isEnabled()
     assert sheet.text() == ""
 

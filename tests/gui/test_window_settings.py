@@ -81,8 +81,8 @@ def answer(window: DeskWindow, *, yes: bool) -> None:
 def test_theme_sizes_and_pace_are_in_force_at_once_and_remembered(window: DeskWindow) -> None:
     settings = opened(window)
     press(settings, "Theme: Light")
-    press(settings, "Sizes: MB, GB")
-    press(settings, "Charts move: Sparing")
+    press(settings, "Units: MB, GB")
+    press(settings, "Chart updates: Slow")
     while window.look.palette.name != "light":
         window.qt.processEvents()
     window.settle()
@@ -261,7 +261,7 @@ def test_a_real_hub_takes_over_what_the_settings_say(
     page = app.controller.preferences._page
     assert page is not None
     until = qtbot.waitUntil  # type: ignore[attr-defined]
-    until(lambda: "takes" in words(page.history), timeout=DEADLINE_MS)
+    until(lambda: "uses" in words(page.history), timeout=DEADLINE_MS)
     save_keep(folders, Keep(30.0, 0))
     field = page.history._days
     until(lambda: field.text() == "30", timeout=DEADLINE_MS)
