@@ -25,14 +25,14 @@ def audit(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """List what was done through the hub, oldest first: commands, edits, keys let in or revoked.
+    """Show the audit log of the hub, oldest first: commands, edits, authorized and revoked keys.
 
-    Each line says when, who (this user, or the name of a key), what, of which run, and what came
-    of it.
+    Each line has the time, the user (this user, or the name of a key), the action, the run, and
+    the result.
 
     Args:
         json: One JSON list, with every field.
-        last: At most so many, the newest.
+        last: Maximum number of entries, the newest.
         host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
@@ -45,7 +45,7 @@ def audit(
     elif rows:
         _print_rows(rows)
     else:
-        print_text("Nothing was done yet.")
+        print_text("The audit log is empty.")
     return DONE
 
 

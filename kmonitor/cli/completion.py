@@ -41,16 +41,16 @@ def completion(
     Example: `kmonitor completion --install`
 
     Args:
-        words: Of a command line that is completed: for the scripts.
+        words: Words of the command line to complete; for the scripts.
         shell: `bash`, `zsh` or `fish`; without it, your login shell (`SHELL`).
-        install: Set it up for new shells of yours; `--remove` undoes that.
-        is_asked: Print what may follow the words, the last of which is being typed.
+        install: Set it up for your new shells; `--remove` undoes that.
+        is_asked: Print the completions of the last word.
     """
     if is_asked:
         print_text("\n".join(candidates(words)))
         return DONE
     if words:
-        raise UsageError(f"This is too much: {' '.join(words)}")
+        raise UsageError(f"Unexpected arguments: {' '.join(words)}")
     chosen = shell or _login_shell()
     if install is None:
         print_text(script(chosen).rstrip("\n"))
@@ -174,7 +174,7 @@ def _login_shell() -> Shell:
     for shell in SHELLS:
         if name == shell:
             return shell
-    raise UsageError("SHELL names none of bash, zsh and fish.", "Say which: --shell bash")
+    raise UsageError("SHELL is not bash, zsh or fish.", "Choose one: --shell bash")
 
 
 def script_path(shell: Shell) -> Path:

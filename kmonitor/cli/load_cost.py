@@ -39,20 +39,19 @@ def load_cost(
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Say what loading a model takes: memory, time, and whether training can go on.
+    """Measure the cost of loading a model: memory, time, and whether training can continue.
 
     Examples: `kmonitor load-cost model.keras`,
     `kmonitor load-cost model.weights.h5 --config model.json`
 
-    Each way is tried in new processes, in turn: medians of memory and the least time are told.
-    Memory is that of the process (RAM) above what it had with the framework imported. No GPU is
-    used.
+    Each loading method runs in new processes, in alternating order. The results are median memory
+    and best time. Memory is the RAM of the process beyond the imported framework. No GPU is used.
 
     Args:
         file: A .keras, .h5 or .weights.h5 file.
         ways: all, or some of compiled, uncompiled, weights, recompiled, built, with commas
             between.
-        repeats: Processes for each way.
+        repeats: Processes per method.
         options: How the file is read.
         as_json: Print one JSON document.
     """
@@ -115,14 +114,14 @@ def _row(cost: LoadCost) -> tuple[str, ...]:
 
 
 def _lines(found: Recommendation) -> list[str]:
-    predict = LOADING_METHODS[found.predict] if found.predict else "nothing works"
+    predict = LOADING_METHODS[found.predict] if found.predict else "no method works"
     train = (
         LOADING_METHODS[found.train]
         if found.train
-        else "none: no way brings the optimizer's state back"
+        else "none: no method restores the optimizer's state"
     )
     return [
-        terminal_safe(f"To predict only: {predict}."),
-        terminal_safe(f"To train on: {train}."),
-        "Order of data and the seeds of your script are in no model file.",
+        terminal_safe(f"For prediction only: {predict}."),
+        terminal_safe(f"To continue training: {train}."),
+        "Model files contain neither the order of data nor the seeds of your script.",
     ]

@@ -39,10 +39,10 @@ _OTHERS_SHOWN: Final = 20
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
     """List everything that kmonitor keeps for this user on this machine, ask, and remove it.
 
-    That is the hub's database with every run, what trainings wrote for it, checkpoints, logs,
-    settings, sockets, and the hub itself. What kmonitor did not write stays, also in these
-    folders, and so do checkpoints in a folder that you named with `checkpoint_dir` and the
-    installed program. Close the window first: it would start a hub again.
+    That is the hub's database with every run, spools, checkpoints, logs, settings, sockets, and
+    the hub itself. Files that kmonitor did not write stay, and so do checkpoints in a folder that
+    you set with `checkpoint_dir`, and the installed program. Close the window first: it would
+    start a hub again.
 
     Args:
         yes: Do not ask.
@@ -52,7 +52,7 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
         hub = request_local_hub(folders)
         found = find_own_files(folders)
         if hub is None and not found.ours:
-            print_text("There is nothing of kmonitor's to remove.")
+            print_text("Nothing to remove.")
             return DONE
         _print_summary(hub, found.ours)
         _print_others(found.others)
@@ -67,10 +67,10 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
 
 def _print_summary(hub: HubReply | None, found: list[Path]) -> None:
     if hub is not None:
-        print_text(f"hub      process {hub.pid}, to be stopped")
+        print_text(f"hub      process {hub.pid}, will be stopped")
         if hub.agents:
             print_text(
-                f"         {pluralized(hub.agents, 'training')} connected, to go on unwatched"
+                f"         {pluralized(hub.agents, 'training')} connected, will continue unwatched"
             )
     total = 0
     for path in found:
@@ -86,10 +86,10 @@ def _print_others(others: list[Path]) -> None:
     for path in others[:_OTHERS_SHOWN]:
         is_folder = path.is_dir() and not path.is_symlink()
         print_text(
-            f"left alone, not kmonitor's: {terminal_safe(str(path))}{os.sep if is_folder else ''}"
+            f"kept, not from kmonitor: {terminal_safe(str(path))}{os.sep if is_folder else ''}"
         )
     if len(others) > _OTHERS_SHOWN:
-        print_text(f"left alone, not kmonitor's: {len(others) - _OTHERS_SHOWN} more")
+        print_text(f"kept, not from kmonitor: {len(others) - _OTHERS_SHOWN} more")
 
 
 def _remove(folders: Folders) -> int:

@@ -78,7 +78,7 @@ def _load_or_make_keys(folders: Folders, owner: Literal["desktop", "agent"]) -> 
     except OSError as exc:
         folder = exc.filename or keys_folder(folders)
         what = f"This device's keys cannot be kept in {folder}: {exc.strerror}."
-        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        remedy = "Free some space, or set KMONITOR_HOME to a folder that you can write to."
         raise UserError(what, remedy) from exc
 
 

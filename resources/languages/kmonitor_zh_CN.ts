@@ -635,7 +635,7 @@
     <name>DeviceSplitPanel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/device_split_view.py"/>
-        <source>What the device holds</source>
+        <source>Memory on the device</source>
         <translation>设备中有什么</translation>
     </message>
     <message>
@@ -1650,12 +1650,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>End the process that runs now, and start no more</source>
-        <translation>结束正在运行的进程，不再启动新的</translation>
+        <source>Cost of loading</source>
+        <translation>加载的代价</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Load the file in each way, in processes of their own</source>
+        <source>Finished processes</source>
+        <translation>已结束的进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
+        <source>Load the file with each method, in separate processes</source>
         <translation>用每种方式在各自的进程中加载文件</translation>
     </message>
     <message>
@@ -1665,31 +1670,26 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Processes a way</source>
+        <source>Processes per method</source>
         <translation>每种方式的进程数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Processes that have ended</source>
-        <translation>已结束的进程</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>What a load takes</source>
-        <translation>加载的代价</translation>
+        <source>Stop the current process and start no more</source>
+        <translation>结束正在运行的进程，不再启动新的</translation>
     </message>
 </context>
 <context>
     <name>MapModel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>All else that is there then</source>
-        <translation>那一刻的其他所有部分</translation>
+        <source>Activations that still wait for the backward pass</source>
+        <translation>那一刻仍等待反向传播的特征图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Feature maps that still wait for the backward pass then</source>
-        <translation>那一刻仍等待反向传播的特征图</translation>
+        <source>Everything else at the peak</source>
+        <translation>那一刻的其他所有部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1698,8 +1698,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Its part of the peak; all rows together are the peak</source>
-        <translation>它在峰值中所占的部分；所有行合计即为峰值</translation>
+        <source>Gradients of trained weights that exist at the peak</source>
+        <translation>参与训练的权重的梯度，仅计那一刻存在的部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1723,11 +1723,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Of weights that are trained, as far as they are there then</source>
-        <translation>参与训练的权重的梯度，仅计那一刻存在的部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Optimizer</source>
         <translation>优化器</translation>
     </message>
@@ -1738,18 +1733,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Together</source>
+        <source>Share of the peak; all rows add up to the peak</source>
+        <translation>它在峰值中所占的部分；所有行合计即为峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>State of the optimizer for them; exact</source>
+        <translation>优化器为它们保存的内容；精确值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>Total</source>
         <translation>合计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Weights</source>
         <translation>权重</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>What the optimizer keeps for them; exact</source>
-        <translation>优化器为它们保存的内容；精确值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1774,12 +1774,12 @@
     <name>MemoryMapPanel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>A JSON file, as to_json wrote it</source>
+        <source>A JSON file from to_json</source>
         <translation>由 to_json 写出的 JSON 文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>A Python file with its classes; it is run in another process</source>
+        <source>A Python file with its classes; it runs in another process</source>
         <translation>含有其类的 Python 文件；在另一个进程中运行</translation>
     </message>
     <message>
@@ -1796,6 +1796,11 @@
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Charts</source>
         <translation>图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>Contents of the file, and the cost of each loading method</source>
+        <translation>文件里有什么，以及每种加载方式的代价</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1829,27 +1834,27 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Open model file…</source>
-        <translation>打开模型文件…</translation>
+        <source>Memory map of a .keras, .h5 or .json file (Ctrl+Shift+O)</source>
+        <translation>.keras、.h5 或 .json 文件的内存地图（Ctrl+Shift+O）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>The map of a .keras, .h5 or .json file (Ctrl+Shift+O)</source>
-        <translation>.keras、.h5 或 .json 文件的内存地图（Ctrl+Shift+O）</translation>
+        <source>Open model file…</source>
+        <translation>打开模型文件…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>View</source>
         <translation>视图</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>What is in the file, and what each way to load it takes</source>
-        <translation>文件里有什么，以及每种加载方式的代价</translation>
-    </message>
 </context>
 <context>
     <name>ModelFileWindow</name>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
+        <source>Contents of the file</source>
+        <translation>文件里有什么</translation>
+    </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>In the file</source>
@@ -1882,12 +1887,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>What is in the file</source>
-        <translation>文件里有什么</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>{file}: load cost and content</source>
+        <source>{file}: load cost and contents</source>
         <translation>{file}：加载代价与内容</translation>
     </message>
 </context>
@@ -2309,12 +2309,7 @@
     <name>WhatIfControls</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>As trained</source>
-        <translation>按训练时的设置</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Ask about the training as it is again</source>
+        <source>Back to the actual training</source>
         <translation>重新按训练现有的设置计算</translation>
     </message>
     <message>
@@ -2334,7 +2329,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Examples a step</source>
+        <source>Examples per step</source>
         <translation>每步的样本数</translation>
     </message>
     <message>
@@ -2349,6 +2344,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Reset</source>
+        <translation>按训练时的设置</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
         <source>What if</source>
         <translation>假设</translation>
     </message>
@@ -2357,7 +2357,7 @@
     <name>WhatIfSidebar</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>No single change that is known would save a MiB.</source>
+        <source>No known single change would save a MiB.</source>
         <translation>没有已知的单项改动能省下 1 MiB。</translation>
     </message>
     <message>
@@ -2367,7 +2367,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>What would lower the peak</source>
+        <source>Ways to lower the peak</source>
         <translation>怎样降低峰值</translation>
     </message>
 </context>
@@ -2530,7 +2530,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits: five watched steps correct that</source>
+        <source>16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies: five watched steps correct that</source>
         <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
     </message>
     <message>
@@ -2631,7 +2631,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Alerts come faster than they can be handed over; this one is not.</source>
+        <source>Alerts arrive faster than they can be sent; this one was dropped.</source>
         <translation>提醒来得太快，来不及送出；这一条未送出。</translation>
     </message>
     <message>
@@ -2790,6 +2790,11 @@
         <translation>保持原样</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>Cancelled; no results.</source>
+        <translation>已放弃；不显示任何结果。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Cannot reach {host}.</source>
         <translation>无法访问 {host}。</translation>
@@ -2857,6 +2862,16 @@
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
         <source>Choose a device to see the largest batch that fits.</source>
         <translation>选择一个设备，即可看到放得下的最大批大小。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>Choose its architecture, a JSON file from model.to_json().</source>
+        <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>Choose the Python file with its classes: it runs in a separate process. Code inside the model file runs only with kmonitor map --allow-code.</source>
+        <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -2993,9 +3008,19 @@
         <translation>容器已用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Context and other memory of this process</source>
+        <translation>本进程的上下文与其余部分</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Context menu</source>
         <translation>可进行的操作</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Context, free pool and other memory of this process</source>
+        <translation>本进程的上下文、池中空闲与其余部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -3018,9 +3043,19 @@
         <translation>由垃圾回收器统计；增长相对于上一次诊断</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>Creating the model, without weights, in a separate process…</source>
+        <translation>正在独立的进程中构建模型（不含权重）…</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Current or final state</source>
         <translation>进展如何，或如何结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <source>Custom classes</source>
+        <translation>非 Keras 自带</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -3103,18 +3138,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Each way to load the file is tried in new processes, forth and back. That takes some seconds a process, and the model's memory.</source>
+        <source>Each loading method runs in new processes, in alternating order. That takes some seconds per process, and the model's memory.</source>
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Eager</source>
         <translation>不使用计算图</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Else resident</source>
-        <translation>其他常驻</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -3346,6 +3376,11 @@
         <translation>fit 中有 MonitorCallback 时，各折才会报告其轮。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>For prediction only: {way}</source>
+        <translation>仅用于预测：{way}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>Framework allocator (CPU)</source>
         <translation>框架分配器 (CPU)</translation>
@@ -3476,11 +3511,6 @@
         <translation>GPU，本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Given up; nothing of it is shown.</source>
-        <translation>已放弃；不显示任何结果。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>Gradients</source>
         <translation>梯度</translation>
@@ -3524,7 +3554,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>HDF5, weights alone</source>
+        <source>HDF5, weights only</source>
         <translation>HDF5，只有权重</translation>
     </message>
     <message>
@@ -3579,11 +3609,6 @@
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>How long the training waited</source>
         <translation>训练等待了多久</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>How the peak grows with the batch is not known.</source>
-        <translation>峰值如何随批大小增长尚不可知。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
@@ -3749,7 +3774,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>JAX takes three quarters of the GPU at the start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU says nothing of what the model needs.</source>
+        <source>JAX takes three quarters of the GPU at the start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU does not show how much the model needs.</source>
         <translation>除非设置 XLA_PYTHON_CLIENT_PREALLOCATE=false，JAX 一开始就占用 GPU 的四分之三：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
@@ -3759,7 +3784,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>JSON, architecture alone</source>
+        <source>JSON, architecture only</source>
         <translation>JSON，只有架构</translation>
     </message>
     <message>
@@ -3941,7 +3966,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Measured: nothing that is counted, at batch {batch} ({source})</source>
+        <source>Measured: nothing counted at batch {batch} ({source})</source>
         <translation>实测：没有可统计的内容，批大小 {batch}（{source}）</translation>
     </message>
     <message>
@@ -3951,7 +3976,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Medians of memory, and the least time. Memory is the process's RAM above what it had with the framework imported; no GPU is used. The order of data and the seeds of your script are in no model file.</source>
+        <source>Median memory and best time. Memory is the RAM of the process beyond the imported framework; no GPU is used. Model files contain neither the order of data nor the seeds of your script.</source>
         <translation>内存为中位数，时间为最短值。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
     </message>
     <message>
@@ -3975,9 +4000,19 @@
         <translation>所选运行的内存地图</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Memory of the framework's allocator</source>
+        <translation>框架的分配器中有什么</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Memory of the process, before → after</source>
         <translation>进程的常驻内存，之前 → 之后</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Memory on the GPU</source>
+        <translation>GPU 中有什么</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -4065,16 +4100,6 @@
         <translation>名称</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>Name its architecture, a JSON file as model.to_json() writes it.</source>
-        <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>Name the Python file with its classes: it is run in a process of its own. Code that is inside the file runs only with kmonitor map --allow-code.</source>
-        <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Name; pinned runs have a pin</source>
         <translation>名称；已固定的带有图钉</translation>
@@ -4112,7 +4137,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>No GPU is read here: these are the figures of the framework's allocator for the CPU, whose memory is part of the process's RAM.</source>
+        <source>No GPU: these numbers come from the framework's CPU allocator, whose memory is part of the process's RAM.</source>
         <translation>这里没有读取 GPU：这些是框架的 CPU 分配器的数字，其内存是进程 RAM 的一部分。</translation>
     </message>
     <message>
@@ -4274,11 +4299,6 @@
         <translation>平缓</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>Not Keras' own</source>
-        <translation>非 Keras 自带</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Not available</source>
         <translation>不可用</translation>
@@ -4357,11 +4377,6 @@
         <translation>此运行尚未回收过任何内容。每次保存、清理、重新加载和重启都会列在这里，包括前后的用量、释放了什么、其余由谁持有。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Nothing was done yet.</source>
-        <translation>尚无任何操作。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Nothing was reclaimed.</source>
         <translation>未回收任何内容。</translation>
@@ -4380,11 +4395,6 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>NumPy arrays</source>
         <translation>NumPy 数组</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>Of it resident and transient</source>
-        <translation>其中常驻与暂时的部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -4430,7 +4440,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>Open the model's file: with it other lengths can be tried.</source>
+        <source>Open the model file to try other lengths.</source>
         <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
     </message>
     <message>
@@ -4464,8 +4474,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Other memory of this process, and other processes</source>
+        <translation>本进程的其余部分与其他进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Other processes</source>
         <translation>其他进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <source>Other resident</source>
+        <translation>其他常驻</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -4705,7 +4725,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is free inside back to the driver; it makes no room for PyTorch itself.</source>
+        <source>PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() returns free memory to the driver; it does not help PyTorch itself.</source>
         <translation>PyTorch 把释放的内存留在内存池中。torch.cuda.empty_cache() 把池中空闲的部分还给驱动；它不会为 PyTorch 自己腾出空间。</translation>
     </message>
     <message>
@@ -4725,7 +4745,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct that</source>
+        <source>PyTorch's rules were not validated with an allocator; five watched steps on a GPU correct that</source>
         <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
     </message>
     <message>
@@ -4970,6 +4990,11 @@
         <translation>请求者</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Resident and transient</source>
+        <translation>其中常驻与暂时的部分</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Resources</source>
@@ -5211,6 +5236,11 @@
         <translation>搜索：{function}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
+        <source>Select a run, or open a model file: .keras, .h5, or .json.</source>
+        <translation>请选择一个运行，或打开模型文件：.keras、.h5 或模型的 .json。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Select a run.</source>
         <translation>请选择运行。</translation>
@@ -5229,11 +5259,6 @@
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Select one run.</source>
         <translation>请选择一个运行。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>Select one, or open a model file: .keras, .h5, or a model's .json.</source>
-        <translation>请选择一个运行，或打开模型文件：.keras、.h5 或模型的 .json。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -5526,7 +5551,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>TensorFlow does not tell how large its pool is</source>
+        <source>TensorFlow does not report the size of its pool</source>
         <translation>TensorFlow 不告知其内存池有多大</translation>
     </message>
     <message>
@@ -5536,7 +5561,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>TensorFlow keeps what it once took from the GPU until its process ends: after a reload, or after the model is gone, the driver and nvidia-smi show as much as before. What falls is what is in use. What is free inside the pool serves the same process at once, and no other.</source>
+        <source>TensorFlow keeps GPU memory until its process ends: after a reload the driver and nvidia-smi show the same usage. Only the part in use falls. Free memory inside the pool is available to this process, but not to others.</source>
         <translation>TensorFlow 从 GPU 取得的内存会一直保留到进程结束：重新加载之后，或模型不在之后，驱动和 nvidia-smi 显示的和以前一样多。下降的是正在使用的部分。池中空闲的部分可立即供同一进程使用，其他进程不能用。</translation>
     </message>
     <message>
@@ -5555,14 +5580,14 @@
         <translation>TensorFlow 的根图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>That takes some seconds, most of them for the framework to start.</source>
-        <translation>这需要几秒钟，大部分用于启动框架。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>The action, and how a reload restored the state</source>
         <translation>做了什么，以及重新加载如何恢复</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
+        <source>The audit log is empty.</source>
+        <translation>尚无任何操作。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -5606,7 +5631,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>The context is what the driver's libraries load for each process, some hundred MiB; no reading tells it alone.</source>
+        <source>The context is what the driver's libraries load for each process, some hundred MiB; it cannot be read separately.</source>
         <translation>上下文是驱动库为每个进程加载的内容，约几百 MiB；没有读数单独给出它。</translation>
     </message>
     <message>
@@ -5623,6 +5648,11 @@
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>The first process is loading the model…</source>
         <translation>第一个进程正在加载模型…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
+        <source>The growth of the peak with the batch is not known.</source>
+        <translation>峰值如何随批大小增长尚不可知。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -5695,13 +5725,8 @@
         <translation>上限为 {limit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>The model is being made, without its weights, in a process of its own…</source>
-        <translation>正在独立的进程中构建模型（不含权重）…</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>The model leaves a length open: a tensor has the shape ({shape}). Choose a length.</source>
+        <source>The model has a variable length: a tensor has the shape ({shape}). Choose a length.</source>
         <translation>模型有一个未定的长度：某个张量的形状为（{shape}）。请选择长度。</translation>
     </message>
     <message>
@@ -5741,7 +5766,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>The run's model leaves a length open, and a layer of it may change it.</source>
+        <source>The run's model has a variable length, and one of its layers may change it.</source>
         <translation>该运行的模型有一个长度未定，而它的某个层可能会改变这个长度。</translation>
     </message>
     <message>
@@ -5761,13 +5786,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The webhook for alerts at {host} refused: {why}.</source>
-        <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
+        <source>The webhook for alerts at {host} could not be reached: {why}.</source>
+        <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The webhook for alerts at {host} was not reached: {why}.</source>
-        <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
+        <source>The webhook for alerts at {host} refused: {why}.</source>
+        <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
@@ -5815,21 +5840,6 @@
         <translation>本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>This process's context and rest</source>
-        <translation>本进程的上下文与其余部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>This process's context, free pool and rest</source>
-        <translation>本进程的上下文、池中空闲与其余部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>This process's rest, and other processes</source>
-        <translation>本进程的其余部分与其他进程</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>This run accepts no actions: it was started with commands=False.</source>
         <translation>此运行不接受命令：它以 commands=False 启动。</translation>
@@ -5847,12 +5857,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>This run ended before it told its model, or its agent was too old to.</source>
+        <source>This run ended before it reported its model, or its agent was too old.</source>
         <translation>此运行在告知其模型之前就结束了，或者其代理版本太旧。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>This run has not told its model yet: it does when it is built, with the first step at the latest.</source>
+        <source>This run has not reported its model yet; it will when the model is built, at the first step at the latest.</source>
         <translation>此运行尚未告知其模型：模型构建好时就会告知，最迟在第一步。</translation>
     </message>
     <message>
@@ -5864,6 +5874,11 @@
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>This run was read from a folder: actions cannot be sent to its process.</source>
         <translation>此运行是从文件夹读取的：无法从这里请求其进程。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>This takes some seconds, mostly to start the framework.</source>
+        <translation>这需要几秒钟，大部分用于启动框架。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -5915,12 +5930,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>To predict only: {way}</source>
-        <translation>仅用于预测：{way}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>To train on: {way}</source>
+        <source>To continue training: {way}</source>
         <translation>继续训练：{way}</translation>
     </message>
     <message>
@@ -6005,7 +6015,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at the start: a full GPU says nothing of what the model needs.</source>
+        <source>Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at the start: a full GPU does not show how much the model needs.</source>
         <translation>除非打开内存增长，TensorFlow 一开始就占用几乎整个 GPU：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
@@ -6117,16 +6127,6 @@
         <translation>脚本中可尝试：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>What the GPU holds</source>
-        <translation>GPU 中有什么</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>What the framework's allocator holds</source>
-        <translation>框架的分配器中有什么</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>What the limits of {run} would have done:</source>
         <translation>{run} 的上限本会做的事：</translation>
@@ -6225,7 +6225,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>XLA decides by itself what it fuses: the rules were compared with its plans, not with an allocator, and on a CPU it takes up to three times as much; five watched steps correct that</source>
+        <source>XLA decides what it fuses: the rules were validated with its plans, not with an allocator, and on a CPU it takes up to three times as much; five watched steps correct that</source>
         <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
     </message>
     <message>
@@ -6286,7 +6286,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>a run tells its model for one size; open the model's file for others</source>
+        <source>a run reports its model for one size; open the model file for others</source>
         <translation>运行只告知一种尺寸的模型；其他尺寸请打开模型文件</translation>
     </message>
     <message>
@@ -6347,7 +6347,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>architecture alone, no weights</source>
+        <source>architecture only, no weights</source>
         <translation>只有架构，没有权重</translation>
     </message>
     <message>
@@ -6377,7 +6377,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>at least {low}; the upper end is not known</source>
+        <source>at least {low}; the upper bound is not known</source>
         <translation>至少 {low}；上限不可知</translation>
     </message>
     <message>
@@ -6412,12 +6412,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>best to predict</source>
+        <source>best for prediction</source>
         <translation>预测最佳</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>best to train on</source>
+        <source>best to continue training</source>
         <translation>继续训练最佳</translation>
     </message>
     <message>
@@ -7099,12 +7099,6 @@
         <translation>其进程占用超过 memory={bound}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>its source was not told</source>
-        <translation>未告知其来源</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>jax: compiled programs</source>
         <translation>jax：已编译程序</translation>
@@ -7141,7 +7135,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>kept after it</source>
+        <source>kept after loading</source>
         <translation>加载后保留</translation>
     </message>
     <message>
@@ -7348,7 +7342,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>measured between steps; weights {weights}, optimizer {slots}, data and else</source>
+        <source>measured between steps; weights {weights}, optimizer {slots}, data and other</source>
         <translation>在步与步之间实测：权重 {weights}、优化器 {slots}，以及数据等其他内容</translation>
     </message>
     <message>
@@ -7527,6 +7521,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>no method works</source>
+        <translation>没有可行的方式</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>no optimizer</source>
         <translation>没有优化器</translation>
@@ -7583,12 +7582,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
-        <source>no weights; what it keeps is not known</source>
+        <source>no weights; its activations are not known</source>
         <translation>没有权重；保留多少不可知</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>no, or the file does not say how</source>
+        <source>no, or not recorded in the file</source>
         <translation>否，或者文件没有说明</translation>
     </message>
     <message>
@@ -7605,7 +7604,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>none: no way brings the optimizer's state back</source>
+        <source>none: no method restores the optimizer's state</source>
         <translation>无：没有方式能恢复优化器状态</translation>
     </message>
     <message>
@@ -7624,15 +7623,15 @@
         <translation>尚未读取</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
+        <source>not reported by this run</source>
+        <translation>此运行未告知</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>not said</source>
         <translation>未指定</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>not told by this run</source>
-        <translation>此运行未告知</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7679,11 +7678,6 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>nothing was retained</source>
         <translation>没有滞留的内容</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>nothing works</source>
-        <translation>没有可行的方式</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -7738,7 +7732,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>only while it loads</source>
+        <source>only while loading</source>
         <translation>仅在加载时</translation>
     </message>
     <message>
@@ -7754,18 +7748,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>optimizer as new: its state is lost</source>
-        <translation>优化器是全新的：其状态已丢失</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>optimizer present</source>
         <translation>有优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>others are being tried in a process of its own…</source>
-        <translation>正在独立的进程中尝试其他尺寸…</translation>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>optimizer reset: its state is lost</source>
+        <translation>优化器是全新的：其状态已丢失</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7959,7 +7948,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>recurrent layers keep as many steps at once as the framework is ahead with: theirs were not compared with an allocator</source>
+        <source>recurrent layers keep as many steps as the framework runs ahead; their rules were not validated with an allocator</source>
         <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
@@ -8166,6 +8155,12 @@
         <translation>平滑 {weight}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
+        <source>source unknown</source>
+        <translation>未告知其来源</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>ssh is not installed on this machine.</source>
         <translation>本机没有 ssh。</translation>
@@ -8281,7 +8276,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} takes by the estimate; a larger batch shows more</source>
+        <source>the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} should take; a larger batch shows more</source>
         <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
     </message>
     <message>
@@ -8445,6 +8440,11 @@
         <translation>循环仍在继续：它不检查已设为 True 的 model.stop_training</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
+        <source>the measurements are from a different training</source>
+        <translation>实测的是与此不同的训练</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the model is not compiled: no optimizer and no gradients are counted</source>
         <translation>模型未编译：不计优化器和梯度</translation>
@@ -8456,7 +8456,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the peak is that of applying the gradients, which does not depend on the batch: try a larger batch</source>
+        <source>the peak occurs when gradients are applied, which does not depend on the batch: try a larger batch</source>
         <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
     </message>
     <message>
@@ -8476,12 +8476,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>the run does not tell how long its sequences were</source>
+        <source>the run does not report the length of its sequences</source>
         <translation>该运行没有告知其序列有多长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>the run has not told its model</source>
+        <source>the run has not reported its model</source>
         <translation>此运行尚未告知其模型</translation>
     </message>
     <message>
@@ -8491,7 +8491,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the run told its layers and weights, not how the layers are connected</source>
+        <source>the run reported its layers and weights, but not their connections</source>
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
     </message>
     <message>
@@ -8501,7 +8501,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the slots of {name} are not known: Adam's were taken</source>
+        <source>the slots of {name} are not known: Adam's are assumed</source>
         <translation>不知道 {name} 的槽：按 Adam 计算</translation>
     </message>
     <message>
@@ -8606,7 +8606,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>this model takes no other, or Keras is not here to try</source>
+        <source>this model accepts no other, or Keras is not installed</source>
         <translation>此模型不接受其他尺寸，或这里没有 Keras 可供尝试</translation>
     </message>
     <message>
@@ -8730,6 +8730,11 @@
         <translation>试验 {n}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>trying others in a separate process…</source>
+        <translation>正在独立的进程中尝试其他尺寸…</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>two thirds of the time</source>
         <translation>三分之二的时间</translation>
@@ -8829,11 +8834,6 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>weights {weights} and optimizer {slots}, from the model's variables</source>
         <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>what was measured is of another training than this</source>
-        <translation>实测的是与此不同的训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

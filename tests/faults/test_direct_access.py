@@ -323,7 +323,7 @@ def test_a_door_that_lets_a_stranger_in_is_closed_at_start(
 
     monkeypatch.setattr(KeyList, "find", everybody)
 
-    with pytest.raises(NetworkRefused, match="an unauthorized key and was let in"):
+    with pytest.raises(NetworkRefused, match="an unauthorized key and was accepted"):
         doors.listen(BIND)
     wait_until(nobody_listens, what="nobody listens")
 

@@ -73,7 +73,7 @@ def test_what_is_cut_amid_is_gone_on_with_over_a_new_connection_and_nothing_come
         (run,) = there.runs()
 
         assert ship.returncode == 130
-        assert "It is tried again" in err
+        assert "Retrying." in err
         assert f"in {shared} sent to the hub of {NAME}" in out
         assert "deleted" in said
         assert steps(there, process.run) == list(range(6000))

@@ -117,7 +117,7 @@ def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent)
         (("fly",), 2, "reload"),
         (("set_limits",), 1, "at least one limit"),
         (("set_limits", "ram=much"), 1, '"ram=much" is no limit'),
-        (("save", "ram=80%"), 1, "takes no further words"),
+        (("save", "ram=80%"), 1, "Unexpected arguments"),
         (("save", "--at", "once"), 2, "epoch"),
         (("save", "--wait", "--timeout", "-1"), 2, "-1"),
     ],
@@ -276,8 +276,8 @@ def test_purge_leaves_alone_what_kmonitor_did_not_write(own_hub: Folders):
     assert ran.status == 0, ran.err
     assert sorted(str(path.relative_to(own_hub.state)) for path in files) == sorted(mine)
     assert not (own_hub.spool / RUN).exists()
-    assert f"left alone, not kmonitor's: {own_hub.logs}/train/\n" in ran.out
-    assert f"left alone, not kmonitor's: {own_hub.checkpoints}/{RUN}/best.h5\n" in ran.out
+    assert f"kept, not from kmonitor: {own_hub.logs}/train/\n" in ran.out
+    assert f"kept, not from kmonitor: {own_hub.checkpoints}/{RUN}/best.h5\n" in ran.out
 
 
 def test_purge_leaves_the_folder_that_the_user_named_and_folders_that_were_empty(
@@ -360,7 +360,7 @@ def test_without_a_screen_the_window_explains_itself_and_does_not_abort(own_hub:
     ran = kmonitor(environ=NO_SCREEN)
 
     assert ran.status == 1
-    assert "no screen here" in ran.err
+    assert "There is no display" in ran.err
     assert "--screenshot" in ran.err
     assert not own_hub.state.exists()
 
@@ -383,9 +383,9 @@ def test_a_mistyped_command_is_answered_with_the_one_that_was_meant():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("hub", "bogus"), 'There is no command "hub bogus".'),
+        (("hub", "bogus"), 'Unknown command "hub bogus".'),
         (("hub", "statsu"), "Did you mean: kmonitor hub status?"),
-        (("hub", "status", "extra"), "This is too much: extra"),
+        (("hub", "status", "extra"), "Unexpected arguments: extra"),
     ],
 )
 def test_a_mistyped_word_after_hub_is_named(words: tuple[str, ...], said: str):

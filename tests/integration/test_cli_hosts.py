@@ -58,7 +58,7 @@ def test_runs_there_are_pinned_pruned_and_the_audit_there_says_who(
     prune = ("runs", "prune", "--older-than", "0s", "--yes", *there)
 
     assert kmonitor("runs", "pin", "far", *there).status == 0
-    assert "No run that has ended" in kmonitor(*prune).out
+    assert "No ended run" in kmonitor(*prune).out
     assert kmonitor("runs", "unpin", "far", *there).status == 0
     assert "1 run removed" in kmonitor(*prune).out
     rows = kmonitor("audit", "--json", *there).json
@@ -100,7 +100,7 @@ def test_the_window_draws_a_run_of_a_remembered_host_and_says_whom_it_asked_in_v
     assert picture.stat().st_size > 10_000
     assert none.status == 1
     assert none.err.splitlines()[:5] == [
-        'kmonitor: There is no run "nobody" on any host that was asked.',
+        'kmonitor: No host has a run "nobody".',
         "Asked:",
         "  this machine: no runs",
         f"  {NAME}: 1 run, none of them",

@@ -102,7 +102,7 @@ def test_a_key_that_is_known_keeps_its_role_unless_it_is_to_be_replaced(
 def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say: Say):
     for arguments, why in (
         (("authorize", "abc", "--role", "viewer", "--name", "x"), "64 hexadecimal digits"),
-        (("authorize", "ab" * 32, "--role", "viewer", "--name", "!x"), "begin with a letter"),
+        (("authorize", "ab" * 32, "--role", "viewer", "--name", "!x"), "start with a letter"),
         (
             ("authorize", "ab" * 32, "--role", "viewer", "--name", "!" * 5000),
             "!!!\N{HORIZONTAL ELLIPSIS}!!!",

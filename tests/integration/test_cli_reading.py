@@ -78,7 +78,7 @@ def test_show_tells_state_metrics_epochs_and_events(told: SimulatedAgent):
     ran = kmonitor("show", told.run[:6])
 
     assert ran.status == 0, ran.err
-    for words in ("training", "500 MiB", "24 374", "loss", "Fit 1 began: net"):
+    for words in ("training", "500 MiB", "24 374", "loss", "Fit 1 started: net"):
         assert words in ran.out
     assert "tensorflow allocator, CPU:0 in use" in ran.out
     assert "\x1b" not in ran.out
@@ -143,7 +143,7 @@ def test_a_metric_without_a_value_says_why(live_hub: LiveHub):
         agent.wait_acked()
         late = kmonitor("show", "last").out
 
-    assert "no step was measured yet" in early
+    assert "no steps measured yet" in early
     assert "histogram" not in early
     assert "the run ended before it was measured" in late
 
@@ -220,7 +220,7 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     process = start_kmonitor("show", "last", "--follow")
     assert process.stdout is not None
     for line in process.stdout:
-        if "Fit 1 began" in line:
+        if "Fit 1 started" in line:
             break
 
     told.start_epoch()
@@ -259,8 +259,8 @@ def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(
         "fit_end",
         "session_end",
     ]
-    assert "It is waited for" in waits
-    assert "it goes on" in goes_on
+    assert "Waiting for it" in waits
+    assert "Reconnected" in goes_on
 
 
 def test_following_as_json_writes_one_event_a_line(told: SimulatedAgent):
@@ -278,7 +278,7 @@ def test_ctrl_c_ends_following_quietly(told: SimulatedAgent):
     with start_kmonitor("show", "last", "--follow") as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if "Fit 1 began" in line:
+            if "Fit 1 started" in line:
                 break
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=DEADLINE_S)
@@ -377,7 +377,7 @@ def test_an_export_of_no_known_form_says_what_to_add(
 
 @pytest.mark.parametrize(
     ("place", "remedy"),
-    [("no-such-folder/run.csv", "Name another file"), ("a-folder", "Choose a file in it")],
+    [("no-such-folder/run.csv", "Choose another file"), ("a-folder", "Choose a file in it")],
 )
 def test_an_output_that_cannot_be_written_is_named(
     told: SimulatedAgent, tmp_path: Path, place: str, remedy: str

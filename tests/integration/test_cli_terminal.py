@@ -118,7 +118,7 @@ def test_top_asks_before_it_acts(home: Mapping[str, str]):
         terminal.type("s")
         terminal.wait_for(f'Save a checkpoint of "{NAME}"')
         terminal.type("n")
-        terminal.wait_for("Nothing was sent.")
+        terminal.wait_for("Cancelled.")
         for key, question, result in (
             ("s", "Save a checkpoint", "save is done"),
             ("c", "Collect what", "collect is done"),

@@ -63,7 +63,7 @@ app = App(
 app.command(
     "kmonitor.cli.hub.store:store",
     name="store",
-    help="Say or set where every hub of yours keeps its history.",
+    help="Show or set where your hubs keep their history.",
 )
 app.command(
     "kmonitor.cli.hub.store:move_history",
@@ -71,7 +71,7 @@ app.command(
     help="Copy the history in this machine's file to a team's database.",
 )
 
-app.command("kmonitor.cli.hub.ensure:ensure", name="ensure", help="See that a hub runs here.")
+app.command("kmonitor.cli.hub.ensure:ensure", name="ensure", help="Start a hub here if none runs.")
 
 KeepDays = Annotated[float | None, Parameter(name="--keep-days")]
 KeepSize = Annotated[str | None, Parameter(name="--keep-size")]
@@ -93,19 +93,19 @@ def run(
 ) -> int:
     """Run the hub until Ctrl+C, SIGTERM or `kmonitor hub stop`.
 
-    Under systemd its log goes to the journal. What it keeps otherwise stands in the settings:
-    `kmonitor hub keep`.
+    Under systemd its log goes to the journal. `kmonitor hub keep` sets the default limits of its
+    history.
 
     Args:
-        keep_days: Remove runs that ended longer ago, bit by bit; pinned ones stay.
+        keep_days: Remove runs that ended longer ago; pinned ones stay.
         keep_size: Remove the oldest ended runs while the history is larger: `20GiB`.
-        bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted,
-            and only for keys that were let in with `kmonitor authorize`.
+        bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted, and
+            only for keys authorized with `kmonitor authorize`.
         store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
-            a password; or `here`, in a file of its own. Otherwise as `kmonitor hub store` says.
-        prometheus: Serve figures for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
-            without a login: whoever reaches the port reads names and figures of runs.
-        otlp: Send figures to this OpenTelemetry collector, such as http://127.0.0.1:4318.
+            a password; or `here`, in a file of its own. Default: as set with `kmonitor hub store`.
+        prometheus: Serve metrics for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
+            without a login: anybody who can reach the port can read names and metrics of runs.
+        otlp: Send metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318.
     """
     folders = find_folders()
     is_chosen = keep_days is not None or keep_size is not None
@@ -134,7 +134,7 @@ def _serve(folders: Folders, options: HubOptions) -> None:
     except service.HubCannotStart as exc:
         if isinstance(exc.__cause__, UnsafePath) or not disk_space_problem(folders):
             raise
-        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        remedy = "Free some space, or set KMONITOR_HOME to a folder that you can write to."
         raise UserError(exc.what, exc.remedy or remedy) from exc
 
 
@@ -163,22 +163,20 @@ def print_listen_address(folders: Folders) -> None:
     if reply.fault:
         print_stderr(f"{terminal_safe(reply.fault)}.")
     elif reply.address and not reply.keys:
-        print_text("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
+        print_text("No keys are authorized yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 
 def print_metrics_addresses(reply: HubReply) -> None:
     """Print where others find the hub's metrics, and that no password is needed there."""
     if reply.prometheus:
-        print_text(
-            f"Figures for Prometheus, for whoever reaches it, without a login: {reply.prometheus}"
-        )
+        print_text(f"Metrics for Prometheus, without a login: {reply.prometheus}")
     if reply.otlp:
-        print_text(f"Figures are sent to: {terminal_safe(reply.otlp)}")
+        print_text(f"Metrics are sent to: {terminal_safe(reply.otlp)}")
 
 
 @app.command
 def status(*, json: JsonOption = False) -> int:
-    """Say whether a hub answers for this user. Exit status 1 when none does.
+    """Show whether a hub answers for this user. Exit status 1 if none does.
 
     Args:
         json: One JSON object, or null when none answers.
@@ -192,7 +190,7 @@ def status(*, json: JsonOption = False) -> int:
         print_stderr(f"kmonitor: {terminal_safe(silent.what)}")
         print_stderr(silent.remedy)
     elif reply is None:
-        print_stderr("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
+        print_stderr("No hub is running. Start one with: kmonitor, kmonitor runs, or kmonitor hub")
     else:
         print_text(hub_status_text(reply))
         print_metrics_addresses(reply)
@@ -211,7 +209,7 @@ def hub_status_text(reply: HubReply) -> str:
     )
     if reply.retention_days or reply.retention_bytes:
         text += f". {keep_text(reply.retention_days, reply.retention_bytes)}"
-        text += f" {pluralized(reply.runs_removed, 'run')} removed for that since it started"
+        text += f" {pluralized(reply.runs_removed, 'run')} removed since it started"
     return with_plain_spaces(text)
 
 
@@ -221,7 +219,7 @@ _STARTING_S = 3.0
 
 @app.command
 def stop() -> int:
-    """Stop the hub. Trainings go on; what they tell waits on disk for the next hub."""
+    """Stop the hub. Trainings continue; their data wait on disk for the next hub."""
     folders = find_folders()
     with folder_faults_named(folders):
         reply = request_local_hub(folders)
@@ -241,22 +239,22 @@ def _end_silent(folders: Folders) -> int:
         threading.Event().wait(_POLL_S)
     pid = end_silent_hub(folders)
     if pid is None:
-        print_text("No hub answers; nothing to stop.")
+        print_text("No hub is running.")
     else:
-        print_text(f"The hub of process {pid} did not answer; it was ended.")
+        print_text(f"The hub (process {pid}) did not answer; it was killed.")
     return DONE
 
 
 @app.command
 def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
-    """Say or set how much history every hub of yours keeps; without options it only says.
+    """Show or set how much history your hubs keep; without options it only shows it.
 
-    A hub that runs takes it over within seconds, unless it was started with `--keep-days` or
-    `--keep-size`. Pinned runs and living ones stay in any case.
+    A running hub applies it within seconds, unless it was started with `--keep-days` or
+    `--keep-size`. Pinned and live runs are always kept.
 
     Args:
-        days: Remove runs that ended longer ago; 0: none for their age.
-        size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: none.
+        days: Remove runs that ended longer ago; 0: no limit.
+        size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: no limit.
     """
     folders = find_folders()
     with folder_faults_named(folders):
@@ -265,12 +263,12 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
         if days is not None or size is not None:
             save_keep(folders, found)
             if reply is not None and reply.retention_is_fixed:
-                print_stderr("The hub that runs was started with --keep-days or --keep-size:")
-                print_stderr("those count until it is started without them.")
+                print_stderr("The running hub was started with --keep-days or --keep-size:")
+                print_stderr("these take precedence until it is started without them.")
     try:
         load_keep(folders)
     except KeepUnreadable as exc:
-        print_stderr(f"kmonitor: {terminal_safe(exc.what)}; set it anew: {exc.remedy}")
+        print_stderr(f"kmonitor: {terminal_safe(exc.what)}; set it again: {exc.remedy}")
     print_text(keep_text(found.days, found.n_bytes))
     return DONE
 
@@ -305,7 +303,7 @@ def keep_text(days: float, n_bytes: int) -> str:
     parts = [f"runs that ended in the last {days:g} days"] if days else []
     whose = "of them" if days else "of runs that ended"
     parts += [f"at most {size_text(n_bytes)} {whose}"] if n_bytes else []
-    return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
+    return f"Kept: {', '.join(parts)}; pinned and live runs are always kept."
 
 
 @app.command(name="install-unit")
@@ -315,7 +313,7 @@ def install_unit(
     prometheus: Prometheus = "",
     otlp: Otlp = "",
 ) -> int:
-    """Write a systemd user unit that runs this hub, and say how to switch it on.
+    """Write a systemd user unit that runs this hub, and show how to enable it.
 
     Args:
         show: Only print it.
@@ -338,23 +336,22 @@ def install_unit(
     except OSError as exc:
         raise UserError(f"{path} cannot be written: {exc.strerror or exc}.") from exc
     print_text(f"Written: {path}")
-    print_text("Switch it on: systemctl --user daemon-reload")
+    print_text("Enable it:    systemctl --user daemon-reload")
     print_text("              systemctl --user enable --now kmonitor-hub")
-    print_text("To have it run while you are logged out: loginctl enable-linger")
+    print_text("To keep it running while you are logged out: loginctl enable-linger")
     print_text("Its log: journalctl --user -u kmonitor-hub")
     return DONE
 
 
-@app.command(
-    help="Write out a Grafana dashboard of the figures that `--prometheus` and `--otlp` tell."
-)
+@app.command(help="Write a Grafana dashboard of the metrics of `--prometheus` and `--otlp`.")
 def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> int:
-    """Write out an example dashboard, to be imported in Grafana (Dashboards, New, Import).
+    """Write an example dashboard for Grafana (Dashboards, New, Import).
 
-    It asks a Prometheus that scrapes `kmonitor hub --prometheus`, or takes what `--otlp` sends.
+    It queries a Prometheus that scrapes `kmonitor hub --prometheus`, or receives the metrics of
+    `--otlp`.
 
     Args:
-        output: This file, which is replaced; standard output without it.
+        output: File to write, which is replaced; default: standard output.
     """
     text = resource_path("grafana", "kmonitor.json").read_text(encoding="utf-8")
     if output is None:

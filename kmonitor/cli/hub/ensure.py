@@ -27,9 +27,9 @@ OFF_FILE = "no-hub"
 
 
 def ensure(*, json: JsonOption = False) -> int:
-    """See that a hub runs here, start one if none answers, and say where its socket is.
+    """Start a hub here if none answers, and print the path of its socket.
 
-    A window on another machine calls this over ssh. It refuses, with exit status 1, where
+    A window on another machine calls this over ssh. It refuses, with exit status 1, if
     `KMONITOR_HUB=off` is set or the file `settings/no-hub` exists among kmonitor's files.
 
     Args:

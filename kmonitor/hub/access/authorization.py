@@ -285,7 +285,7 @@ class Refusals:
 
     def note_unknown_key(self, key: str, what: str) -> None:
         """What a key asked for that is not on the list, or no longer."""
-        self._note(_STRANGERS, what, "", key, "refused: this key is not authorized")
+        self._note(_STRANGERS, what, "", key, "refused: this key has no access")
 
     def step(self) -> None:
         """Write what was only counted, once its time is over; call now and then."""

@@ -117,7 +117,7 @@ class AuditStore:
         notes = [hub_list.note(is_one=is_one) for hub_list in wanted]
         texts = [text for text in notes if text]
         if not lines and not texts:
-            texts = [tr("Nothing was done yet.")]
+            texts = [tr("The audit log is empty.")]
         if any(hub_list.has_more for hub_list in wanted) or len(found) > _MOST_ROWS:
             texts.append(tr("Older ones: kmonitor audit --last N"))
         return AuditState(lines, "\n".join(texts), hosts)

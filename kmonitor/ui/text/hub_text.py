@@ -48,34 +48,34 @@ _MAP_FORMS: Final = (
     later("no batch size was measured for {n} steps"),
     later("only one batch size was measured; a second one is needed"),
     later(
-        "the peak is that of applying the gradients, which does not depend on the batch: try"
-        " a larger batch"
+        "the peak occurs when gradients are applied, which does not depend on the batch: try a"
+        " larger batch"
     ),
     # Notes on the whole.
-    later("the run told its layers and weights, not how the layers are connected"),
-    later("the slots of {name} are not known: Adam's were taken"),
+    later("the run reported its layers and weights, but not their connections"),
+    later("the slots of {name} are not known: Adam's are assumed"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
-        "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
-        " allocator, and on a CPU it takes up to three times as much; five watched steps correct"
-        " that"
+        "XLA decides what it fuses: the rules were validated with its plans, not with an"
+        " allocator, and on a CPU it takes up to three times as much; five watched steps"
+        " correct that"
     ),
     later(
-        "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
-        " that"
+        "PyTorch's rules were not validated with an allocator; five watched steps on a GPU"
+        " correct that"
     ),
     later(
-        "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32"
-        " bits: five watched steps correct that"
+        "16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies:"
+        " five watched steps correct that"
     ),
     later(
-        "recurrent layers keep as many steps at once as the framework is ahead with: theirs were"
-        " not compared with an allocator"
+        "recurrent layers keep as many steps as the framework runs ahead; their rules were not"
+        " validated with an allocator"
     ),
     later("the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"),
     later(
-        "the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole}"
-        " MiB that a step at batch {batch} takes by the estimate; a larger batch shows more"
+        "the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the"
+        " {whole} MiB that a step at batch {batch} should take; a larger batch shows more"
     ),
     later(
         "{n} MiB of what is resident are neither weights nor optimizer: data on the device,"
@@ -103,7 +103,7 @@ _MAP_FORMS: Final = (
     # How a file is loaded.
     later("architecture, then load_weights"),
     later("architecture, compiled, then load_weights"),
-    later("architecture alone, no weights"),
+    later("architecture only, no weights"),
 )
 """Forms of memory maps and model files."""
 
@@ -377,8 +377,8 @@ _FORMS: Final = (
     later("The command for alerts ended with status {status}."),
     later("The command for alerts ended with status {status}. {said}"),
     later("The webhook for alerts at {host} refused: {why}."),
-    later("The webhook for alerts at {host} was not reached: {why}."),
-    later("Alerts come faster than they can be handed over; this one is not."),
+    later("The webhook for alerts at {host} could not be reached: {why}."),
+    later("Alerts arrive faster than they can be sent; this one was dropped."),
     *_MAP_FORMS,
     *_STUDY_FORMS,
 )

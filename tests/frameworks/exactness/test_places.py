@@ -113,7 +113,7 @@ def test_inside_a_nested_graph_the_state_is_saved_and_the_session_stays(
     assert outcome.ok, outcome.why
     assert outcome.mode == "assign"
     assert "session not cleared: the code runs inside a graph" in outcome.why
-    assert ("not made anew" in outcome.why) == (mode == "recreate")
+    assert ("not recreated" in outcome.why) == (mode == "recreate")
     assert inner.graph is graph
     assert len(store.checkpoints()) == 1
     after = state_of(model)

@@ -244,4 +244,4 @@ def test_a_move_that_is_interrupted_says_how_it_goes_on(
         main(["hub", "move-history", "postgresql://db.example/team"])
 
     assert ended.value.code == 130
-    assert "Call it again" in capsys.readouterr().err
+    assert "Run it again" in capsys.readouterr().err

@@ -141,7 +141,7 @@ def test_each_kind_of_refusal_is_written_with_run_and_subject_and_the_rest_count
         (ANNA, "audit", "", "", why),
         (ANNA, "revoke", "", "bob", why),
         (ANNA, "delete", "r2", "", why),
-        ("unknown keys", "connect", "", "cd" * 32, "refused: this key is not authorized"),
+        ("unknown keys", "connect", "", "cd" * 32, "refused: this key has no access"),
     ]
     rows.clear()
     parts.clock.move(601.0)

@@ -192,7 +192,7 @@ def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said
     assert (retention.keep, load_keep_or_default(folders)) == (Keep(), Keep())
     assert main(["hub", "keep"]) == 0
     said = capsys.readouterr()
-    assert "set it anew: kmonitor hub keep --keep-days N" in said.err
+    assert "set it again: kmonitor hub keep --keep-days N" in said.err
     assert "All history is kept" in said.out
 
 

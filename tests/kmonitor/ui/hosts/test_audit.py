@@ -61,7 +61,7 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
     assert not desk.apply_reply(other)
     assert desk.state(NOW_WALL_S).text == "Loading\u2026"
     assert desk.apply_reply(AuditReply(request_id=1, rows=[], more=False))
-    assert desk.state(NOW_WALL_S).text == "Nothing was done yet."
+    assert desk.state(NOW_WALL_S).text == "The audit log is empty."
     desk.refresh()
     assert len(asked.messages) == 2
 

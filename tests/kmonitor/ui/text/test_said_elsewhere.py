@@ -117,8 +117,8 @@ def test_english_stays_as_it_was_said(told: str):
             "The command for alerts ended with status {status}. {said}",
         ),
         (
-            "The webhook for alerts at example.org was not reached: timed out.",
-            "The webhook for alerts at {host} was not reached: {why}.",
+            "The webhook for alerts at example.org could not be reached: timed out.",
+            "The webhook for alerts at {host} could not be reached: {why}.",
         ),
     ],
 )
