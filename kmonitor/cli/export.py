@@ -43,7 +43,7 @@ def export(  # noqa: PLR0913 - options of a command
         format_: `csv`, `json`, `parquet` or `csvlogger`; default: by the file name.
         output: File to write, which is replaced; default: standard output, except for Parquet.
         fit: With `csvlogger`, the call of `fit`, from 1; default: the last one.
-        folder: Of the runs whose spools lie in this folder, which is only read.
+        folder: Use the runs in this folder, which is only read.
         host: Ask the hub on this host, over ssh: `gpu-01`, or a name of `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """

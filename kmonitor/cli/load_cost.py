@@ -66,7 +66,7 @@ def load_cost(
         print_json({"file": str(file), "methods": rows, "recommended": found})
         return DONE
     print_table(
-        ("method", "peak", "kept", "seconds", "optimizer", "training can go on"),
+        ("method", "peak", "kept", "seconds", "optimizer", "training can continue"),
         map(_row, costs),
         right=("peak", "kept", "seconds"),
         folds=("optimizer",),

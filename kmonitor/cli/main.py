@@ -79,7 +79,7 @@ _SUBCOMMANDS = {
         "kmonitor.cli.compare.command:compare",
         "Compare two runs; fail if one is worse.",
     ),
-    "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
+    "export": ("kmonitor.cli.export:export", "Export the stored data of a run."),
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
     "map": ("kmonitor.cli.map:memory_map", "Estimate the memory of a training by layer."),
     "inspect": (

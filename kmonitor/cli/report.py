@@ -34,7 +34,7 @@ def report(
         run: Id, the beginning of an id, name, or `last`.
         output: File to write, which is replaced; default: the name of the run, in this folder.
         into: Old name of `--output`.
-        folder: Of the runs whose spools lie in this folder, which is only read.
+        folder: Use the runs in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.

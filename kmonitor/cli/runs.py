@@ -70,7 +70,7 @@ def runs(  # noqa: PLR0913 - the user's options
             for each run that is new or has changed.
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
-        folder: The runs whose spools lie in this folder, which is only read.
+        folder: Only the runs in this folder, which is only read.
         host: Those of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
             of `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.

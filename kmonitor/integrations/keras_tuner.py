@@ -33,7 +33,7 @@ USAGE: Final = Usage(
     argument="hp",
     call='RandomSearch({name}, objective="val_loss").search(x, y, validation_data=(x_val, y_val))',
     file="my_search.py",
-    goes_on="the same tuner with overwrite=False goes on",
+    goes_on="the same tuner with overwrite=False continues",
 )
 
 _SPARED: Final = ("out of memory: ", "timeout: ", keras_trial.TOO_LARGE)

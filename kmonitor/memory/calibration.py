@@ -370,7 +370,7 @@ _TRUST: Final = 0.15
 
 _WORTH_NOTING: Final = 2**20
 _MORE: Final = (
-    "MiB of what is resident are neither weights nor optimizer: data on the device, another model"
+    "MiB of resident memory are neither weights nor optimizer: data on the device, another model"
 )
 _OF_THE_METER: Final = (
     "the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"

@@ -250,7 +250,7 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
             nvml,
             lambda: nvml.nvmlDeviceGetUtilizationRates(device).gpu / 100.0,
             Reading(None, _FRACTION, "driver: NVML, time in which the device was busy"),
-            why="MIG instances report no utilisation" if is_part else "",
+            why="MIG instances report no utilization" if is_part else "",
         ),
         temperature=_query(
             nvml,

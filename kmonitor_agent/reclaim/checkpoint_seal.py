@@ -259,7 +259,7 @@ def _read_seal(file: SeekableFile) -> SealedContents:
     if len(contents.sealed_values) != block.header.variables:
         raise NotACheckpoint("its index has a wrong number of variables")
     if _crc_of_rest(file, _all_values(contents), block.index_at) != block.rest_crc32:
-        raise NotACheckpoint("what stands between its values has a wrong checksum")
+        raise NotACheckpoint("the data between its values has a wrong checksum")
     return contents
 
 

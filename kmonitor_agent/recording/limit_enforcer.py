@@ -284,7 +284,7 @@ class LimitEnforcer:
         with self._lock:
             if watch not in self._limit_watches.all_watches():
                 return "the limit was changed meanwhile"
-            return "" if watch.is_crossed else "the limit is no longer crossed"
+            return "" if watch.is_crossed else "the limit is no longer exceeded"
 
     def epoch_ended(self) -> None:
         """One more epoch of this process has ended; counted where a restart is possible."""

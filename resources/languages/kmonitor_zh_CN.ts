@@ -933,6 +933,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Choose which events notify you. The action at a limit is chosen per run beside the charts, and is kept for the next run.</source>
+        <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Configure alerts (Ctrl+L)</source>
         <translation>要提醒什么、怎样提醒 (Ctrl+L)</translation>
     </message>
@@ -975,11 +980,6 @@
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Units</source>
         <translation>大小单位</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>What is worth a notification. Action at a limit is chosen per run, beside the charts, and is the same for the next run until it is changed.</source>
-        <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
     </message>
 </context>
 <context>
@@ -5445,14 +5445,14 @@
         <translation>步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Steps an epoch</source>
-        <translation>每轮步数</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Steps of this epoch</source>
         <translation>本轮的步数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Steps per epoch</source>
+        <translation>每轮步数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -5816,7 +5816,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>This hub was started with --keep-days or --keep-size on its command line: they take precedence until it is started without them.</source>
+        <source>This hub was started with --keep-days or --keep-size: these options take precedence until it is started without them.</source>
         <translation>这个 hub 启动时带有 --keep-days 或 --keep-size：在不带它们重新启动之前，以它们为准。</translation>
     </message>
     <message>
@@ -8716,12 +8716,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>training can go on exactly</source>
+        <source>training can continue exactly</source>
         <translation>可以原样继续训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>training cannot go on exactly</source>
+        <source>training cannot continue exactly</source>
         <translation>不能原样继续训练</translation>
     </message>
     <message>
@@ -9103,7 +9103,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>{metric}: limit crossed</source>
+        <source>{metric}: limit exceeded</source>
         <translation>{metric}：越过上限</translation>
     </message>
     <message>
@@ -9143,7 +9143,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} MiB of what is resident are neither weights nor optimizer: data on the device, another model</source>
+        <source>{n} MiB of resident memory are neither weights nor optimizer: data on the device, another model</source>
         <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
     </message>
     <message>

@@ -72,7 +72,7 @@ def compare(  # noqa: PLR0913 - the user's options
             the value. The names are those in the table's first column. May be repeated.
         markdown: A table in Markdown, for a comment on a pull request.
         json: One JSON object: `a`, `b`, `measures`, `conditions`, `failed`.
-        folder: Of the runs whose spools lie in this folder, which is only read.
+        folder: Use the runs in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.

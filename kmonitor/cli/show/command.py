@@ -101,10 +101,9 @@ def show(
     Args:
         run: Id, the beginning of an id, name, or `last`.
         json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
-        follow_it: Go on with each new event, and RAM, VRAM, graph size and step time at each
-            epoch's end, until the run has ended, or Ctrl+C; a hub that is lost meanwhile is
-            waited for.
-        folder: Of the runs whose spools lie in this folder, which is only read.
+        follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
+            epoch, until the run has ended, or Ctrl+C. If the hub is lost, it waits for it.
+        folder: Use the runs in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.

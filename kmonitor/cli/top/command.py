@@ -46,7 +46,7 @@ def top(
     Args:
         sort: Order of the runs; `o` changes it.
         ended: Also list runs that have ended; `a` does so later.
-        folder: Only the runs whose spools lie in this folder, which is only read.
+        folder: Only the runs in this folder, which is only read.
         host: Only the runs of this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Only the runs of the hub at this address, tcp://HOST:PORT?key=KEY.

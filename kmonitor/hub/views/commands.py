@@ -67,7 +67,7 @@ class CommandService:
         if record is None or record.is_over:
             return "the training has ended"
         if request.session != record.session:
-            return "the training was restarted in a new process since this was asked"
+            return "the training was restarted in a new process after this command was sent"
         if self.is_gone(record):
             return "the training's process has ended"
         if record.is_shipped or request.name not in record.actions:

@@ -52,11 +52,11 @@ def alert_facts(alert: Alert) -> dict[str, str | float]:
 
 
 def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
-    """The rule as the user reads it: "RAM: limit crossed"."""
+    """The rule as the user reads it: "RAM: limit exceeded"."""
     name = metric_name(metric) if metric else ""
     match kind:
         case "limit":
-            return tr("{metric}: limit crossed").format(metric=name)
+            return tr("{metric}: limit exceeded").format(metric=name)
         case "verdict":
             return tr("{metric}: verdict changed").format(metric=name)
         case "host":

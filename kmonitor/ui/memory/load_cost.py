@@ -189,9 +189,9 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
         peak=bytes_text(peak), kept=bytes_text(kept_bytes), seconds=seconds_text(cost.seconds)
     )
     goes_on = (
-        tr("training can go on exactly")
+        tr("training can continue exactly")
         if cost.can_train_on
-        else tr("training cannot go on exactly")
+        else tr("training cannot continue exactly")
     )
     marks = [
         text

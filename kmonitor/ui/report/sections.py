@@ -162,7 +162,7 @@ def _fit_facts(fit: FitStarted) -> list[tuple[str, str]]:
     return [
         (tr("Fit"), count_text(fit.fit)),
         (tr("Epochs"), count_text(fit.epochs) if fit.epochs else ""),
-        (tr("Steps an epoch"), count_text(fit.steps) if fit.steps else ""),
+        (tr("Steps per epoch"), count_text(fit.steps) if fit.steps else ""),
         (tr("Batch size"), count_text(fit.batch_size) if fit.batch_size else ""),
         (tr("Learning rate"), number_text(rate) if rate is not None else ""),
         (

@@ -123,8 +123,8 @@ class HubSettingsStore:
         fixed = ""
         if hub.retention_is_fixed:
             fixed = tr(
-                "This hub was started with --keep-days or --keep-size on its command line: they"
-                " take precedence until it is started without them."
+                "This hub was started with --keep-days or --keep-size: these options take"
+                " precedence until it is started without them."
             )
         return StorageState(text, fixed)
 

@@ -78,7 +78,7 @@ _MAP_FORMS: Final = (
         " {whole} MiB that a step at batch {batch} should take; a larger batch shows more"
     ),
     later(
-        "{n} MiB of what is resident are neither weights nor optimizer: data on the device,"
+        "{n} MiB of resident memory are neither weights nor optimizer: data on the device,"
         " another model"
     ),
     # Notes on a layer.

@@ -235,7 +235,7 @@ def test_every_rule_has_words_and_a_usual_form():
     words = [rule_title(*key) for key in rule_keys()]
 
     assert len(set(words)) == len(words)
-    assert "RAM: limit crossed" in words
+    assert "RAM: limit exceeded" in words
     assert all(AlertSettings().rule(*key).is_on for key in rule_keys())
 
 

@@ -257,7 +257,7 @@ def test_what_would_free_memory_is_dropped_once_its_limit_is_released(kept: Kept
     kept.keeper.observe("graph", BoundedReading(50.0))
 
     assert before == ["", ""]
-    assert kept.keeper.why_dropped(reload) == "the limit is no longer crossed"
+    assert kept.keeper.why_dropped(reload) == "the limit is no longer exceeded"
     assert kept.keeper.why_dropped(other) == "", "a stop answers the crossing itself"
     assert kept.keeper.why_dropped(ActionRequest("reload")) == "", "nobody's limit"
 

@@ -92,8 +92,8 @@ class GeneralPage(QWidget):
         self._alerts_row.call(self.tr("Alerts and limits"))
         self._alerts_row.explain(
             self.tr(
-                "What is worth a notification. Action at a limit is chosen per run, beside the"
-                " charts, and is the same for the next run until it is changed."
+                "Choose which events notify you. The action at a limit is chosen per run beside"
+                " the charts, and is kept for the next run."
             )
         )
 

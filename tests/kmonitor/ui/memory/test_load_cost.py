@@ -44,7 +44,7 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
     assert "713" in compiled.figures
     assert "401" in compiled.figures
     assert "4.1" in compiled.figures
-    assert compiled.text == "optimizer present \u00b7 training can go on exactly"
+    assert compiled.text == "optimizer present · training can continue exactly"
     assert compiled.marks == "best to continue training"
     assert uncompiled.marks == "best for prediction"
     assert "cannot go on" in uncompiled.text
