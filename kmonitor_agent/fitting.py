@@ -28,11 +28,11 @@ from kmonitor_agent.wire.messages.events import Footprint
 
 
 class Fitted(NamedTuple):
-    """What `fit` returns.
+    """Result of `fit`.
 
     Attributes:
-        model: The trained model: another object than the one given if there was a reload.
-        history: Keras' History of the whole training, as `model.history` too.
+        model: The trained model. After a reload it is a new object.
+        history: Keras' History of the whole training, also `model.history`.
     """
 
     model: KerasModel
@@ -42,28 +42,28 @@ class Fitted(NamedTuple):
 def fit(
     model: KerasModel, *arguments: Any, rebuild: ModelFactory | None = None, **named: Any
 ) -> Fitted:
-    """Train as `model.fit(...)` does; a reload saves, builds the model again and goes on with it.
-
-    Ask for reloads as usual: a limit, `MonitorCallback.request("reload")`, the app, the command
-    line. The result is that of an uninterrupted `fit`, to the bit. In v1 graph mode a reload
-    clears the session, as `clear_session()` does: use no other model of before afterwards. With
-    tf_keras in eager mode a reload keeps the model object, as in a plain `fit`.
+    """Train like `model.fit(...)`, but a reload creates a new model object.
 
         model, history = kmonitor_agent.fit(model, x, y, epochs=100, callbacks=[monitor])
 
+    Reloads are requested as usual: by a limit, `MonitorCallback.request("reload")`, the window or
+    the command line. The result is that of an uninterrupted `fit`, bit for bit. In v1 graph mode a
+    reload clears the session like `clear_session()`: do not use any earlier model afterwards. With
+    tf_keras in eager mode a reload keeps the model object, as in a plain `fit`.
+
     Args:
-        model: Built, or to be built by the first batch, and compiled.
+        model: Compiled, and built or to be built by the first batch.
         *arguments: As for `model.fit`.
-        rebuild: Returns the model built and compiled, for models that cannot be made from their
-            configuration; the values of its variables do not matter. In v1 graph mode it is also
-            called once at the start, to see that it works.
-        **named: As for `model.fit`. If no MonitorCallback is among `callbacks`, one is added.
+        rebuild: Function that returns the model built and compiled, for models that cannot be
+            created from their configuration. The values of its variables do not matter. In v1
+            graph mode it is also called once at the start, as a check.
+        **named: As for `model.fit`. If `callbacks` has no MonitorCallback, one is added.
 
     Raises:
-        TypeError: An argument is of the wrong type; the message says what to write instead.
-        ValueError: An argument makes no sense, or the model cannot be rebuilt; likewise.
-        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode, when the model could not be
-            rebuilt although it could at the start; the exact state is on disk.
+        TypeError: An argument has the wrong type; the message says what to write.
+        ValueError: An argument is not valid, or the model cannot be rebuilt.
+        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode: the model could not be rebuilt
+            although it could at the start. The exact state is on disk.
     """
     return _Fitting(model, _bound(model, arguments, named), rebuild).run()
 

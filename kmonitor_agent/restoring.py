@@ -64,14 +64,14 @@ class Restored:
 
 
 def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
-    """Put a checkpoint's exact state into a built, compiled model of the same making.
+    """Restore the exact state of a checkpoint into a model.
 
     Args:
-        model: Made as the one that was saved.
-        checkpoint: The checkpoint's file, as `kmonitor checkpoints` lists it.
+        model: Built and compiled like the model that was saved.
+        checkpoint: File of the checkpoint, as `kmonitor checkpoints` lists it.
 
     Raises:
-        CannotRestore: It is damaged, or a variable differs; the model is as it was.
+        CannotRestore: The checkpoint is damaged, or a variable differs. The model is unchanged.
     """
     path = Path(checkpoint)
     return _restore(model, path, _verified_header(path))

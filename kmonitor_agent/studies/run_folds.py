@@ -69,36 +69,37 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     study: str | Path | None = None,
     on: str = "local",
 ) -> "Study":
-    """Call a function for each fold, each time in a fresh process, and collect what comes back.
+    """Call a function for each fold, each in a fresh process, and collect the results.
 
-        study = run_folds(train_fold, KFold(5).split(x))
+        study = run_folds(train_fold, KFold(5).split(x), memory="8 GiB")
+        print(study.attempts, study.values)
 
-    Whatever happens to a fold, the others go on: its result says what. A fold's process finds the
-    function by reading the script (or importing the module) again: the code above `run_folds`
-    in a script without a main guard runs in each.
+    If a fold fails, the others continue, and its result has the reason. The process of a fold finds
+    the function by reading the script (or importing the module) again. In a script without a main
+    guard, the code above `run_folds` runs in each process.
 
     Args:
-        train_fold: Gets a `Fold`, returns plain data: None, numbers, texts, bytes, lists, dicts,
-            arrays. A `functools.partial` of it may give such data too, by name.
-        folds: How many; or pairs of indices (train, test), as splitters give them, which the
-            function finds as `fold.train` and `fold.test`.
-        timeout_s: How long an attempt may take, seconds; None: learned from those that finished.
-        memory: What a fold and all its processes may hold: "4 GiB", "40%", bytes; None: as much
-            as the host can spare.
-        retries: How often a fold that was killed is tried again: where it was, exactly, if its
-            fits have a MonitorCallback, else from its begin.
-        at_once: How many folds run at the same time; None: one for each GPU, else one; with Ray
-            as many as the cluster holds.
-        study: Folder that keeps the study; the same call goes on with it and runs no finished
-            fold again. None: a new one below kmonitor's state folder.
-        on: "local"; or "ray": a Ray cluster gives each a processor, a GPU where there are any,
-            and `memory`: that of `ray.init`, or of RAY_ADDRESS, else a Ray on this machine.
+        train_fold: Function that receives a `Fold` and returns plain data: None, numbers, strings,
+            bytes, lists, dicts, arrays. A `functools.partial` can add such data by name.
+        folds: Number of folds, or pairs of indices (train, test) from a splitter, which the
+            function reads as `fold.train` and `fold.test`.
+        timeout_s: Maximum time of an attempt, seconds. None: learned from the finished folds.
+        memory: Maximum memory of a fold and all its processes: "4 GiB", "40%", or bytes. None: as
+            much as the host can spare.
+        retries: How often a killed fold is retried. It continues exactly where it was if its fits
+            have a MonitorCallback, otherwise it starts again.
+        at_once: Number of folds that run in parallel. None: one for each GPU, or else one; with
+            Ray as many as the cluster holds.
+        study: Folder of the study. The same call continues it, and runs no finished fold again.
+            None: a new folder below kmonitor's state folder.
+        on: "local", or "ray" for a Ray cluster: that of `ray.init`, or of RAY_ADDRESS, else a Ray
+            on this machine. Each attempt gets a CPU, a GPU if there are any, and `memory`.
 
     Raises:
-        TypeError: An argument is of the wrong type; the message says what to write instead.
-        ValueError: An argument makes no sense; likewise.
-        FoldsRefused: The function or Ray is not found; the folder is in use or another's.
-        KeyboardInterrupt: Ctrl+C: all is ended; `study` goes on with the rest.
+        TypeError: An argument has the wrong type; the message says what to write.
+        ValueError: An argument is not valid; likewise.
+        FoldsRefused: The function or Ray was not found, or the folder is in use or not a study.
+        KeyboardInterrupt: Ctrl+C: all processes have ended; `study` continues with the rest.
     """
     stop_if_loading(train_fold)
     _check_runner(on)
@@ -115,16 +116,16 @@ class FoldResult:
     """Result of one fold.
 
     Attributes:
-        index: From 0.
-        ok: Whether its function returned.
-        value: What it returned; None when it did not.
-        cause: How its last attempt ended: "finished", "error", "out_of_memory", "timeout",
-            "hang" or "killed".
-        signal: Name of the signal that killed it; empty when none did.
-        why: What is known of a fold that did not finish, in words.
-        attempts: All its attempts, the oldest first.
-        output: The file with what it printed, its last part.
-        directory: Its own folder.
+        index: Number of the fold, from 0.
+        ok: True if its function returned.
+        value: The returned value; None if it did not return.
+        cause: End of its last attempt: "finished", "error", "out_of_memory", "timeout", "hang" or
+            "killed".
+        signal: Name of the signal that killed it, or empty.
+        why: Reason why it did not finish, as text.
+        attempts: All attempts, oldest first.
+        output: File with the last part of its output.
+        directory: Folder of the fold.
     """
 
     index: int
@@ -148,10 +149,10 @@ class Study:
     """Result of `run_folds`.
 
     Attributes:
-        results: In the order of the folds.
-        attempts: Every attempt; prints as a table.
-        directory: Where the study is kept; `run_folds(..., study=directory)` goes on with it.
-        folds: How many were asked for.
+        results: One result per fold, in order.
+        attempts: All attempts; prints as a table.
+        directory: Folder of the study; `run_folds(..., study=directory)` continues it.
+        folds: Number of folds.
     """
 
     results: tuple[FoldResult, ...]
@@ -161,17 +162,17 @@ class Study:
 
     @property
     def complete(self) -> bool:
-        """Whether each fold that was asked for came back, or its end is explained."""
+        """True if each fold returned or has a reason why not."""
         return [each.index for each in self.results] == list(range(self.folds))
 
     @property
     def ok(self) -> bool:
-        """Whether each fold finished."""
+        """True if each fold finished."""
         return self.complete and all(each.ok for each in self.results)
 
     @property
     def values(self) -> list[Any]:
-        """What the folds returned, in order; None for one that did not finish."""
+        """Returned values in the order of the folds; None for a fold that did not finish."""
         return [each.value for each in self.results]
 
     @override

@@ -47,7 +47,7 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
     assert compiled.text == "optimizer present · training can continue exactly"
     assert compiled.marks == "best to continue training"
     assert uncompiled.marks == "best for prediction"
-    assert "cannot go on" in uncompiled.text
+    assert "cannot continue" in uncompiled.text
     assert weights.text == "does not work: no such layer"
     assert weights.bar == ()
     assert sum(part.n_bytes for part in compiled.bar) == desk.state().reach == 713 * MIB
