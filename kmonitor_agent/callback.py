@@ -175,14 +175,12 @@ class MonitorCallback(_Base):
         """Check the arguments; nothing else happens before `fit`.
 
         Args:
-            run_name: Name of the run. None: the name of the script or notebook. White space is
-                collapsed, and characters that cannot be shown are replaced.
+            run_name: Name of the run. None: the name of the script or notebook.
             limits: Limits on metrics, for example `[Limit("ram", "80%", action="reload")]`.
             checkpoint_dir: Folder for saves. None: kmonitor's own folder.
             commands: True if the window and the command line can act on this training.
             sample_interval_s: Time between samples, 0.05 to 3600 seconds.
-            hub: None: this user's hub on this host. "off": no hub, events stay on disk. Or the
-                path of a hub's socket, or "tcp://HOST:PORT?key=KEY".
+            hub: None: this user's hub. "off", a socket's path, or "tcp://HOST:PORT?key=KEY".
             private: True to send no names, paths, arguments or exception texts.
             keep_checkpoints: Number of checkpoints to keep, 1 to 1000; older ones are removed.
             logs: True to add `kmonitor/...` to Keras' logs at the end of each epoch, for

@@ -110,9 +110,9 @@ def collected() -> AbstractContextManager[list[Collected]]:
             model.fit(x, y)
         print(results[0])
 
-    Unlike with `collect()`, the models can still have a name at the end of the block. Every model
-    that was first used in the block (`fit`, `evaluate`, `predict`) loses its traced step functions;
-    Keras creates new ones if the model is used again. A model in use at that moment keeps them.
+    Unlike with `collect()`, the models can still have a name at the end of the block. A model
+    that was first used in the block (`fit`, `evaluate`, `predict`) loses its traced step
+    functions; Keras creates new ones if it is used again. One in use at that moment keeps them.
 
     Returns:
         A context manager for one `with`. It gives a list that contains a `Collected` after the

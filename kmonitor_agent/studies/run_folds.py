@@ -74,13 +74,13 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
         study = run_folds(train_fold, KFold(5).split(x), memory="8 GiB")
         print(study.attempts, study.values)
 
-    If a fold fails, the others continue, and its result has the reason. The process of a fold finds
-    the function by reading the script (or importing the module) again. In a script without a main
-    guard, the code above `run_folds` runs in each process.
+    If a fold fails, the others continue, and its result has the reason. A fold's process finds the
+    function by reading the script, or importing the module, again. Without a main guard, the code
+    above `run_folds` runs in each process.
 
     Args:
-        train_fold: Function that receives a `Fold` and returns plain data: None, numbers, strings,
-            bytes, lists, dicts, arrays. A `functools.partial` can add such data by name.
+        train_fold: Receives a `Fold`, returns plain data: None, numbers, strings, bytes, lists,
+            dicts, arrays. A `functools.partial` can add such data by name.
         folds: Number of folds, or pairs of indices (train, test) from a splitter, which the
             function reads as `fold.train` and `fold.test`.
         timeout_s: Maximum time of an attempt, seconds. None: learned from the finished folds.
@@ -88,8 +88,7 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
             much as the host can spare.
         retries: How often a killed fold is retried. It continues exactly where it was if its fits
             have a MonitorCallback, otherwise it starts again.
-        at_once: Number of folds that run in parallel. None: one for each GPU, or else one; with
-            Ray as many as the cluster holds.
+        at_once: Number of parallel folds. None: one per GPU, or one; with Ray as many as fit.
         study: Folder of the study. The same call continues it, and runs no finished fold again.
             None: a new folder below kmonitor's state folder.
         on: "local", or "ray" for a Ray cluster: that of `ray.init`, or of RAY_ADDRESS, else a Ray
