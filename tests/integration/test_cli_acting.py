@@ -82,7 +82,7 @@ def test_a_wait_that_is_too_long_ends_with_a_status_of_its_own(training: Simulat
     ran = kmonitor("command", "last", "save", "--wait", "--timeout", "0.3")
 
     assert ran.status == 3
-    assert "still be done" in ran.err
+    assert "will still run" in ran.err
 
 
 def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
@@ -116,7 +116,7 @@ def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent)
     [
         (("fly",), 2, "reload"),
         (("set_limits",), 1, "at least one limit"),
-        (("set_limits", "ram=much"), 1, '"ram=much" is no limit'),
+        (("set_limits", "ram=much"), 1, '"ram=much" is not a limit'),
         (("save", "ram=80%"), 1, "Unexpected arguments"),
         (("save", "--at", "once"), 2, "epoch"),
         (("save", "--wait", "--timeout", "-1"), 2, "-1"),
@@ -294,7 +294,7 @@ def test_purge_leaves_the_folder_that_the_user_named_and_folders_that_were_empty
 
 
 def test_purge_of_nothing_says_so(own_hub: Folders):
-    assert "nothing" in kmonitor("purge").out
+    assert "Nothing" in kmonitor("purge").out
     assert not own_hub.state.exists()
 
 
@@ -352,7 +352,7 @@ def test_a_hub_that_answers_nothing_is_not_waited_for_for_ever(own_hub: Folders)
         ran = kmonitor("hub", "status")
 
     assert ran.status == 1
-    assert "No hub answers" in ran.err
+    assert "No hub is running" in ran.err
 
 
 @pytest.mark.gui

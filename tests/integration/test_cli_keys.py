@@ -78,7 +78,7 @@ def _all_is_written_down(say: Say) -> None:
     assert any(
         "anna laptop (key" in line and "refused: its role is viewer" in line for line in rows
     )
-    assert any("unknown keys" in line and "not let in" in line for line in rows)
+    assert any("unknown keys" in line and "no access" in line for line in rows)
     assert any("revoke" in line and line.rstrip().endswith("done") for line in rows)
     assert say("audit", "--json", "--last", "1")[1].startswith('[{"row":')
 
@@ -91,7 +91,7 @@ def test_a_key_that_is_known_keeps_its_role_unless_it_is_to_be_replaced(
     other = ("authorize", "ab" * 32, "--role", "operator", "--name", "bob")
 
     status, _, why = say(*other)
-    assert (status, 'already, as "anna" (viewer)' in why, "--replace" in why) == (2, True, True)
+    assert (status, 'already authorized as "anna" (viewer)' in why, "--replace" in why) == (2, True, True)
     assert "operator" not in say("keys", "list")[1]
 
     status, told, _ = say(*other, "--replace")
@@ -109,7 +109,7 @@ def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say:
         ),
         (("authorize", "ab" * 32, "--role", "boss", "--name", "x"), "boss"),
         (("runs", "--hub", "gpu-01"), "write tcp://HOST:PORT?key=KEY"),
-        (("runs", "--hub", "tcp://gpu-01:5577"), "names no key"),
+        (("runs", "--hub", "tcp://gpu-01:5577"), "has no key"),
         (("keys", "lst"), 'Did you mean "list"'),
         (("hub", "--bind", "here"), "Write ADDRESS:PORT"),
     ):

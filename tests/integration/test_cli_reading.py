@@ -342,7 +342,7 @@ def test_export_as_csv_goes_into_the_file_that_was_named(told: SimulatedAgent, t
     assert ran.status == 0, ran.err
     assert ran.out == ""
     assert "4 lines in " in ran.err
-    assert "ram_bytes is from process: /proc/self/statm" in ran.err
+    assert "ram_bytes: process: /proc/self/statm" in ran.err
     assert "device_total_bytes is empty: no NVIDIA driver on this host" in ran.err
     assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 2
     assert list(tmp_path.glob("*.part")) == []
@@ -426,7 +426,7 @@ def test_an_unknown_run_is_named(told: SimulatedAgent, arguments: tuple[str, ...
 
     assert ran.status == 1
     assert ran.out == ""
-    assert 'no run "zz"' in ran.err
+    assert 'Unknown run: "zz"' in ran.err
     assert "kmonitor runs" in ran.err
 
 

@@ -97,7 +97,7 @@ def test_top_lists_details_filters_and_sorts(home: Mapping[str, str]):
     with PseudoTerminal("top", environ=home) as terminal:
         terminal.wait_for(NAME[:4], "training")
         terminal.type("\r")
-        details = terminal.wait_for("RAM, 10 min", "Limits       none", "began")
+        details = terminal.wait_for("RAM, 10 min", "Limits       none", "started")
         terminal.type("\x1b")
         terminal.type("/nothing like it")
         terminal.wait_for("in its name, host or model")
