@@ -1,4 +1,12 @@
-"""The guest in a training process: `MonitorCallback` for Keras, and `Limit`; and `run_folds`.
+"""The part of kmonitor that runs inside a training.
+
+    from kmonitor_agent import Limit, MonitorCallback
+
+    model.fit(x, y, callbacks=[MonitorCallback(limits=[Limit("ram", "80%", action="reload")])])
+
+`MonitorCallback` watches `fit`; `Limit` acts on a metric; `collect` and `collected` free memory
+between the models of a loop; `fit` trains with reloads that create a new model object; `restore`
+loads a checkpoint into a model; `run_folds` runs each fold in a process of its own.
 
 Importing this package loads no framework and takes milliseconds; names resolve on first use.
 """

@@ -122,13 +122,19 @@ class _Base:
 
 
 class MonitorCallback(_Base):
-    """Watches every `fit` it is passed to, and acts on it on request.
+    """Keras callback that records a training and acts on it.
 
-    An instance is also an instance of Keras' own `Callback`: of `keras` if that is imported or
-    installed, else of `tf_keras`. It may be used in several fits, nested ones and in threads, and
-    holds no model. After construction nothing of it raises into `fit`. All callbacks of one run
-    name in a process share its run: hub, sampling, privacy and whether commands are taken are as
-    the first one said; limits and checkpoint folder are those of the callback that runs.
+        monitor = MonitorCallback("resnet50", limits=[Limit("ram", "80%", action="reload")])
+        model.fit(x, y, callbacks=[monitor])
+
+    An instance is also an instance of Keras' `Callback`: of `keras` if that is imported or
+    installed, else of `tf_keras`. Use one instance in as many fits as you like, also nested ones
+    and in threads; it holds no model. The constructor raises on invalid arguments. After that,
+    nothing in it raises into `fit`, blocks it, or changes its result.
+
+    All callbacks with the same run name in a process belong to one run. The first one sets hub,
+    sampling interval, privacy and `commands`; limits and checkpoint folder are those of the
+    callback that is running.
 
     Attributes:
         params: Keras' parameters of the fit: "epochs", "steps", "verbose".
@@ -169,17 +175,17 @@ class MonitorCallback(_Base):
         """Check the arguments; nothing else happens before `fit`.
 
         Args:
-            run_name: Name of the run; None: the script's or notebook's name. White space becomes
-                one blank; what cannot be sent or shown is spelled out or replaced.
-            limits: For example `[Limit("ram", "80%", action="reload")]`.
-            checkpoint_dir: Where saves go; None: kmonitor's own folder.
-            commands: Whether the app and the command line may act on this training.
-            sample_interval_s: Time between samples, seconds.
-            hub: None: this user's hub; "off"; or a socket's path.
-            private: Send no names, paths, arguments or exception texts.
-            keep_checkpoints: How many of the newest checkpoints stay; older ones are removed.
-            logs: Whether Keras' logs get our figures at each epoch's end, for callbacks behind.
-            **unknown: Refused, with the name that was meant.
+            run_name: Name of the run. None: the name of the script or notebook.
+            limits: Limits on metrics, for example `[Limit("ram", "80%", action="reload")]`.
+            checkpoint_dir: Folder for saves. None: kmonitor's own folder.
+            commands: True if the window and the command line can act on this training.
+            sample_interval_s: Time between samples, 0.05 to 3600 seconds.
+            hub: None: this user's hub. "off", a socket's path, or "tcp://HOST:PORT?key=KEY".
+            private: True to send no names, paths, arguments or exception texts.
+            keep_checkpoints: Number of checkpoints to keep, 1 to 1000; older ones are removed.
+            logs: True to add `kmonitor/...` to Keras' logs at the end of each epoch, for
+                callbacks later in the list (TensorBoard, CSVLogger, W&B, MLflow).
+            **unknown: Refused; the message suggests the right name.
 
         Raises:
             ValueError: An argument makes no sense; the message says what to write instead.
@@ -223,12 +229,12 @@ class MonitorCallback(_Base):
 
     @property
     def run_id(self) -> str:
-        """Id of the run, as `kmonitor show` takes it."""
+        """Id of the run, for example for `kmonitor show`."""
         return self._run_recorder.run_id
 
     @property
     def records(self) -> "ActionResults":
-        """What was done so far, oldest first."""
+        """Results of the actions so far, oldest first; each prints as text."""
         return self._run_recorder.results
 
     @not_converted
@@ -241,19 +247,21 @@ class MonitorCallback(_Base):
         export: bool = False,
         of: str = "fit",
     ) -> None:
-        """Ask for an action, from any thread; it runs on the training thread.
+        """Request an action. Returns at once; the action runs on the training's thread.
+
+        Can be called from any thread, also before `fit`. The result appears in `records`.
 
         Args:
-            action: "save", "collect", "reload", "restart" (under `kmonitor run`; at the epoch's
-                end), "auto" (a collect, and a reload if that left something to give back),
-                "diagnose", "pause", "resume" or "stop".
-            at: "epoch": at the running epoch's end; "batch": before the next batch (a stop then
-                ends the fit with that batch).
-            mode: For a reload: "assign" restores into the variables that there are, "recreate"
-                makes new ones where that is safe; None: as is always safe.
-            export: For a save: whether to write a `.keras` file beside the checkpoint.
-            of: For a stop, where one fit runs within another: "fit" ends the innermost one that
-                this callback follows, "run" also those around it.
+            action: "save", "collect", "reload", "restart" (under `kmonitor run`, at the end of an
+                epoch), "auto" (collect, and reload if that was not enough), "diagnose", "pause",
+                "resume" or "stop".
+            at: "epoch": at the end of the current epoch. "batch": before the next batch; a stop
+                then ends the fit with that batch.
+            mode: For a reload. "assign" restores into the existing variables, "recreate" creates
+                new ones if that is safe. None: "assign".
+            export: For a save: True to write a `.keras` file beside the checkpoint.
+            of: For a stop of nested fits. "fit" ends the innermost fit that this callback
+                follows, "run" also those around it.
 
         Raises:
             ValueError: There is no such action, place or mode, or they do not go together.
@@ -273,7 +281,7 @@ class MonitorCallback(_Base):
 
     @property
     def model(self) -> Any:
-        """The model that this thread fits; held weakly, None when it is gone."""
+        """The model that this thread fits. It is held weakly: None if it no longer exists."""
         fit = self._running()
         model_ref = self._models.get(threading.get_ident()) if fit is None else fit.model
         model = None if model_ref is None else model_ref()

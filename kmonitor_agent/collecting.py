@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import Footprint
 from kmonitor_agent.wire.text import bytes_text
 
-_NO_KERAS: Final = "no Keras is imported in this process: only garbage was collected"
+_NO_KERAS: Final = "Keras is not imported in this process: only garbage was collected"
 
 _acting = threading.Lock()
 """What a framework counted so far belongs to one thread at a time."""
@@ -31,20 +31,21 @@ _acting = threading.Lock()
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Collected:
-    """What one `collect()` did; `print` shows it in a line.
+    """Result of `collect()`. `print` shows it in one line.
 
     Attributes:
-        ok: Whether there was a framework, and it could be read.
-        seconds: How long it took.
-        released_traces: Traces let go.
-        released_models: Dead models that they belonged to.
-        disused_traces: Those of the released that no dead model had: a model whose weights live
-            on, compiled again, say, had no more use for them.
-        gone: What went with its garbage where no trace was retained: "5 compiled programs".
-        before: Memory and graph size just before; what could not be read is None.
-        after: Just after.
-        held: What is still held and by whom, in words.
-        why: What failed or was left out, in words; empty when all went well.
+        ok: True if a framework was found and could be read.
+        seconds: Duration.
+        released_traces: Number of released traces.
+        released_models: Number of models that no longer exist, to which these traces belonged.
+        disused_traces: Released traces of live models that no longer use them, for example because
+            the model was compiled again.
+        gone: What was released with garbage if no trace was retained, such as "5 compiled
+            programs".
+        before: Memory and graph size before. A value that could not be read is None.
+        after: The same after.
+        held: Traces that are still held, with their holders, as text.
+        why: Failures and omissions, as text. Empty if there were none.
     """
 
     ok: bool
@@ -79,15 +80,20 @@ class Collected:
 
 @not_converted
 def collect() -> Collected:
-    """Let go of traces that dead models left behind, collect garbage, give free pages back.
+    """Release traces of models that no longer exist, collect garbage, and return free pages.
 
-    For the place between two models of a loop where `clear_session()` is usually written: that
-    leaves the traced graphs of each trained model in memory for good. Models that are alive, and
-    every `tf.function` of the script, keep theirs; nothing that a training computes changes. Safe
-    anywhere, also while other threads train. Works with no callback and no hub; with one, the app
-    shows what was done.
+        for config in configs:
+            model = build(config)
+            model.fit(x, y)
+            del model
+            print(collect())
 
-    Never raises: `why` of the result says what failed or was left out.
+    Call it between the models of a loop, instead of `clear_session()`, which leaves the traced
+    graphs of each trained model in memory. Live models and every `tf.function` of the script keep
+    their traces, and no training changes its result. It is safe anywhere, also while other threads
+    train. It needs no callback and no hub; with a callback, the window shows the result.
+
+    It never raises: `why` of the result names failures and omissions.
     """
     with SIGNALS.delivered_after():
         collected_outcome = _collect_with()
@@ -97,14 +103,20 @@ def collect() -> Collected:
 
 @not_converted
 def collected() -> AbstractContextManager[list[Collected]]:
-    """A block that is a model's whole life: what its models left is let go at its end.
+    """Context manager for the whole life of a model: its traces are released at the end.
 
-    Other than after `collect()`, the models may still have a name at the end of the block:
-    whatever was first fitted, evaluated or asked to predict in it loses its traced step functions
-    (Keras makes new ones if the model is used again). A model in use at that moment keeps them.
+        with collected() as results:
+            model = build()
+            model.fit(x, y)
+        print(results[0])
+
+    Unlike with `collect()`, the models can still have a name at the end of the block. A model
+    that was first used in the block (`fit`, `evaluate`, `predict`) loses its traced step
+    functions; Keras creates new ones if it is used again. One in use at that moment keeps them.
 
     Returns:
-        For one `with`, which gives a list; after the block it holds what was done, a `Collected`.
+        A context manager for one `with`. It gives a list that contains a `Collected` after the
+        block.
     """
     return _Block()
 
@@ -119,7 +131,8 @@ class _Block:
     def __enter__(self) -> list[Collected]:
         if self._outcomes is not None:
             raise RuntimeError(
-                "what collected() returns is for one block; write `with collected():` at each"
+                "the result of collected() is for one block; write `with collected():` for"
+                " each block"
             )
         self._outcomes = []
         self._before = _fitted_before()
@@ -165,7 +178,7 @@ def _frameworks(notes: list[str]) -> list[Framework]:
     try:
         return loaded_frameworks()
     except Exception as exc:  # noqa: BLE001 - a guest: noted in the record
-        notes.append(f"the framework could not be looked at: {describe_exception(exc)}")
+        notes.append(f"the framework could not be inspected: {describe_exception(exc)}")
         return []
 
 
@@ -180,7 +193,7 @@ def _drop_functions(before_block: "list[weakref.ref[KerasModel]]") -> list[str]:
                 steps.drop_functions(model)
         used = sum(1 for model in fitted if id(model) in in_use)
     except Exception as exc:  # noqa: BLE001 - a guest: noted in the record
-        return [f"the block's models were left alone: {describe_exception(exc)}"]
+        return [f"the block's models were not released: {describe_exception(exc)}"]
     are = "is in use and was" if used == 1 else "are in use and were"
     return [f"{used} of the block's models {are} left alone"] if used else []
 

@@ -28,11 +28,11 @@ from kmonitor_agent.wire.messages.events import Footprint
 
 
 class Fitted(NamedTuple):
-    """What `fit` returns.
+    """Result of `fit`.
 
     Attributes:
-        model: The trained model: another object than the one given if there was a reload.
-        history: Keras' History of the whole training, as `model.history` too.
+        model: The trained model. After a reload it is a new object.
+        history: Keras' History of the whole training, also `model.history`.
     """
 
     model: KerasModel
@@ -42,28 +42,28 @@ class Fitted(NamedTuple):
 def fit(
     model: KerasModel, *arguments: Any, rebuild: ModelFactory | None = None, **named: Any
 ) -> Fitted:
-    """Train as `model.fit(...)` does; a reload saves, builds the model again and goes on with it.
-
-    Ask for reloads as usual: a limit, `MonitorCallback.request("reload")`, the app, the command
-    line. The result is that of an uninterrupted `fit`, to the bit. In v1 graph mode a reload
-    clears the session, as `clear_session()` does: use no other model of before afterwards. With
-    tf_keras in eager mode a reload keeps the model object, as in a plain `fit`.
+    """Train like `model.fit(...)`, but a reload creates a new model object.
 
         model, history = kmonitor_agent.fit(model, x, y, epochs=100, callbacks=[monitor])
 
+    Reloads are requested as usual: by a limit, `MonitorCallback.request("reload")`, the window or
+    the command line. The result is that of an uninterrupted `fit`, bit for bit. In v1 graph mode a
+    reload clears the session like `clear_session()`: do not use any earlier model afterwards. With
+    tf_keras in eager mode a reload keeps the model object, as in a plain `fit`.
+
     Args:
-        model: Built, or to be built by the first batch, and compiled.
+        model: Compiled, and built or to be built by the first batch.
         *arguments: As for `model.fit`.
-        rebuild: Returns the model built and compiled, for models that cannot be made from their
-            configuration; the values of its variables do not matter. In v1 graph mode it is also
-            called once at the start, to see that it works.
-        **named: As for `model.fit`. If no MonitorCallback is among `callbacks`, one is added.
+        rebuild: Function that returns the model built and compiled, for models that cannot be
+            created from their configuration. The values of its variables do not matter. In v1
+            graph mode it is also called once at the start, as a check.
+        **named: As for `model.fit`. If `callbacks` has no MonitorCallback, one is added.
 
     Raises:
-        TypeError: An argument is of the wrong type; the message says what to write instead.
-        ValueError: An argument makes no sense, or the model cannot be rebuilt; likewise.
-        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode, when the model could not be
-            rebuilt although it could at the start; the exact state is on disk.
+        TypeError: An argument has the wrong type; the message says what to write.
+        ValueError: An argument is not valid, or the model cannot be rebuilt.
+        kmonitor_agent.reclaim.rebuild.ModelLost: In v1 graph mode: the model could not be rebuilt
+            although it could at the start. The exact state is on disk.
     """
     return _Fitting(model, _bound(model, arguments, named), rebuild).run()
 
@@ -86,7 +86,7 @@ class _Fitting:
     ) -> None:
         if script is not None and (not callable(script) or hasattr(script, "fit")):
             raise TypeError(
-                f"fit: rebuild={script!r} is no function; write rebuild=make_model, without ()."
+                f"fit: rebuild={script!r} is not a function; write rebuild=make_model, without ()."
             )
         self._model = model
         self._arguments = arguments
@@ -134,7 +134,7 @@ class _Fitting:
                     begin = self._next_model(self._saved)
         finally:
             self.part_started()  # also when Keras failed before its first epoch
-            self._report_outcome(_nothing("the training ended before it was done"))
+            self._report_outcome(_nothing("the training ended before it ran"))
         self._model.history = self._history
         return Fitted(self._model, self._history)
 
@@ -206,16 +206,16 @@ class _Fitting:
             ) from exc
 
 
-_ENDS: Final = "the training ends with this epoch: nothing is left to reload for"
+_ENDS: Final = "the training ends with this epoch, so a reload would be pointless"
 
 _READ_AHEAD: Final = (
-    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence, a"
-    " tf.data pipeline or arrays are read anew"
+    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence,"
+    " a tf.data pipeline or arrays are read again"
 )
 
 _DATA_RESTARTED: Final = (
-    "not exact: with steps_per_epoch an epoch goes on in the data where the one before ended, and"
-    " the new model's first epoch begins them again; leave steps_per_epoch out"
+    "not exact: with steps_per_epoch an epoch continues in the data where the one before ended,"
+    " but the new model's first epoch starts them again; leave steps_per_epoch out"
 )
 
 
@@ -228,7 +228,7 @@ def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"fit: {name}={value!r} is no whole number; write {name}=10.") from None
+        raise TypeError(f"fit: {name}={value!r} is not a whole number; write {name}=10.") from None
 
 
 def _callbacks(callbacks: object, keras: Any) -> list[Any]:
@@ -241,8 +241,8 @@ def _callbacks(callbacks: object, keras: Any) -> list[Any]:
         # Ours is a callback of every Keras, whichever it was made for.
         if not isinstance(callback, keras.callbacks.Callback | MonitorCallback):
             raise TypeError(
-                f"fit: {callback!r} among callbacks is no {keras.__name__} callback;"
-                f" write callbacks=[MonitorCallback()]."
+                f"fit: {callback!r} among callbacks is not a {keras.__name__} callback; write"
+                " callbacks=[MonitorCallback()]."
             )
     return listed
 
@@ -261,8 +261,8 @@ def _of_the_graph(arguments: dict[str, Any]) -> str:
         }
         if "tensorflow" in kinds:
             return (
-                f"{name} is of TensorFlow, and in v1 graph mode belongs to the graph that a reload"
-                " clears; write arrays, a Sequence or a generator"
+                f"{name} belongs to TensorFlow's v1 graph, which a reload clears; use arrays, a"
+                " Sequence or a generator"
             )
     return ""
 

@@ -342,7 +342,7 @@ class Escalation:
                     return "wait"
                 # A process that was started again and is above its limit at once would be
                 # started again for ever.
-                why = "it was done less than the cool-down ago, and the limit is crossed again"
+                why = "the limit was exceeded again within its cool-down"
             self._level_index += 1
             if why:
                 self._left_out[level] = why

@@ -64,14 +64,14 @@ class Restored:
 
 
 def restore(model: KerasModel, checkpoint: str | os.PathLike[str]) -> Restored:
-    """Put a checkpoint's exact state into a built, compiled model of the same making.
+    """Restore the exact state of a checkpoint into a model.
 
     Args:
-        model: Made as the one that was saved.
-        checkpoint: The checkpoint's file, as `kmonitor checkpoints` lists it.
+        model: Built and compiled like the model that was saved.
+        checkpoint: File of the checkpoint, as `kmonitor checkpoints` lists it.
 
     Raises:
-        CannotRestore: It is damaged, or a variable differs; the model is as it was.
+        CannotRestore: The checkpoint is damaged, or a variable differs. The model is unchanged.
     """
     path = Path(checkpoint)
     return _restore(model, path, _verified_header(path))
@@ -95,7 +95,7 @@ def restore_into(
         CannotRestore: It does not fit, or the making of the model is not known.
     """
     if target.is_dir():
-        raise CannotRestore(f"{target} is a folder.", "Name the file to write: model.keras")
+        raise CannotRestore(f"{target} is a folder.", "Give the file to write: model.keras")
     path = checkpoint.resolve()  # the user named it, perhaps by a link
     header = _verified_header(path)
     model = _new_model(keras, path, header, like or (target if target.exists() else None))
@@ -119,7 +119,7 @@ def _verified_header(path: Path) -> CheckpointHeader:
         checkpoint_file.verify_checkpoint(path)
         return read_header(path)
     except NotACheckpoint as exc:
-        raise CannotRestore(f"{path} is no whole checkpoint, it is damaged: {exc.why}.") from exc
+        raise CannotRestore(f"{path} is a damaged checkpoint: {exc.why}.") from exc
     except OSError as exc:
         raise CannotRestore(f"{path} cannot be read as a checkpoint: {exc}.") from exc
 
@@ -128,7 +128,7 @@ def _restore(model: KerasModel, path: Path, header: CheckpointHeader) -> Restore
     facts = checkpoint_file.read_variable_facts(path)
     steps = framework_for(model).reclaim_steps()
     if steps is None:
-        raise CannotRestore("this is no Keras model that kmonitor knows")
+        raise CannotRestore("this is not a Keras model that kmonitor supports")
     _build_optimizer(model)
     try:
         chosen = _pair(facts, steps.state(model), has_optimizer=_has_optimizer(model))
@@ -160,8 +160,8 @@ def _pair(
     for group in _EXACT:
         for extra in available.get(group, ()):
             raise CannotRestore(
-                f"The model has {extra.path} {_shape(extra)}, which the checkpoint has not.",
-                "It was saved from a model of another making.",
+                f"The model has {extra.path} {_shape(extra)}, which the checkpoint does not have.",
+                "It was saved from a different model.",
             )
     return targets
 
@@ -170,14 +170,14 @@ def _check(stored: StoredVariableFacts, variable: StateVariable | None) -> None:
     stored_text = f"{stored.path} {stored.shape} {stored.dtype}"
     if variable is None:
         raise CannotRestore(
-            f"The checkpoint has {stored_text}, which the model has not.",
-            "It was saved from a model of another making.",
+            f"The checkpoint has {stored_text}, which the model does not have.",
+            "It was saved from a different model.",
         )
     if _differs(stored, variable):
         raise CannotRestore(
-            f"The checkpoint has {stored_text} where the model has"
-            f" {variable.path} {_shape(variable)} {_dtype(variable)}.",
-            "It was saved from a model of another making.",
+            f"The checkpoint has {stored_text}, but the model has {variable.path}"
+            f" {_shape(variable)} {_dtype(variable)}.",
+            "It was saved from a different model.",
         )
 
 
@@ -214,16 +214,16 @@ def _new_model(keras: Any, path: Path, header: CheckpointHeader, like: Path | No
     if export_path(path).exists():
         return _loaded(keras, export_path(path))
     raise _model_not_created(
-        "the checkpoint does not say what the model is made of, nor does another of its fit in"
-        f" {path.parent}; those of a save say it, those of a reload do not"
+        f"neither the checkpoint nor another one of its fit in {path.parent} describes the"
+        " model; checkpoints of a save do, those of a reload do not"
     )
 
 
 def _model_not_created(why: str) -> CannotRestore:
     return CannotRestore(
-        f"The model cannot be made: {why[:1000]}.",
-        "Give a .keras file of the same model with --like, or restore in the script that makes the"
-        " model: from kmonitor_agent import restore; restore(model, CHECKPOINT)",
+        f"The model cannot be created: {why[:1000]}.",
+        "Give a .keras file of the same model with --like, or restore in the script that"
+        " creates the model: from kmonitor_agent import restore; restore(model, CHECKPOINT)",
     )
 
 
@@ -267,7 +267,7 @@ def _check_written(keras: Any, written: Path, model: KerasModel) -> None:
         for one, other in zip(weights, loaded_weights, strict=True)
     )
     if not same:
-        raise ExportFailed("what Keras wrote does not load with the same weights")
+        raise ExportFailed("the file that Keras wrote does not load with the same weights")
 
 
 def _build_optimizer(model: KerasModel) -> None:

@@ -2,6 +2,7 @@
 
 Run by `make languages`, before and after translating: new texts appear in the `.ts` files, marked
 unfinished; what the code says no more goes; the `.qm` files beside them are what the window loads.
+It also writes `tests/data/user_texts.tsv`: every text that a user can read, for a review.
 """
 
 import subprocess
@@ -10,10 +11,12 @@ from pathlib import Path
 
 from kmonitor_languages.catalogue import Catalogue, merged, read_catalogue, write_catalogue
 from kmonitor_languages.source_texts import find_texts
+from kmonitor_languages.user_texts import table_text, user_texts
 
 ROOT = Path(__file__).resolve().parents[1]
 LANGUAGES = ("zh_CN",)
 FOLDERS = ("kmonitor",)
+TABLE = ROOT / "tests" / "data" / "user_texts.tsv"
 _COMPILER = Path(sys.executable).parent / "pyside6-lrelease"
 
 
@@ -30,6 +33,9 @@ def main() -> int:
         todo = sum(not entry.is_finished for entry in entries.values())
         print(f"languages: {language}: {len(entries)} texts, {todo} to translate")
         _compile(path)
+    all_texts = user_texts(ROOT)
+    TABLE.write_text(table_text(all_texts), encoding="utf-8")
+    print(f"languages: {len(all_texts)} texts that a user can read, in {TABLE.relative_to(ROOT)}")
     return 1 if faults else 0
 
 

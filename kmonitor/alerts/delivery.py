@@ -151,7 +151,7 @@ class AlertSender:
                 )
                 self._thread.start()
         if not has_room:
-            self._failed("Alerts come faster than they can be handed over; this one is not.")
+            self._failed("Alerts arrive faster than they can be sent; this one was dropped.")
 
     def stop(self) -> None:
         """End the thread, and a command that still runs."""
@@ -177,7 +177,7 @@ class AlertSender:
             try:
                 why = act(delivery) if target and not self._ends else ""
             except Exception as exc:  # noqa: BLE001 - thread main: reported, goes on
-                why = f"An alert was not handed over: {type(exc).__name__}: {exc}"
+                why = f"An alert was not sent: {type(exc).__name__}: {exc}"
             if why:
                 yield why
 
@@ -242,7 +242,7 @@ class AlertSender:
             return f"The webhook for alerts at {host} refused: {exc.code} {exc.reason}."
         except (OSError, urllib.error.URLError) as exc:
             why = getattr(exc, "reason", exc)
-            return f"The webhook for alerts at {host} was not reached: {why}."
+            return f"The webhook for alerts at {host} could not be reached: {why}."
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

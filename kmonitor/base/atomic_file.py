@@ -30,7 +30,7 @@ def atomic_file(output: Path) -> Generator[BinaryIO]:
     """
     try:
         if output.is_dir():
-            raise UserError(f"{output} cannot be written: it is a folder.", "Name a file in it.")
+            raise UserError(f"{output} cannot be written: it is a folder.", "Choose a file in it.")
         if output.exists() and not output.is_file():
             with output.open("wb") as file:
                 yield file
@@ -43,12 +43,12 @@ def atomic_file(output: Path) -> Generator[BinaryIO]:
             unfinished.replace(target)
     except OSError as exc:
         raise UserError(
-            f"{output} cannot be written: {exc.strerror or exc}.", "Name another file."
+            f"{output} cannot be written: {exc.strerror or exc}.", "Choose another file."
         ) from exc
     except ValueError as exc:  # a name that no file can have
         if not _is_of_name(output):
             raise
-        raise UserError(f"{str(output)!r} is no name of a file.", "Name another file.") from exc
+        raise UserError(f"{str(output)!r} is not a file name.", "Choose another file.") from exc
 
 
 @contextmanager

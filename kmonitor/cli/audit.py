@@ -25,7 +25,7 @@ def audit(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """List what was done through the hub, oldest first: commands, edits, keys let in or revoked.
+    """Show the audit log of the hub, oldest first: commands, edits, authorized and revoked keys.
 
     Example: `kmonitor audit --last 20`
 
@@ -34,7 +34,7 @@ def audit(
 
     Args:
         json: One JSON list, with every field.
-        last: At most so many, the newest.
+        last: Maximum number of entries, the newest.
         host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
@@ -47,7 +47,7 @@ def audit(
     elif rows:
         _print_rows(rows)
     else:
-        print_text("Nothing was done yet.")
+        print_text("The audit log is empty.")
     return DONE
 
 

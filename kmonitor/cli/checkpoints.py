@@ -84,7 +84,7 @@ def checkpoints(
     Args:
         run: Id, the beginning of an id, name, or `last`.
         verify: Read every byte of each and compare the checksums.
-        folder: Look here, where the run does not say where its checkpoints are: a private one.
+        folder: Search here, for a private run, which does not report its checkpoints.
         json: One list of objects.
     """
     if find_spec("h5py") is None:
@@ -93,7 +93,7 @@ def checkpoints(
             "Run this in the environment of the training, or: pip install h5py",
         )
     if folder is not None and not folder.is_dir():
-        raise UserError(f"{folder} is no folder.", "Name the folder of the run's checkpoints.")
+        raise UserError(f"{folder} is not a folder.", "Give the folder of the run's checkpoints.")
     with open_hub() as client:
         chosen = choose_run(client.runs(), run)
         folders = (
@@ -208,7 +208,7 @@ def _print_checkpoints(
         print_text(
             f'"{terminal_safe(run.name)}" has no checkpoint in {", ".join(map(str, folders))}.'
         )
-        print_text(f"Have one written with: kmonitor command {run.run} save --wait")
+        print_text(f"Write one with: kmonitor command {run.run} save --wait")
         return
     has_state_column = verified or any(each.state for each in found)
     headers = ["when", "fit", "epoch", "step", "size", "export", "file"]

@@ -50,7 +50,7 @@ def completion(
         print_text("\n".join(candidates(words)))
         return DONE
     if words:
-        raise UsageError(f"This is too much: {' '.join(words)}")
+        raise UsageError(f"Unexpected arguments: {' '.join(words)}")
     chosen = shell or _login_shell()
     if install is None:
         print_text(script(chosen).rstrip("\n"))
@@ -174,7 +174,7 @@ def _login_shell() -> Shell:
     for shell in SHELLS:
         if name == shell:
             return shell
-    raise UsageError("SHELL names none of bash, zsh and fish.", "Say which: --shell bash")
+    raise UsageError("SHELL is not bash, zsh or fish.", "Choose one: --shell bash")
 
 
 def script_path(shell: Shell) -> Path:

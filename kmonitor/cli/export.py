@@ -30,7 +30,7 @@ def export(  # noqa: PLR0913 - options of a command
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Write out what is stored of a run.
+    """Export the stored data of a run.
 
     `json`: one object a line for every event: `seq`, `t_s` (seconds since the run started),
     `type`, and the type's fields. `csv`, `parquet`: one line for each sample and each epoch's end
@@ -63,7 +63,9 @@ def export(  # noqa: PLR0913 - options of a command
             _print_sources(exported.columns)
             _warn_unreadable(exported.unreadable)
         elif chosen_format == "parquet":
-            raise UsageError("Parquet is no text for a terminal.", "Name a file with --output.")
+            raise UsageError(
+                "Parquet cannot be written to a terminal.", "Give a file with --output."
+            )
         else:
             _warn_unreadable(writing.as_text(sys.stdout, chosen_format).unreadable)
     return DONE
@@ -82,13 +84,13 @@ def _write_csv_logger(
 def _format_of(output: Path | None) -> ExportFormat:
     if output is None:
         raise UsageError(
-            "Say in which form: --format csv or json.", "Or name a file with --output."
+            "No format given. Use --format csv or json.", "Or give a file with --output."
         )
     found = ENDINGS.get(output.suffix.casefold())
     if found is None:
         name = terminal_safe(output.name or str(output))
         raise UsageError(
-            f"What {name} is to be does not follow from its ending.",
+            f"Cannot tell the format from the file name {name}.",
             "Add --format csv, json or parquet.",
         )
     return found
@@ -104,4 +106,4 @@ def _print_sources(columns: Sequence[TableColumn]) -> None:
         if column.absent:
             print_stderr(f"{column.name} is empty: {terminal_safe(column.absent)}")
         elif column.source:
-            print_stderr(f"{column.name} is from {terminal_safe(column.source)}")
+            print_stderr(f"{column.name}: {terminal_safe(column.source)}")

@@ -63,14 +63,14 @@ def add(
     command: str | None = None,
     untried: Annotated[bool, Parameter(name="--untried", negative="")] = False,
 ) -> int:
-    """Connect to a host once, and remember it when that worked. Windows opened later show it.
+    """Connect to a host, and remember it if that worked. Windows show it from then on.
 
     Example: `kmonitor hosts add gpu-01 --name gpu`
 
     Args:
         address: As for ssh: `gpu-01` or `user@gpu-01`; or tcp://HOST:PORT?key=KEY.
-        name: What to call it; without it, its address.
-        command: What is kmonitor there, where no login finds it: `/path/to/bin/kmonitor`.
+        name: Name to show; default: its address.
+        command: Path of kmonitor there, if a login does not find it: `/path/to/bin/kmonitor`.
         untried: Remember it without connecting.
     """
     folders = find_folders()
@@ -95,7 +95,7 @@ def add(
 
 @app.command
 def remove(host: str, /) -> int:
-    """Forget a host; nothing there is touched.
+    """Forget a host; nothing on it changes.
 
     Example: `kmonitor hosts remove gpu-01`
 
@@ -134,5 +134,5 @@ def _known_host(store: HostStore, host: str) -> RememberedHost:
     known = store.find(host)
     _warn_trouble(store)
     if known is None:
-        raise UserError(f'No host "{terminal_safe(host)}" is remembered.', "See: kmonitor hosts")
+        raise UserError(f'Unknown host: "{terminal_safe(host)}".', "List them: kmonitor hosts")
     return known

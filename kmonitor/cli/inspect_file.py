@@ -16,8 +16,8 @@ from kmonitor.memory.model_files.inspection import CompileSettings, ModelFile, i
 from kmonitor.ui.memory.model_file import settings_text
 from kmonitor.ui.text.formats import count_text, with_plain_spaces
 
-_FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5 weights alone",
-          "json": "JSON, architecture alone"}  # fmt: skip
+_FORMS = {"keras": "Keras archive", "h5": "HDF5 model", "weights": "HDF5, weights only",
+          "json": "JSON, architecture only"}  # fmt: skip
 
 
 def inspect_model(
@@ -30,8 +30,8 @@ def inspect_model(
 
     Example: `kmonitor inspect model.keras`
 
-    Nothing in the file runs, and no class of it is made. HDF5 is opened by another process, which
-    a damaged file may end.
+    No code in the file runs. HDF5 is opened in another process, because a damaged file may crash
+    it.
 
     Args:
         file: A .keras, .h5, .weights.h5 or .json file.
@@ -89,7 +89,7 @@ def _lines(found: ModelFile) -> list[str]:
 
 def _compiled_lines(compile_settings: CompileSettings | None) -> list[str]:
     if compile_settings is None:
-        return ["  not compiled, or the file does not say how"]
+        return ["  not compiled, or not recorded in the file"]
     settings = settings_text(compile_settings.settings)
     metrics = ", ".join(compile_settings.metrics) or "none"
     return [

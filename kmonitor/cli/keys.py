@@ -37,7 +37,7 @@ app = App(
 
 @app.command
 def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = False) -> int:
-    """Print this device's own public key, which is made on first use.
+    """Print the public key of this device, which is created on first use.
 
     Example: `kmonitor keys mine`
 
@@ -56,7 +56,7 @@ def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = Fal
         pair = device_keys(folders)
     print_text(pair.public_text)
     role = "agent" if agent else "viewer"
-    print_stderr("Whoever runs the hub lets it in with:")
+    print_stderr("The owner of the hub authorizes it with:")
     print_stderr(f"  kmonitor authorize {pair.public_text} --role {role} --name NAME")
     return DONE
 
@@ -68,13 +68,13 @@ def list_(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """List who may connect over the network, and the address to connect to.
+    """List the authorized keys, and the address to connect to.
 
     Example: `kmonitor keys list --json`
 
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
-            (why the list cannot be trusted and lets nobody in; else empty).
+            (why the list cannot be trusted and authorizes no key; else empty).
         host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
@@ -99,7 +99,7 @@ def _print_keys(reply: KeysReply) -> None:
         return
     if not reply.keys:
         print_text(
-            "No key may connect. Let one in with: kmonitor authorize KEY --role ROLE --name NAME"
+            "No keys are authorized. Authorize one: kmonitor authorize KEY --role ROLE --name NAME"
         )
         return
     now_wall_s = time.time()
@@ -128,10 +128,10 @@ def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = Non
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if not name_or_key.strip():
-        raise UsageError("No key has an empty name.", "See: kmonitor keys list")
+        raise UsageError("No key has an empty name.", "List them: kmonitor keys list")
     with open_hub(host, hub=hub) as client:
         client.keys(revoke=name_or_key)
-    print_text(f'"{terminal_safe(name_or_key)}" may not connect any more.')
+    print_text(f'"{terminal_safe(name_or_key)}" can no longer connect.')
     return DONE
 
 
@@ -150,19 +150,19 @@ def authorize(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Let a device connect to the hub over the network; run it where the hub runs.
+    """Authorize a device to connect to the hub over the network; run this on the hub's machine.
 
-    The device prints its key with `kmonitor keys mine`. The hub listens when it was started with
+    The device prints its key with `kmonitor keys mine`. The hub listens if it was started with
     `kmonitor hub --bind ADDRESS:PORT`; `kmonitor keys list` prints the address to connect to.
 
     Example: `kmonitor authorize KEY --role viewer --name ada-laptop`
 
     Args:
         key: The device's key: 64 hexadecimal digits.
-        role: viewer: sees runs and charts. operator: also commands, edits and removes, and lets
-            others in. agent: a training, which tells of its own runs.
-        name: What this key is called here, in lists and in the audit.
-        replace: Give a key that is known already this name and role instead of its own.
+        role: viewer: sees runs and charts. operator: also sends commands, edits, removes, and
+            authorizes keys. agent: a training, which reports its own runs.
+        name: Name of the key, for lists and the audit log.
+        replace: Give an already authorized key this name and role.
         host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
@@ -170,23 +170,23 @@ def authorize(
     digits = key.strip().lower()
     if not _KEY.fullmatch(digits):
         raise UsageError(
-            f'"{terminal_safe(elided_middle(key, _SHOWN_CELLS))}" is no key.',
+            f'"{terminal_safe(elided_middle(key, _SHOWN_CELLS))}" is not a key.',
             "A key is 64 hexadecimal digits; the device prints its own with: kmonitor keys mine",
         )
     if not _NAME.fullmatch(name):
         raise UsageError(
             f'"{terminal_safe(elided_middle(name, _SHOWN_CELLS))}" cannot be the name of a key.',
-            "Write 1 to 64 letters, digits, spaces or . @ _ - and begin with a letter or digit.",
+            "Use 1 to 64 letters, digits, spaces or . @ _ - and start with a letter or digit.",
         )
     wanted = KeyGrant(key=digits, name=name, role=role)
     with open_hub(host, hub=hub) as client:
         _warn_if_replaced(client.keys().keys, wanted, may_replace=replace)
         reply = client.keys(authorize=wanted)
-    print_text(f'"{terminal_safe(name)}" may connect now ({role}).')
+    print_text(f'"{terminal_safe(name)}" can connect now ({role}).')
     if reply.address:
         print_text(f"It connects to: {reply.address}")
     else:
-        print_text("This hub does not listen on the network. It does when started as:")
+        print_text("This hub does not listen on the network. Start it with:")
         print_text("  kmonitor hub --bind ADDRESS:PORT")
     return DONE
 
@@ -197,7 +197,7 @@ def _warn_if_replaced(known: Iterable[KeyGrant], wanted: KeyGrant, *, may_replac
         return
     if not may_replace:
         raise UsageError(
-            f'That key may connect already, as "{terminal_safe(before.name)}" ({before.role}).',
+            f'That key is already authorized as "{terminal_safe(before.name)}" ({before.role}).',
             "Add --replace to give it the new name and role.",
         )
     print_text(f'It was "{terminal_safe(before.name)}" ({before.role}) until now.')

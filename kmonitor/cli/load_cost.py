@@ -43,15 +43,14 @@ def load_cost(
 
     Example: `kmonitor load-cost model.keras`
 
-    Each way is tried in new processes, in turn: medians of memory and the least time are told.
-    Memory is that of the process (RAM) above what it had with the framework imported. No GPU is
-    used.
+    Each loading method runs in new processes, in alternating order. The results are median memory
+    and best time. Memory is the RAM of the process beyond the imported framework. No GPU is used.
 
     Args:
         file: A .keras, .h5 or .weights.h5 file.
         ways: all, or some of compiled, uncompiled, weights, recompiled, built, with commas
             between.
-        repeats: Processes for each way.
+        repeats: Processes per method.
         options: How the file is read.
         as_json: Print one JSON document.
     """
@@ -66,7 +65,7 @@ def load_cost(
         print_json({"file": str(file), "methods": rows, "recommended": found})
         return DONE
     print_table(
-        ("method", "peak", "kept", "seconds", "optimizer", "training can go on"),
+        ("method", "peak", "kept", "seconds", "optimizer", "training can continue"),
         map(_row, costs),
         right=("peak", "kept", "seconds"),
         folds=("optimizer",),
@@ -114,14 +113,14 @@ def _row(cost: LoadCost) -> tuple[str, ...]:
 
 
 def _lines(found: Recommendation) -> list[str]:
-    predict = LOADING_METHODS[found.predict] if found.predict else "nothing works"
+    predict = LOADING_METHODS[found.predict] if found.predict else "no method works"
     train = (
         LOADING_METHODS[found.train]
         if found.train
-        else "none: no way brings the optimizer's state back"
+        else "none: no method restores the optimizer's state"
     )
     return [
-        terminal_safe(f"To predict only: {predict}."),
-        terminal_safe(f"To train on: {train}."),
-        "Order of data and the seeds of your script are in no model file.",
+        terminal_safe(f"For prediction only: {predict}."),
+        terminal_safe(f"To continue training: {train}."),
+        "Model files contain neither the order of data nor the seeds of your script.",
     ]

@@ -49,12 +49,12 @@ Then, here:
 kmonitor                             open the window
 kmonitor demo                        watch a real training that leaks
 kmonitor runs                        list your trainings
-kmonitor show last                   what the newest one did and does
-kmonitor report last                 the same with charts, as a file to send
+kmonitor show last                   show the newest one
+kmonitor report last                 the same with charts, as a file to share
 kmonitor command last reload --wait  save, clear and reload it now
-kmonitor run -- python train.py      run it so that it can be restarted
-kmonitor map model.keras --batch 64  what training it will take, by layer
-kmonitor doctor                      what is missing here, what to do
+kmonitor run -- python train.py      run a script that can be restarted
+kmonitor map model.keras --batch 64  memory of its training, by layer
+kmonitor doctor                      check for problems
 ```
 
 Every command has its own help: `kmonitor show --help`. `KMONITOR_HOME=DIR` keeps every file
@@ -65,42 +65,42 @@ _TERMINAL_SIZES = {"COLUMNS": (20, 1000), "LINES": (2, 1000)}
 _SIZE_DIGITS = 9
 
 _SUBCOMMANDS = {
-    "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and go on."),
+    "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and continue."),
     "demo": (
         "kmonitor.cli.demo.command:demo",
-        "Watch a real training that leaks, and its rescue.",
+        "Watch a real training that leaks, and how it is fixed.",
     ),
     "runs": ("kmonitor.cli.runs:app", "List the runs; pin them; remove old ones."),
-    "top": ("kmonitor.cli.top.command:top", "Watch the runs live, and act on them."),
+    "top": ("kmonitor.cli.top.command:top", "Watch and control runs live."),
     "show": ("kmonitor.cli.show.command:show", "Show one run: state, metrics, epochs, events."),
-    "command": ("kmonitor.cli.send_command:command", "Ask a training to save, reload, stop, ..."),
+    "command": ("kmonitor.cli.send_command:command", "Tell a training to save, reload, stop, ..."),
     "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),
-    "restore": ("kmonitor.cli.restore:restore", "Make a .keras file of a checkpoint."),
+    "restore": ("kmonitor.cli.restore:restore", "Turn a checkpoint into a .keras file."),
     "compare": (
         "kmonitor.cli.compare.command:compare",
-        "Compare two runs; fail where one is worse.",
+        "Compare two runs; fail if one is worse.",
     ),
-    "export": ("kmonitor.cli.export:export", "Write out what is stored of a run."),
+    "export": ("kmonitor.cli.export:export", "Export the stored data of a run."),
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
-    "map": ("kmonitor.cli.map:memory_map", "Estimate what a training will take, by layer."),
+    "map": ("kmonitor.cli.map:memory_map", "Estimate the memory of a training by layer."),
     "inspect": (
         "kmonitor.cli.inspect_file:inspect_model",
         "Inspect a model file by layer.",
     ),
-    "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure what loading a model takes."),
-    "alerts": ("kmonitor.cli.alerts.command:app", "List and set alerts, and where they go."),
-    "ship": ("kmonitor.cli.ship:ship", "Send a folder's runs to the hub: clusters, no hub there."),
-    "authorize": ("kmonitor.cli.keys:authorize", "Let a device connect to the hub."),
-    "keys": ("kmonitor.cli.keys:app", "Show this device's key, who may connect; revoke one."),
-    "audit": ("kmonitor.cli.audit:audit", "List who did what through the hub."),
-    "hub": ("kmonitor.cli.hub.command:app", "Run the hub without a window; its status; stop it."),
-    "hosts": ("kmonitor.cli.hosts:app", "List the hosts you connected to; add, remove one."),
+    "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure the cost of loading a model."),
+    "alerts": ("kmonitor.cli.alerts.command:app", "List and set alerts and their targets."),
+    "ship": ("kmonitor.cli.ship:ship", "Send the runs in a folder to the hub, for clusters."),
+    "authorize": ("kmonitor.cli.keys:authorize", "Authorize a device to connect to the hub."),
+    "keys": ("kmonitor.cli.keys:app", "Show this device's key; list and revoke keys."),
+    "audit": ("kmonitor.cli.audit:audit", "Show the audit log of the hub."),
+    "hub": ("kmonitor.cli.hub.command:app", "Run the hub without a window; status; stop."),
+    "hosts": ("kmonitor.cli.hosts:app", "List, add and remove remembered hosts."),
     "doctor": (
         "kmonitor.cli.doctor.command:doctor",
-        "Check what is missing, and what to do.",
+        "Check for problems, and how to fix them.",
     ),
-    "completion": ("kmonitor.cli.completion:completion", "Complete commands and runs with Tab."),
-    "purge": ("kmonitor.cli.purge:purge", "List every file of kmonitor's, then remove them."),
+    "completion": ("kmonitor.cli.completion:completion", "Set up completion with Tab."),
+    "purge": ("kmonitor.cli.purge:purge", "List all files of kmonitor and remove them."),
 }
 """Name to import path and line in the list of commands; `--help` is each one's docstring."""
 
@@ -200,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_of_output(exc):
             discard_output()
             why = exc.strerror or exc
-            print_stderr(f"kmonitor: what was to be written to standard output is lost: {why}.")
+            print_stderr(f"kmonitor: output to standard output is lost: {why}.")
         elif exc.filename is not None:
             print_stderr(f"kmonitor: {_shown(exc.filename)} cannot be used: {exc.strerror}.")
         else:
@@ -236,7 +236,7 @@ def _guarded(argv: list[str]) -> int:
     except UnicodeEncodeError:
         if _is_text(argv):
             raise
-        _complain_of_usage(called, "The command line holds bytes that are no text.")
+        _complain_of_usage(called, "The command line contains bytes that are not text.")
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -281,7 +281,7 @@ def _complain_of_argument(argv: list[str], unused: Sequence[str]) -> None:
     if subcommands and list(unused[:1]) == argv[1:2]:
         _complain_of_command(f"{called} ", argv[1], subcommands)
     elif called in _SUBCOMMANDS or called.startswith("-"):
-        _complain_of_usage(called, f"This is too much: {' '.join(unused)}")
+        _complain_of_usage(called, f"Unexpected arguments: {' '.join(unused)}")
     else:
         _complain_of_command("", called, _SUBCOMMANDS)
 
@@ -300,7 +300,7 @@ def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
     if not group and (other := _OTHER_WORDS.get(called.casefold())):
         near = [other]
     meant = f" Did you mean: kmonitor {group}{near[0]}?" if near else ""
-    _complain_of_usage(group.strip(), f'There is no command "{group}{called}".{meant}')
+    _complain_of_usage(group.strip(), f'Unknown command "{group}{called}".{meant}')
 
 
 def _complain_of_usage(called: str, what: str) -> None:

@@ -126,11 +126,11 @@ def memory_map(
 
     Example: `kmonitor map train.py:build_model --batch 64 --limit 8GiB --advice`
 
-    `script.py:function` runs your script, up to its end and then that function, in a process of
-    its own. A model file is only built, without its weights; nothing in it that is code runs
-    unless you say `--allow-code`.
+    `script.py:function` runs your script to its end, and then that function, in a separate
+    process. A model file is only built, without its weights; code in it runs only with
+    `--allow-code`.
 
-    Where a training of the same model was watched, the estimate is corrected by what it took.
+    If a training of the same model was watched, its measurements correct the estimate.
 
     The peak is what the framework's own allocator has in use. The device also holds the
     framework's context and what other processes take.
@@ -138,9 +138,9 @@ def memory_map(
     Args:
         target: A .keras, .h5 or .json file, script.py:function, or run:NAME with a run's id,
             the beginning of one, its name, or `last`.
-        training: How it would be trained.
-        limit: Say the largest batch that fits, for example 8GiB.
-        advice: Say what would lower the peak, and by how much.
+        training: Settings of the training.
+        limit: Find the largest batch that fits, for example into 8GiB.
+        advice: List changes that would lower the peak, and by how much.
         file: How the file is read.
         as_json: Print one JSON document.
     """
@@ -217,7 +217,10 @@ def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
         return with_length(fit.open_layout or fit.layout, sequence) if sequence else fit.layout
     except OpenShape as exc:
         raise UserError(
-            "The run's model has a layer that may change a length, and the run did not tell how.",
+            (
+                "The run's model has a layer that may change a length, and the run did not"
+                " report how."
+            ),
             "Map its file or script instead, with the same --sequence.",
         ) from exc
 
@@ -225,7 +228,7 @@ def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
 def _described(target: str, options: TrainingOptions, file: FileOptions) -> TracedModel:
     """With its step where its code is at hand; else by the file itself, where it says all."""
     if not (Path(target).suffix or ":" in target or Path(target).exists()):
-        raise UserError(f"There is no file {target}.", f"A run's map: kmonitor map run:{target}")
+        raise UserError(f"File not found: {target}.", f"For a run use: kmonitor map run:{target}")
     source = model_source_of(
         target, config=file.config, custom=file.custom, allow_code=file.allow_code
     )
@@ -242,7 +245,7 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
     if not may_trace:
         return TracedModel(describe(source, [shape], sequence=options.sequence)[0], None, "")
     try:
-        with _waiting("making the model and tracing its step") as tick:
+        with _waiting("creating the model and tracing its step") as tick:
             return trace_model(
                 source,
                 shape,
@@ -297,14 +300,14 @@ def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> Map
     except OpenShape as exc:
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise UserError(
-            f"The model leaves a length open: a tensor has the shape {shape}.",
-            "Say it with --sequence 128; of a file or script also the whole input, with"
+            f"The model has a variable length: a tensor has the shape {shape}.",
+            "Give it with --sequence 128; for a file or script also the whole input, with"
             " --input-shape 224,224,3.",
         ) from exc
     if is_demanded and result.uncorrected:
         raise UserError(f"--measured does not help: {result.uncorrected}.")
     reasons = {
-        "its step could not be traced, so rules tell": untraced,
+        "its step could not be traced, so rules are used": untraced,
         "not corrected by measurements": result.uncorrected,
     }
     notes = [f"{what}: {why}" for what, why in reasons.items() if why]
@@ -448,7 +451,7 @@ def print_fit(fit: BatchFit, limit: str) -> None:
 def print_advice(advised: Sequence[PeakReduction]) -> None:
     """Print what would lower the peak, the largest saving first."""
     if not advised:
-        print_text("No single change that is known would save a MiB.")
+        print_text("No known single change would save a MiB.")
         return
     rows = [
         (size_text(each.saved_bytes), size_text(each.peak_bytes), each.words) for each in advised
@@ -490,8 +493,8 @@ def run_memory(wanted: str) -> tuple[FitMemory, Measurements]:
         fits = fit_memories(_events(client, run.run))
         if not fits:
             raise UserError(
-                f"{run.name} has not told what its model is made of.",
-                "Runs with Keras 3 tell it at a fit's begin, unless they are private.",
+                f"{run.name} has not reported its model.",
+                "Runs with Keras 3 report it at the start of a fit, unless they are private.",
             )
         return fits[-1], _all_measurements(client)
 
@@ -539,7 +542,7 @@ def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelL
     if found is None:
         return {}
     change_text, shape = found
-    print_stderr("kmonitor: making the model with a smaller input, in a process of its own.")
+    print_stderr("kmonitor: creating the model with a smaller input, in a process of its own.")
     try:
         return {change_text: describe(source, [[shape]])[0]}
     except UserError:

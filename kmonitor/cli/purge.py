@@ -54,7 +54,7 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
         hub = request_local_hub(folders)
         found = find_own_files(folders)
         if hub is None and not found.ours:
-            print_text("There is nothing of kmonitor's to remove.")
+            print_text("Nothing to remove.")
             return DONE
         _print_summary(hub, found.ours)
         _print_others(found.others)
@@ -69,10 +69,10 @@ def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] 
 
 def _print_summary(hub: HubReply | None, found: list[Path]) -> None:
     if hub is not None:
-        print_text(f"hub      process {hub.pid}, to be stopped")
+        print_text(f"hub      process {hub.pid}, will be stopped")
         if hub.agents:
             print_text(
-                f"         {pluralized(hub.agents, 'training')} connected, to go on unwatched"
+                f"         {pluralized(hub.agents, 'training')} connected, will continue unwatched"
             )
     total = 0
     for path in found:
@@ -88,10 +88,10 @@ def _print_others(others: list[Path]) -> None:
     for path in others[:_OTHERS_SHOWN]:
         is_folder = path.is_dir() and not path.is_symlink()
         print_text(
-            f"left alone, not kmonitor's: {terminal_safe(str(path))}{os.sep if is_folder else ''}"
+            f"kept, not from kmonitor: {terminal_safe(str(path))}{os.sep if is_folder else ''}"
         )
     if len(others) > _OTHERS_SHOWN:
-        print_text(f"left alone, not kmonitor's: {len(others) - _OTHERS_SHOWN} more")
+        print_text(f"kept, not from kmonitor: {len(others) - _OTHERS_SHOWN} more")
 
 
 def _remove(folders: Folders) -> int:

@@ -25,16 +25,16 @@ def report(
 
     Of a study: its folds, their metrics and memory, and the attempts.
 
-    It is one HTML file that loads nothing and runs nothing, light or dark as the reader's system
-    is, and good to print.
+    It is one HTML file without scripts and external content, light or dark like the reader's
+    system, and suitable for printing.
 
     Example: `kmonitor report last --output leak.html`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        output: This file, which is replaced; without it one of the run's name, here.
-        into: The same, as it was called before.
-        folder: Of the runs whose spools lie in this folder, which is only read.
+        output: File to write, which is replaced; default: the name of the run, in this folder.
+        into: Old name of `--output`.
+        folder: Use the runs in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.

@@ -27,24 +27,24 @@ def restore(
 
     Example: `kmonitor restore CHECKPOINT --into model.keras`
 
-    What the model is made of is taken from `--like`, else from the file to be written if that is
-    there, else from the checkpoint, from other checkpoints of its fit in the same folder, or from
-    the `.keras` file beside it. The file appears whole or not at all. Keras keeps no seeds in
-    such files: a training goes on exactly only in its own process, or under `kmonitor run`.
+    The architecture is taken from `--like`, else from the file to be written if it exists, else
+    from the checkpoint, from other checkpoints of its fit in the same folder, or from the `.keras`
+    file beside it. The file appears complete or not at all. Keras keeps no seeds in such files: a
+    training continues exactly only in its own process, or under `kmonitor run`.
 
     Every byte of the checkpoint is checked first.
 
     Args:
         checkpoint: A file that `kmonitor checkpoints RUN` lists.
-        into: The `.keras` file to write; one that is there is replaced at the end.
-        like: A `.keras` file of the same model, where the checkpoint does not tell its making.
+        into: The `.keras` file to write; an existing one is replaced at the end.
+        like: A `.keras` file of the same model, if the checkpoint does not describe it.
         package: The Keras that it was trained with.
     """
     if into.suffix != ".keras":
-        raise UserError(f"{into} is no .keras file.", "Write for example: --into model.keras")
+        raise UserError(f"{into} is not a .keras file.", "For example: --into model.keras")
     for path in (checkpoint, *([like] if like is not None else [])):
         if not path.is_file():
-            raise UserError(f"There is no file {path}.", "See: kmonitor checkpoints RUN")
+            raise UserError(f"File not found: {path}.", "List them: kmonitor checkpoints RUN")
     keras = _imported(package)
     from kmonitor_agent.restoring import CannotRestore, restore_into  # noqa: PLC0415 - numpy
 
@@ -59,7 +59,7 @@ def restore(
         f" {header.tag.epoch + 1}{step}, run {header.tag.run}, {header.checksum}"
     )
     if restored.left_out:
-        print_text(f"Not in the file, since nothing there takes it: {restored.left_out}.")
+        print_text(f"Not in the file, because the format cannot hold it: {restored.left_out}.")
     return DONE
 
 

@@ -15,17 +15,16 @@ def run(
     *script: Annotated[str, Parameter(allow_leading_hyphen=True)],
     resume_after_crash: Annotated[int, Parameter(name="--resume-after-crash")] = 0,
 ) -> int:
-    """Run a training script so that it can be started again and go on where it was.
+    """Run a training script so that it can be restarted and continue where it was.
 
     Example: `kmonitor run --resume-after-crash 3 -- python train.py`
 
-    Everything looks as without it: terminal, input, output, signals and exit status are the
-    script's own. With `MonitorCallback()` in its fits, the script can then be restarted, from the
-    app, with `kmonitor command last restart`, with `monitor.request("restart")` or by a limit:
-    `Limit("ram", "80%", action="restart")`. At the epoch's end the state is saved, the process
-    ends with status 75, and is started again; fits that had finished are not run again, and the
-    one that was cut goes on with the same result, bit for bit. Only a new process gives back all
-    memory.
+    Terminal, input, output, signals and exit status are those of the script. With
+    `MonitorCallback()` in its fits, the script can be restarted from the window, with `kmonitor
+    command last restart`, with `monitor.request("restart")` or by a limit: `Limit("ram", "80%",
+    action="restart")`. At the end of the epoch the state is saved, the process exits with status
+    75, and the script is started again. Finished fits do not run again, and the interrupted one
+    continues with the same result, bit for bit. Only a new process frees all memory.
 
     What to know: the script's fits must come in the same order each time; what the script does
     before a fit happens again; state of generators of your own is not kept. How the script died
@@ -35,12 +34,12 @@ def run(
 
     Args:
         script: Program and arguments, after `--`.
-        resume_after_crash: How often to start it again after a crash, at most. The state is then
-            also saved at epochs' ends, as often as a tenth of the time allows.
+        resume_after_crash: Maximum number of restarts after crashes. The state is then also saved
+            at the ends of epochs, using at most a tenth of the time.
     """
     if not script or not script[0]:
         raise UsageError(
-            "there is nothing to run.",
+            "no script given.",
             "Write the script after --: kmonitor run -- python train.py",
         )
     if resume_after_crash < 0:
@@ -72,7 +71,7 @@ def _supervise(script: tuple[str, ...], resumes: int) -> int:
     except CannotSupervise as exc:
         raise UserError(
             f"the state folder cannot be used: {exc.why}",
-            "Set KMONITOR_HOME to a folder that can be written, or see: kmonitor doctor",
+            "Set KMONITOR_HOME to a folder that you can write to, or run: kmonitor doctor",
         ) from exc
     except ScriptCannotStart as exc:
         print_stderr(f"kmonitor: {terminal_safe(exc.why)}")

@@ -69,12 +69,12 @@ def runs(  # noqa: PLR0913 - the user's options
     Args:
         state: Only runs in this state; `live` and `ended` are groups of them. May be repeated.
         sort: Largest first, names and states by alphabet.
-        limit: At most so many, the first of the order.
+        limit: Maximum number of runs, the first in the order.
         watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
             for each run that is new or has changed.
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
-        folder: The runs whose spools lie in this folder, which is only read.
+        folder: Only the runs in this folder, which is only read.
         host: Those of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
             of `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
@@ -98,7 +98,7 @@ def runs(  # noqa: PLR0913 - the user's options
     return DONE
 
 
-_NO_SUCH_RUNS: Final = "No run is in such a state."
+_NO_SUCH_RUNS: Final = "No run is in this state."
 
 
 def _ordered(
@@ -195,7 +195,7 @@ def _state(run: RunSummary, now_wall_s: float) -> str:
 
 @app.command
 def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Keep a run when old ones are removed to save room.
+    """Keep a run when old runs are removed to save space.
 
     Example: `kmonitor runs pin last`
 
@@ -251,8 +251,8 @@ def prune(  # noqa: PLR0913 - the user's options
     Example: `kmonitor runs prune --older-than 30d --dry-run`
 
     Args:
-        older_than: Whose last event is longer ago: `30d`, `12h`, `8w`; a bare number is days.
-        larger_than: That take more in the hub's database: `500MiB`, `2GB`. With both options,
+        older_than: Runs whose last event is longer ago: `30d`, `12h`, `8w`; a bare number is days.
+        larger_than: Runs that use more in the hub's database: `500MiB`, `2GB`. With both options,
             both must hold.
         dry_run: Only list them.
         json: One JSON list of the runs, as `kmonitor runs` has them, in place of the table.
@@ -261,7 +261,7 @@ def prune(  # noqa: PLR0913 - the user's options
         hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if older_than is None and larger_than is None:
-        raise UsageError("Say which runs: --older-than 30d, or --larger-than 1GiB, or both.")
+        raise UsageError("No runs selected. Use --older-than 30d, --larger-than 1GiB, or both.")
     age_s = 0.0 if older_than is None else seconds_from(older_than, "--older-than")
     n_bytes = 0 if larger_than is None else bytes_from(larger_than, "--larger-than")
     with open_hub(host, hub=hub) as client:
@@ -271,7 +271,7 @@ def prune(  # noqa: PLR0913 - the user's options
         elif found:
             _print_old_runs(found)
         if not found:
-            _say("No run that has ended is that old or large.", json=json)
+            _say("No ended run is that old or large.", json=json)
             return DONE
         if dry_run:
             return DONE
@@ -348,4 +348,4 @@ def _print_old_runs(found: list[RunSummary]) -> None:
     headers = ("RUN", "NAME", "HOST", "STATE", "LAST EVENT", "ABOUT")
     print_table(headers, rows, right=("ABOUT",), folds=("NAME", "HOST"))
     total = size_text(sum(run.stored_bytes for run in found))
-    print_text(f"{pluralized(len(found), 'run')}, about {total} together")
+    print_text(f"{pluralized(len(found), 'run')}, about {total} in total")

@@ -63,12 +63,12 @@ def command(  # noqa: PLR0913 - the user's arguments
 
     Example: `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
 
-    Exit status: 0 it was done (or, without `--wait`, asked); 1 it failed or was refused;
-    3 `--timeout` passed first (the command stays asked).
+    Exit status: 0 if it was done (or, without `--wait`, sent); 1 if it failed or was refused; 3 if
+    `--timeout` passed first (the command is still pending).
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
-        action: save: write a checkpoint. collect: free what dead models left behind.
+        action: save: write a checkpoint. collect: free traces of models that no longer exist.
             reload: save, clear and reload, with the same result.
             restart: go on in a new process, with the same result; under `kmonitor run` only.
             auto: collect, and reload if that left something to give back. diagnose: report what
@@ -77,11 +77,11 @@ def command(  # noqa: PLR0913 - the user's arguments
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
             step_time_mean, _p95, _p99 or _max, epoch_time or another of kmonitor_agent.Limit, and
             ACTION is notify, save, collect, reload, restart, auto or stop.
-        at: At the end of the running epoch, or after the running batch.
+        at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.
         timeout_s: Longest wait, seconds.
-        mode: For reload and auto: restore into the variables that there are (assign), or make
-            them anew where that is safe (recreate).
+        mode: For reload and auto: restore into the existing variables (assign), or recreate them
+            if that is safe (recreate).
         export: For save: also write a .keras file beside the checkpoint.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
@@ -109,12 +109,12 @@ def _arguments(
     if mode is not None and action not in ("reload", "auto"):
         raise UserError(f"{action} has no mode.", "--mode is for reload and auto.")
     if export and action != "save":
-        raise UserError(f"{action} writes no .keras file.", "--export is for save.")
+        raise UserError(f"{action} cannot write a .keras file.", "--export is for save.")
     if action == "set_limits":
         return limits_from(limits, set_by=requester_name())
     if limits:
         raise UserError(
-            f"{action} takes no further words: {' '.join(limits)}.",
+            f"Unexpected arguments for {action}: {' '.join(limits)}.",
             "Limits are set with: kmonitor command RUN set_limits ram=80%:reload",
         )
     if mode is not None:
@@ -132,20 +132,19 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
     """
     if run.state in ENDED_STATES:
         raise UserError(
-            f'"{terminal_safe(run.name)}" has ended ({run.state});'
-            " nothing can be asked of it any more.",
-            "See the runs that go on with: kmonitor runs",
+            f'"{terminal_safe(run.name)}" has ended ({run.state}); it takes no more commands.',
+            "List the live runs: kmonitor runs",
         )
     if run.is_shipped:
         raise UserError(
-            f'"{terminal_safe(run.name)}" was read from a folder;'
-            " its process cannot be asked from here.",
-            "Ask it on the host where it runs, if a hub is there.",
+            f'"{terminal_safe(run.name)}" was read from a folder; commands cannot be sent to'
+            " its process from here.",
+            "Send the command on the host where it runs, if a hub is there.",
         )
     if run.is_elsewhere:
         raise UserError(
-            f'"{terminal_safe(run.name)}" is kept by another hub of the team.',
-            f"Ask that one: kmonitor command --host {terminal_safe(run.host)} ...",
+            f'"{terminal_safe(run.name)}" belongs to another hub of the team.',
+            f"Use that one: kmonitor command --host {terminal_safe(run.host)} ...",
         )
     if action in run.actions:
         return
@@ -188,11 +187,9 @@ def _print_outcome(
             return FAILED
         case "queued" | "received" | "started":
             if waited:
-                print_stderr(f"kmonitor: {status.name} is {status.state}; it will still be done.")
+                print_stderr(f"kmonitor: {status.name} is {status.state}; it will still run.")
                 return STILL_WAITING
-            print_text(
-                f"{status.name}: {status.state}. See what comes of it: kmonitor show {run.run}"
-            )
+            print_text(f"{status.name}: {status.state}. Check the result: kmonitor show {run.run}")
             return DONE
 
 
@@ -210,8 +207,8 @@ def _with_hint(exit_status: int, limits: Sequence[str]) -> int:
 _ENDINGS = {
     "failed": "failed",
     "refused": "was refused",
-    "expired": "came too late and was dropped",
-    "unknown": "was lost sight of",
+    "expired": "arrived too late and was dropped",
+    "unknown": "has an unknown result",
 }
 
 
@@ -294,7 +291,7 @@ def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
     try:
         limit = Limit(metric, _threshold(threshold), action=action or "notify")
     except (ValueError, TypeError) as exc:
-        raise UserError(f'"{assignment}" is no limit: {exc}', _EXAMPLE) from exc
+        raise UserError(f'"{assignment}" is not a limit: {exc}', _EXAMPLE) from exc
     return metric, limit.spec
 
 

@@ -60,25 +60,25 @@ def ship(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Send what trainings without a hub wrote into a folder to your hub here, or to another one.
+    """Send the data of trainings without a hub from a folder to your hub, or to another one.
 
     For clusters: a job runs with `KMONITOR_HUB=off` and `KMONITOR_SPOOL` on a folder that this
-    machine sees too. Spools are found however deep they lie. Also those of living trainings are
-    read, without locking or changing anything. Ship again as often as you like: the hub takes
-    only what it has not.
+    machine sees too. Spools are found at any depth. Those of live trainings are read too, without
+    locking or changing anything. You can ship again at any time: the hub accepts only what it does
+    not have.
 
     Example: `kmonitor ship /scratch/ada/kmonitor`
 
     Args:
-        folder: Where the spools lie.
-        follow: Go on with what is written and with new runs, until Ctrl+C.
+        folder: Folder with the spools.
+        follow: Continue with new data and new runs, until Ctrl+C.
         delete: Remove a run's spool once the hub has stored all of it and its process is known
             to have ended; others stay.
         json: One JSON list: `run`, `host`, `events`, `missing`, `waits`, `refused`, `deleted`.
         host: To the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
-        hub: To the hub at this address, tcp://HOST:PORT?key=KEY, which must have let in the key
-            of `kmonitor keys mine --agent`.
+        hub: To the hub at this address, tcp://HOST:PORT?key=KEY, which must have authorized the
+            key of `kmonitor keys mine --agent`.
     """
     spool_folder = expand_user(str(folder)).absolute()
     target = ShipTarget(find_folders(), host, hub)
@@ -104,7 +104,7 @@ def ship(
 def _require_spools(folder: Path, *, follow: bool) -> None:
     if follow and is_without_spools(folder):
         shown = terminal_safe(str(folder))
-        print_stderr(f"kmonitor: no training has written to {shown} yet: it is waited for")
+        print_stderr(f"kmonitor: no training has written to {shown} yet; waiting")
     else:
         require_spools(folder)
 
@@ -139,7 +139,7 @@ class ShipTarget:
 
     def __post_init__(self) -> None:
         if self.host is not None and self.hub is not None:
-            raise UsageError("--host and --hub name two hubs.", "Give one of them.")
+            raise UsageError("--host and --hub name two hubs.", "Use one of them.")
 
     @property
     def description(self) -> str:
@@ -170,7 +170,7 @@ class ShipTarget:
             try:
                 yield endpoint
             except HubUnreachable as exc:
-                remedy = "Ship again: what it has already is not sent twice."
+                remedy = "Ship again: nothing is sent twice."
                 raise route_lost(self.host, remedy) from exc
 
     def runs(self) -> dict[str, RunSummary]:
@@ -234,7 +234,7 @@ class _Shipping:
                 is_worth_it = self._follow or self._n_lost < _TRIES
                 if not (self._was_reached and is_worth_it and self._target.is_transient(exc)):
                     raise
-                print_stderr(f"kmonitor: {terminal_safe(exc.what)} It is tried again.")
+                print_stderr(f"kmonitor: {terminal_safe(exc.what)} Retrying.")
             else:
                 return
             pause_s = min(_LONGEST_PAUSE_S, _FIRST_PAUSE_S * 2 ** min(self._n_lost - 1, 10))
@@ -255,7 +255,7 @@ class _Shipping:
         if entry.path not in self._refused:
             self._refused.add(entry.path)
             print_stderr(
-                f"kmonitor: {terminal_safe(str(entry.path))!r} is left alone: it {entry.why}."
+                f"kmonitor: {terminal_safe(str(entry.path))!r} is ignored: it {entry.why}."
             )
 
     def _round(self, endpoint: IngestEndpoint, *, is_scan: bool = True) -> None:
@@ -275,7 +275,7 @@ def _ship(
     shipper: Shipper, path: Path, spool: _Spool, target: ShipTarget, *, delete: bool
 ) -> None:
     if target.is_read_by_own_hub(path):
-        spool.kept_reason = "your own hub takes it by itself"
+        spool.kept_reason = "your own hub reads it automatically"
         return
     try:
         n_bytes = segments_bytes(path)
@@ -333,7 +333,7 @@ def _note(spool: _Spool) -> str:
     progress = spool.progress
     kept_text = f"kept: {spool.kept_reason}" if spool.kept_reason else ""
     waits = f"{progress.waits}; ship again later" if progress.waits else ""
-    left_alone = f"left alone: {spool.left_alone}" if spool.left_alone else ""
+    left_alone = f"ignored: {spool.left_alone}" if spool.left_alone else ""
     notes = (progress.refused, waits, left_alone, "deleted" if spool.deleted else kept_text)
     return "; ".join(note for note in notes if note)
 

@@ -85,7 +85,7 @@ def window(
 
 def _require_one_source(host: str | None, folder: Path | None) -> None:
     if host is not None and folder is not None:
-        raise UsageError("--host and --folder show different things.", "Give one of them.")
+        raise UsageError("--host and --folder show different things.", "Use one of them.")
 
 
 def _check_screenshot(screenshot: Path, requested_folders: Folders | None) -> None:
@@ -101,14 +101,14 @@ def _check_screenshot(screenshot: Path, requested_folders: Folders | None) -> No
 def _change_menu(*, is_wanted: bool) -> int:
     if is_wanted:
         _require_packages()
-        print_text(f"In the menu of your desktop now: {install_entry()}")
-        print_text("Take it out again: kmonitor --remove-desktop-entry")
+        print_text(f"Added to the menu of your desktop: {install_entry()}")
+        print_text("To remove it: kmonitor --remove-desktop-entry")
         return DONE
     removed = remove_entry()
     for path in removed:
         print_text(f"Removed: {path}")
     if not removed:
-        print_text(f"There is nothing to remove: no {entry_path()}")
+        print_text(f"Nothing to remove: {entry_path()} does not exist")
     return DONE
 
 
@@ -128,10 +128,10 @@ def check_screenshot_name(screenshot: Path) -> None:
     """
     if screenshot.suffix.lower() != ".png":
         raise UserError(
-            f"{screenshot} cannot be written: the picture is a PNG file.",
-            "Name a file that ends in .png."
+            f"{screenshot} cannot be written: the picture must be a PNG file.",
+            "Choose a file name that ends in .png."
             if screenshot.name in ("", "..") or screenshot.is_dir()
-            else f"Name it, for example: {screenshot.with_suffix('.png')}",
+            else f"For example: {screenshot.with_suffix('.png')}",
         )
 
 
@@ -147,7 +147,7 @@ def check_screenshot_folder(screenshot: Path) -> None:
     elif not folder.is_dir():
         why = f"there is no folder {folder}"
     elif not os.access(folder, os.W_OK | os.X_OK):
-        why = f"you may not write in {folder}"
+        why = f"no permission to write in {folder}"
     else:
         return
     raise UserError(f"{screenshot} cannot be written: {why}.", "Name another file.")
@@ -170,7 +170,7 @@ def ready_for_qt(*, offscreen: bool) -> None:
     missing = missing_libraries(for_screen=for_screen)
     if missing:
         raise UserError(
-            f"The window needs system libraries that are not here: {', '.join(missing)}.",
+            f"The window needs missing system libraries: {', '.join(missing)}.",
             f"Run: {install_line(missing)}",
         )
     # Only now: asking a display needs one of those libraries.
@@ -183,7 +183,7 @@ class NoScreen(UserError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"There is no screen here ({reason}).",
+            f"There is no display ({reason}).",
             "Run kmonitor on your desktop. On this machine: kmonitor runs, kmonitor show last,\n"
             "or kmonitor --screenshot window.png, which draws the window into a file.",
         )
@@ -194,7 +194,7 @@ def _require_packages() -> None:
     lacking = [name for name, version in found.items() if not version]
     if lacking:
         raise UserError(
-            f"The window needs {' and '.join(lacking)}, not installed here.",
+            f"The window needs {' and '.join(lacking)}, which is not installed.",
             how_to_add("desktop"),
         )
     trouble = trouble_of(*found.values())

@@ -104,7 +104,7 @@ class FolderHub:
         output = ""
         with suppress(OSError):
             output = read_own(log, _LOG_BYTES).decode("utf-8", "replace").strip()[-500:]
-        raise UserError(f"The hub that shows {self.folder} does not start. {output}".strip())
+        raise UserError(f"Cannot start a hub that shows {self.folder}. {output}".strip())
 
 
 def is_without_spools(folder: Path) -> bool:
@@ -121,11 +121,11 @@ def require_spools(folder: Path) -> list[Path]:
     Raises:
         NoSpools: The folder cannot be read, or has none.
     """
-    remedy = "Name a folder that trainings wrote to with KMONITOR_SPOOL=FOLDER KMONITOR_HUB=off."
+    remedy = "Choose a folder that trainings wrote to with KMONITOR_SPOOL=FOLDER KMONITOR_HUB=off."
     try:
         found = spools_below(folder)
     except OSError as exc:
         raise NoSpools(f"{folder} cannot be read: {exc.strerror or exc}.", remedy) from exc
     if not found:
-        raise NoSpools(f"In {folder} no training has written anything.", remedy)
+        raise NoSpools(f"No training has written to {folder}.", remedy)
     return found

@@ -307,7 +307,7 @@ class HubFollower:
             while (message := socket.receive()) is not None:
                 last_message_s = self._clock.monotonic_s()
                 if self._pull_cursors.is_other_hub(message):
-                    return "the hub was started anew with another database"
+                    return "the hub was restarted with another database"
                 self._handle_message(message, last_message_s)
         return ""
 
@@ -317,7 +317,7 @@ class HubFollower:
                 return
             self._open_requests.sent(message, now_s)
         for number in self._open_requests.overflow():
-            text = "too many questions are open"
+            text = "too many requests are waiting"
             self._put(ErrorMessage(code="busy", text=text, request_id=number))
         for message in self._pull_cursors.due(now_s, is_full=len(self.inbox) >= self._inbox_limit):
             socket.send(message)

@@ -113,10 +113,10 @@ def not_found(address: str, tried: Sequence[str]) -> HostError:
     return HostError(
         "no_kmonitor",
         address,
-        f"There is no kmonitor on {address}. Tried there: {tried_paths}.",
-        f"Install it there from a clone: {_INSTALL}   Where it is in an "
-        "environment that no login enters, name its command: "
-        f"kmonitor hosts add {address} --command /path/to/bin/kmonitor",
+        f"kmonitor was not found on {address}. Tried: {tried_paths}.",
+        f"Install it there from a clone: {_INSTALL}   If it is in an environment that a login"
+        f" does not activate, give its path: kmonitor hosts add {address} --command"
+        " /path/to/bin/kmonitor",
     )
 
 
@@ -134,7 +134,7 @@ def login_ended(address: str, status: int, output: str) -> HostError:
         "no_kmonitor",
         address,
         f"The login on {address} ended before it ran a command (exit status {status}).{detail}",
-        f"Its shell must run commands; see what this says: ssh {address} echo works",
+        f"Its shell must be able to run commands; try: ssh {address} echo works",
     )
 
 
@@ -143,8 +143,8 @@ def hub_silent(address: str, seconds: float) -> HostError:
     return HostError(
         "silent",
         address,
-        f"{address} was reached, and kmonitor there did not answer within {seconds:g} s.",
-        f"See what it says: ssh {address} kmonitor hub status   Its disk or network may hang.",
+        f"Connected to {address}, but kmonitor there did not answer within {seconds:g} s.",
+        f"Run this to see why: ssh {address} kmonitor hub status   Its disk or network may hang.",
     )
 
 
@@ -188,39 +188,45 @@ def too_new(address: str, version: str) -> HostError:
 def _message_and_remedy(
     code: HostErrorCode | Literal["on the way"], address: str
 ) -> tuple[str, str]:
-    by_hand = f"Try it in a terminal, where it must work without a question: ssh {address}"
+    by_hand = f"Try it in a terminal; it must connect without a prompt: ssh {address}"
     texts: dict[str, tuple[str, str]] = {
         "host_unknown": (
-            f"No host is called {address}.",
-            "See how it is spelled in ~/.ssh/config, and whether this machine is in its network.",
+            f"Unknown host: {address}.",
+            "Check the spelling in ~/.ssh/config, and that this machine is on its network.",
         ),
         "key_refused": (
             f"{address} did not accept your key.",
-            f"Give it your key: ssh-copy-id {address}   Or unlock the key: ssh-add",
+            f"Copy your key to it: ssh-copy-id {address}   Or unlock the key: ssh-add",
         ),
         "host_key_changed": (
-            f"{address} shows another host key than before: set up anew, or not the same machine.",
-            f"Ask who runs it. If it was set up anew, follow what this says: ssh {address}",
+            (
+                f"The host key of {address} has changed: it was reinstalled, or it is another"
+                " machine."
+            ),
+            (
+                "Ask its administrator. If it was reinstalled, follow the instructions of: ssh"
+                f" {address}"
+            ),
         ),
         "host_key_unknown": (
-            f"The host key of {address} is not known here yet.",
-            f"Compare and accept it once in a terminal: ssh {address}",
+            f"The host key of {address} is not known yet.",
+            f"Check and accept it once in a terminal: ssh {address}",
         ),
-        "settings": ("ssh does not accept its own settings.", "See ~/.ssh/config."),
+        "settings": ("ssh rejects its configuration.", "See ~/.ssh/config."),
         "silent": (
             f"{address} does not answer.",
-            "It is off, asleep, or in a network that this machine does not reach.",
+            "It may be off, asleep, or on a network that this machine cannot reach.",
         ),
         "refused": (
-            f"{address} is there and refuses ssh.",
+            f"{address} refused the ssh connection.",
             "Its ssh server is not running, or listens on another port (Port in ~/.ssh/config).",
         ),
         "forwarding": (
-            f"{address} does not let sockets be forwarded.",
-            "Its ssh server needs AllowStreamLocalForwarding yes (sshd_config).",
+            f"{address} does not allow socket forwarding.",
+            "Set AllowStreamLocalForwarding yes in its sshd_config.",
         ),
         "on the way": (
-            f"The way to {address} is cut: its jump host or proxy (ProxyJump in ~/.ssh/config).",
+            f"The jump host or proxy of {address} failed (ProxyJump in ~/.ssh/config).",
             by_hand,
         ),
         "no_hub": (f"The hub on {address} has ended.", ""),

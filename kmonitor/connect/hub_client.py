@@ -83,7 +83,7 @@ class HubUnreachable(UserError):
         is_far = endpoint.startswith(SCHEME)
         super().__init__(
             f"No hub answered at {endpoint} within {timeout_s:g} s.",
-            "See that one runs there with --bind, and that no firewall is in between."
+            "Check that a hub runs there with --bind, and that no firewall blocks it."
             if is_far
             else "Start one with `kmonitor` or `kmonitor hub`.",
         )
@@ -97,7 +97,7 @@ class HubStuck(UserError):
     def __init__(self, endpoint: str, stuck_s: float) -> None:
         super().__init__(
             f"The hub at {endpoint} answers, but has read nothing for {stuck_s:g} s: the disk"
-            " or the server that its history lies on may hang.",
+            " or the database server of its history may hang.",
             "See `kmonitor doctor` and the hub's log.",
         )
 

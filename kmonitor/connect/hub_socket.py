@@ -78,7 +78,7 @@ def _load_or_make_keys(folders: Folders, owner: Literal["desktop", "agent"]) -> 
     except OSError as exc:
         folder = exc.filename or keys_folder(folders)
         what = f"This device's keys cannot be kept in {folder}: {exc.strerror}."
-        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        remedy = "Free some space, or set KMONITOR_HOME to a folder that you can write to."
         raise UserError(what, remedy) from exc
 
 
@@ -232,11 +232,11 @@ class Handshake:
                 f"kmonitor authorize {mine} --role {self._hub.role} --name NAME"
             )
         elif event == _NO_HUB:
-            self._refusal = f"what answers at {where} is no hub that takes keys"
+            self._refusal = f"the program at {where} is not a hub that accepts keys"
         else:
             self._n_other_key += 1
             if self._n_other_key >= _SURE_AFTER:
                 self._refusal = (
-                    f"what answers at {where} does not have the key in this address; ask for the "
-                    "right one, which `kmonitor keys list` prints on its host"
+                    f"the hub at {where} does not have the key in this address; get the right"
+                    " address with `kmonitor keys list` on its host"
                 )

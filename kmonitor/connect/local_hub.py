@@ -172,7 +172,7 @@ def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNo
     if not what and status is None:
         what = f"The hub was started but does not answer within {timeout_s:g} s."
     elif not what:
-        what = f"The hub was started and ended at once, with exit status {status}."
+        what = f"The hub ended right after it started, with exit status {status}."
     return HubDidNotStart(what, _log_hint(folders))
 
 
@@ -180,7 +180,7 @@ def _log_hint(folders: Folders) -> str:
     log = folders.logs / "hub.log"
     if is_plain(log) and log.lstat().st_size:
         return f"Its log is {log}."
-    return "Run `kmonitor hub` in a terminal to see what it says."
+    return "Run `kmonitor hub` in a terminal to see the error."
 
 
 def _stderr_text(folders: Folders) -> str:
@@ -220,7 +220,7 @@ def make_hub_folders(folders: Folders) -> None:
             what = f"{obstacle} is a file; kmonitor needs a folder there for {folders.state}."
             raise HomeUnusable(what.replace(f" for {obstacle}.", "."), _ELSEWHERE) from exc
         folder = exc.filename or folders.state
-        raise HomeUnusable(f"{folder} cannot be made: {exc.strerror}.", _ELSEWHERE) from exc
+        raise HomeUnusable(f"{folder} cannot be created: {exc.strerror}.", _ELSEWHERE) from exc
 
 
 def _blocking_file(folder: Path) -> Path | None:
@@ -270,8 +270,8 @@ class HubSilent(UserError):
 
     def __init__(self, pid: int, lock: Path, remedy: str = "") -> None:
         super().__init__(
-            f"The hub of process {pid} holds {lock} and does not answer: it hangs, or is stopped.",
-            remedy or "End it with: kmonitor hub stop   Trainings go on and lose nothing.",
+            f"The hub (process {pid}) holds {lock} but does not answer: it hangs or is stopped.",
+            remedy or "Stop it with: kmonitor hub stop   Trainings continue and lose no data.",
         )
         self.pid = pid
 
@@ -320,7 +320,7 @@ def end_silent_hub(folders: Folders, *, term_s: float = _TERM_S) -> int | None:
             if lock_holder(folders) != pid:
                 return pid
             threading.Event().wait(_LOCK_POLL_S)
-    raise HubSilent(pid, hub_lock_path(folders), f"It could not be ended. Try: kill -9 {pid}")
+    raise HubSilent(pid, hub_lock_path(folders), f"It could not be stopped. Try: kill -9 {pid}")
 
 
 def _signal(pid: int, number: int) -> None:

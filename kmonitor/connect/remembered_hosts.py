@@ -88,8 +88,8 @@ class HostNameTaken(UserError):
     """
 
     def __init__(self, name: str, address: str) -> None:
-        what = f'"{name}" is another host already: {short_address(address)}.'
-        super().__init__(what, "Give another name.")
+        what = f'"{name}" is already the name of another host: {short_address(address)}.'
+        super().__init__(what, "Choose another name.")
         self.name = name
         self.address = address
 
@@ -128,7 +128,7 @@ class HostStore:
                 with self._file.locked():
                     return self._load_hosts()
             except HostsNotSaved:
-                self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be put aside."
+                self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be moved away."
                 return []
 
     def find(self, wanted: str) -> RememberedHost | None:
@@ -232,7 +232,7 @@ class HostStore:
         except OSError as exc:
             # Written over, all that it holds would be lost.
             what = f"{self._file.path} cannot be read: {exc.strerror or exc}."
-            raise HostsNotSaved(what, "See who owns it.") from exc
+            raise HostsNotSaved(what, "Check who owns it.") from exc
         except ValueError as exc:
             salvaged, outcome = self._file.put_aside()
             self.trouble = f"{self._file.path} is damaged ({exc}). {outcome}"
@@ -340,11 +340,11 @@ class HostFile:
         try:
             self.path.replace(aside)
         except OSError as exc:
-            return salvaged, f"It cannot be put aside: {exc.strerror or exc}."
+            return salvaged, f"It cannot be moved away: {exc.strerror or exc}."
         if not salvaged:
-            return [], f"It was put aside as {aside.name}; no host is remembered now."
+            return [], f"It was renamed to {aside.name}; no host is remembered now."
         self.write(salvaged)
-        return salvaged, f"It was put aside as {aside.name}; the other hosts in it are remembered."
+        return salvaged, f"It was renamed to {aside.name}; the other hosts in it are remembered."
 
     def _salvaged(self) -> list[RememberedHost]:
         try:
@@ -374,7 +374,7 @@ class HostFile:
     def _not_saved(self, exc: OSError) -> HostsNotSaved:
         return HostsNotSaved(
             f"{self.path} cannot be written: {exc.strerror or exc}.",
-            "Free some space, or see who owns its folder.",
+            "Free some space, or check who owns its folder.",
         )
 
     def _tighten(self) -> None:
@@ -394,7 +394,7 @@ def _checked_host(host: RememberedHost) -> RememberedHost:
     # Somebody may have written it by hand.
     try:
         if checked_host_address(host.address) != host.address:
-            raise ValueError(f"{host.address!r} has blanks around it")
+            raise ValueError(f"{host.address!r} has spaces around it")
         checked_command(host.command)
     except UserError as exc:
         raise ValueError(exc.what.rstrip(".")) from exc

@@ -134,7 +134,7 @@ class BadCommand(UserError):
     def __init__(self, command: str) -> None:
         super().__init__(
             f"{command!r} cannot be run over ssh.",
-            "Give a path and plain words: no quotes, exclamation marks or backslashes.",
+            "Use a path and plain words, without quotes, exclamation marks or backslashes.",
         )
 
 
@@ -253,7 +253,7 @@ def _hub_from_reply(address: str, found_by: str, reply_text: str) -> RemoteHub:
         raise too_new(address, hub.version)
     if not is_forwardable(hub.socket):
         what = f"The hub on {address} has a socket that ssh cannot forward: {hub.socket[:200]!r}."
-        raise HostError("hub_failed", address, what, "Set KMONITOR_HOME there to a shorter one.")
+        raise HostError("hub_failed", address, what, "Set KMONITOR_HOME there to a shorter path.")
     return msgspec.structs.replace(hub, found_by=found_by[:20])
 
 
@@ -261,9 +261,9 @@ def _refusal(address: str, reply_text: str) -> HostError:
     try:
         refusal = msgspec.json.decode(reply_text, type=RemoteRefusal)
     except (msgspec.MsgspecError, RecursionError):
-        what = f"kmonitor on {address} answered what this one does not understand."
+        what = f"kmonitor on {address} sent an answer that this version does not understand."
         return HostError(
-            "broken", address, what, f"See what it says: ssh {address} kmonitor doctor"
+            "broken", address, what, f"Run this to see why: ssh {address} kmonitor doctor"
         )
     code = "disabled" if refusal.error == "disabled" else "hub_failed"
     return HostError(
@@ -282,7 +282,7 @@ _LOCATIONS: Final = {
 }
 
 _NOT_RUN: Final = {
-    "gone": "it is there no more",
+    "gone": "it no longer exists",
     "damaged": "the record is damaged",
     "unsafe": "another user may have written it",
 }

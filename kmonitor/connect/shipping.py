@@ -169,11 +169,11 @@ class Shipper:
         """
         progress.waits = progress.refused = ""
         if not is_id(reader.run):
-            progress.refused = "the name of its folder is no run's id"
+            progress.refused = "its folder's name is not a run id"
             return
         facts = newest_facts(reader)
         if facts is None:
-            progress.refused = "no file in it can be read as this run's"
+            progress.refused = "it has no readable file of this run"
             return
         progress.host = facts.host
         welcomed = self._send_hello(facts, 1, progress, reader.folder)
@@ -209,7 +209,7 @@ class Shipper:
                 if welcomed is None:
                     return
                 reader.resume_after(welcomed)
-        progress.refused = f"the hub does not take event {reader.seq + 1}"
+        progress.refused = f"the hub rejects event {reader.seq + 1}"
 
     def _send_hello(
         self, facts: SessionFacts, first: int, progress: ShippingProgress, folder: Path
@@ -345,7 +345,7 @@ def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> 
     if progress.refused:
         return progress.refused
     if progress.waits or reader.read(1).events:
-        return "more of it has come meanwhile"
+        return "more of it has arrived since"
     records = parse_segment(read_segment(segments_in(path)[-1])).records
     if records and ends_run(records[-1].body):
         return ""
@@ -372,7 +372,7 @@ def _in_use_reason(path: Path) -> str:
     except UnsafePath as exc:
         return str(exc)
     if spool is None:
-        return "its process lives"
+        return "its process is alive"
     spool.close()
     return ""
 

@@ -33,7 +33,7 @@ class BadAddress(UserError):
 
     def __init__(self, address: str) -> None:
         shown = "".join(c if c.isprintable() else "?" for c in address[:80])
-        what = f'"{shown}" is no host name'
+        what = f'"{shown}" is not a host name'
         if address.startswith("-"):
             what += ": it begins with a hyphen"
         elif _WITH_PORT.fullmatch(address):
@@ -46,8 +46,8 @@ class BadAddress(UserError):
             return
         super().__init__(
             f"{what}.",
-            "Type it as for ssh: gpu-01 or user@gpu-01. Ports and all else belong into "
-            "~/.ssh/config, under a name of your own.",
+            "Write it as for ssh: gpu-01 or user@gpu-01. Ports and other options go into"
+            " ~/.ssh/config, under a name of your choice.",
         )
 
 
@@ -65,7 +65,7 @@ class NoSsh(UserError):
 
     def __init__(self) -> None:
         super().__init__(
-            "There is no ssh on this machine.",
+            "ssh is not installed on this machine.",
             "Install it: sudo apt-get install openssh-client",
         )
 
@@ -75,7 +75,10 @@ class NoForwarding(UserError):
 
     def __init__(self) -> None:
         super().__init__(
-            "From Windows no host is reached over ssh: it has no sockets that ssh could forward.",
+            (
+                "Hosts cannot be reached over ssh from Windows: it has no sockets that ssh"
+                " could forward."
+            ),
             "Connect with keys: start kmonitor hub --bind ADDRESS:PORT there, and use the address "
             "that it prints.",
         )

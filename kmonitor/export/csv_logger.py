@@ -48,14 +48,16 @@ class CsvLoggerExport:
         ended = list(self._ended())
         fits = sorted({epoch.fit for epoch in ended})
         if not fits:
-            raise UserError(f"No epoch of {self._run.name} has ended: there is nothing to write.")
+            raise UserError(
+                f"No epoch of {self._run.name} has ended, so there is nothing to write."
+            )
         fit = fits[-1] if self._fit is None else self._fit
         # An epoch that a restarted process ran again counts as it was the last time.
         found = {epoch.epoch: epoch for epoch in ended if epoch.fit == fit}
         if not found:
             listed = ", ".join(map(str, fits))
             raise UserError(
-                f"No epoch of fit {fit} of {self._run.name} has ended.", f"Write --fit {listed}."
+                f"No epoch of fit {fit} of {self._run.name} has ended.", f"Use --fit {listed}."
             )
         return [found[epoch] for epoch in sorted(found)]
 

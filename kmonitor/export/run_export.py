@@ -69,7 +69,7 @@ class ExportCancelled(UserError):
     """Nobody wants the file any more; nothing of it is left."""
 
     def __init__(self) -> None:
-        super().__init__("The export was given up.")
+        super().__init__("The export was cancelled.")
 
 
 class _Export(ABC):

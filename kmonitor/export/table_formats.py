@@ -278,7 +278,7 @@ def _pyarrow(module: str) -> Any:
         return importlib.import_module(module)
     except ImportError as exc:
         raise UserError(
-            "Parquet needs pyarrow, not installed here.",
+            "Parquet needs pyarrow, which is not installed.",
             f"{how_to_add('parquet')}   Or export as CSV or JSON.",
         ) from exc
 

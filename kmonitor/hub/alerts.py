@@ -117,7 +117,7 @@ class HubAlerts:
         due = self._evaluator.due(now_wall_s)
         if self.state == "on":
             if len(self._waiting) + len(due) > _MOST_WAITING:
-                self._set_trouble("alerts come faster than they can be handed over")
+                self._set_trouble("alerts arrive faster than they can be sent")
             self._waiting.extend(due)
         else:
             self._waiting.clear()
@@ -191,14 +191,14 @@ class HubAlerts:
                     start_new_session=True,
                 )
             except OSError as exc:
-                self._set_trouble(f"alerts cannot be handed over: {exc.strerror or exc}")
+                self._set_trouble(f"alerts cannot be sent: {exc.strerror or exc}")
                 self._close_stderr()
 
     def _note_end(self, status: int) -> None:
         self._process = None
         last = "" if self._stderr is None else last_line(self._stderr, _LONGEST_TEXT)
         why = last.removeprefix("kmonitor: ").rstrip(".")
-        self._set_trouble(f"alerts were not handed over: {why}" if status else "")
+        self._set_trouble(f"alerts were not sent: {why}" if status else "")
         self._close_stderr()
 
     def _set_trouble(self, text: str) -> None:

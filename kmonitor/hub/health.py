@@ -83,9 +83,9 @@ class HubHealth:
         except KeepUnreadable as exc:
             # What cannot be read says nothing: neither remove more, nor keep all.
             goes_on = (
-                "what was set before counts" if self._has_loaded_keep else "all history is kept"
+                "the previous setting applies" if self._has_loaded_keep else "all history is kept"
             )
-            trouble = f"{exc.what}: {goes_on} until it is set anew ({exc.remedy})"
+            trouble = f"{exc.what}: {goes_on} until it is set again ({exc.remedy})"
             if trouble != self._keep_fault:
                 LOG.warning("%s", trouble)
             self._keep_fault = trouble

@@ -123,7 +123,7 @@ class _Move:
         newest = self._source.execute("SELECT max(row) FROM events").fetchone()[0] or 0
         if moved_from != hub:
             raise CannotMove(
-                "Another history of this hub was moved to the team's database before.",
+                "Another history of this hub is already in the team's database.",
                 f"This one stays in {self._path}: kmonitor hub --store here shows it.",
             )
         if self._first + newest >= self._database.id_range.middle:
@@ -213,9 +213,9 @@ class _Move:
 
     def _differs(self, run: str) -> CannotMove:
         return CannotMove(
-            f"What arrived of run {run} is not what was sent; it is not shown, and stays in "
-            f"{self._path}.",
-            "See what the server's log says.",
+            f"Run {run} did not arrive as it was sent; the copy is not shown, and the original"
+            f" stays in {self._path}.",
+            "Check the server's log.",
         )
 
     def _newest_change(self) -> int:

@@ -100,34 +100,36 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kmonitor.hub",
-        description="Take what this user's trainings tell, keep it, and serve desktops.",
+        description="Receive the data of this user's trainings, store them, and serve windows.",
     )
     parser.add_argument("--version", action="version", version=VERSION)
-    parser.add_argument("--folder", type=Path, help="only show the spools of this folder")
+    parser.add_argument("--folder", type=Path, help="only show the spools in this folder")
     parser.add_argument(
         "--idle-s",
         type=_seconds,
-        help="end after so many seconds without a live run or a desktop; otherwise never",
+        help="exit after this many seconds without a live run or a window; default: never",
     )
     parser.add_argument(
         "--bind",
         default="",
         metavar="ADDRESS:PORT",
-        help="also listen there, encrypted, for keys that were let in with `kmonitor authorize`",
+        help=(
+            "also listen on this address, encrypted, for keys authorized with `kmonitor authorize`"
+        ),
     )
     parser.add_argument(
         "--store",
         metavar="URL",
-        help="store in this team's database, postgresql://USER@HOST/DATABASE, or `here`",
+        help="store in this team database, postgresql://USER@HOST/DATABASE, or `here`",
     )
     parser.add_argument(
         "--prometheus",
         default="",
         metavar="ADDRESS:PORT",
-        help="serve figures for Prometheus there, without a login",
+        help="serve metrics for Prometheus on this address, without a login",
     )
     parser.add_argument(
-        "--otlp", default="", metavar="URL", help="send figures to this OpenTelemetry collector"
+        "--otlp", default="", metavar="URL", help="send metrics to this OpenTelemetry collector"
     )
     return parser
 
@@ -172,7 +174,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         LOG.error("cannot run: %s", exc)
         raise
     except Exception:
-        LOG.exception("the hub ended by a fault of its own")
+        LOG.exception("the hub ended because of an internal error")
         raise
     finally:
         close_log(handler)
@@ -192,7 +194,7 @@ def _run_until_stopped(folders: Folders, options: HubOptions) -> None:
             options = replace(options, is_lenient=now_s - differed_s < _DIFFERS_AGAIN_S)
             differed_s = now_s
             continue
-        LOG.warning("folder, lock or database was moved away: starting anew")
+        LOG.warning("folder, lock or database was moved: restarting")
 
 
 def _open_log(folders: Folders) -> logging.Handler:
@@ -225,7 +227,7 @@ def _run_once(folders: Folders, options: HubOptions) -> Ending:
     except UnsafePath as exc:
         raise HubCannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
-        raise HubCannotStart(f"{exc.filename} cannot be made: {exc.strerror}.") from exc
+        raise HubCannotStart(f"{exc.filename} cannot be created: {exc.strerror}.") from exc
     lock = _lock(hub_lock_path(folders))
     try:
         # The runtime folder may be cleaned away under a living hub; the database's own lock
@@ -246,9 +248,7 @@ def _lock(path: Path) -> HubLock:
         raise HubCannotStart(f"{path} {exc.why}.") from exc
     except OSError as exc:
         what = f"{path} cannot be written and locked: {exc.strerror}."
-        raise HubCannotStart(
-            what, "KMONITOR_HOME may name a folder on a disk of this host."
-        ) from exc
+        raise HubCannotStart(what, "Set KMONITOR_HOME to a folder on a local disk.") from exc
 
 
 def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions) -> Ending:

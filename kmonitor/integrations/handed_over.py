@@ -26,7 +26,7 @@ class NotEncodable(TypeError):
     """
 
     def __init__(self, where: str, kind: str) -> None:
-        super().__init__(f"{where} is a {kind}, which another process cannot be told")
+        super().__init__(f"{where} is a {kind}, which cannot be sent to another process")
         self.where = where
         self.kind = kind
 

@@ -33,7 +33,7 @@ USAGE: Final = Usage(
     argument="hp",
     call='RandomSearch({name}, objective="val_loss").search(x, y, validation_data=(x_val, y_val))',
     file="my_search.py",
-    goes_on="the same tuner with overwrite=False goes on",
+    goes_on="the same tuner with overwrite=False continues",
 )
 
 _SPARED: Final = ("out of memory: ", "timeout: ", keras_trial.TOO_LARGE)
@@ -100,8 +100,8 @@ class InProcesses:
         stop_if_loading(hypermodel_argument)
         if kwargs.get("distribution_strategy") is not None:
             raise TypeError(
-                "kmonitor's tuner: distribution_strategy= cannot be given to another process;"
-                " make the model within its scope in the function that builds it."
+                "kmonitor's tuner: distribution_strategy= cannot be sent to another process;"
+                " create the model within its scope in the function that builds it."
             )
         self._how = {"memory": memory, "timeout_s": timeout_s, "retries": retries}
         self._memory_bytes = parse_memory_bound(memory)
@@ -229,7 +229,7 @@ class InProcesses:
             runner.close()
         if not result.ok:
             raise RuntimeError(
-                f"kmonitor's tuner: the hypermodel could not be asked for its hyperparameters:"
+                "kmonitor's tuner: the hypermodel's hyperparameters could not be read:"
                 f" {result.cause.replace('_', ' ')}: {result.why} (see {result.output})"
             )
         oracle.update_space(kt.HyperParameters.from_config(result.value))
@@ -393,7 +393,7 @@ def _refusal(exc: NotEncodable) -> str:
         return "kmonitor's tuner: leave MonitorCallback out of callbacks; each trial has one."
     name = line.partition("=")[2]
     return (
-        f"kmonitor's tuner: {exc.where} is a {exc.kind}, which another process cannot be told."
-        f" Write a function at the top level that makes it, and give that: def {name}(): ...;"
-        f" tuner.search(..., {line})."
+        f"kmonitor's tuner: {exc.where} is a {exc.kind}, which cannot be sent to another"
+        f" process. Write a top-level function that creates it, and pass that: def {name}():"
+        f" ...; tuner.search(..., {line})."
     )

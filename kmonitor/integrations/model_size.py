@@ -97,9 +97,9 @@ def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
         return
     raise ModelTooLarge(
         f"the weights of this model ({bytes_text(size.parameter_bytes)}), their gradients and"
-        f" what {size.optimizer} keeps of them take {bytes_text(size.least_bytes)} or more, beside"
-        f" {bytes_text(held)} that its process holds already, of memory={bytes_text(bound_bytes)};"
-        " it was not built"
+        f" {size.optimizer}'s state take {bytes_text(size.least_bytes)} or more, on top of"
+        f" {bytes_text(held)} that its process already holds, of"
+        f" memory={bytes_text(bound_bytes)}; it was not built"
     )
 
 
@@ -152,8 +152,8 @@ def weights_bounded(
         made_bytes[0] += size
         if bound_bytes is not None and held + made_bytes[0] > bound_bytes:
             raise ModelTooLarge(
-                f"the weights of this model take {bytes_text(made_bytes[0])} or more, beside"
-                f" {bytes_text(held)} that its process holds already, of"
+                f"the weights of this model take {bytes_text(made_bytes[0])} or more, on top of"
+                f" {bytes_text(held)} that its process already holds, of"
                 f" memory={bytes_text(bound_bytes)}; it was not built"
             )
         if are_made:

@@ -34,7 +34,7 @@ USAGE: Final = Usage(
     argument="trial",
     call="study.optimize(in_processes({name}), n_trials=20)",
     file="my_search.py",
-    goes_on="study.optimize goes on, in another process if the study has a storage",
+    goes_on="study.optimize continues, in another process if the study has a storage",
 )
 
 _CAUSE: Final = "kmonitor:cause"
@@ -166,7 +166,7 @@ class TrialError(RuntimeError):
     """
 
     def __init__(self, cause: FoldCause, why: str, output: Path) -> None:
-        message = printable(f"{cause.replace('_', ' ')}: {why} (what it printed: {output})")
+        message = printable(f"{cause.replace('_', ' ')}: {why} (its output: {output})")
         super().__init__(message)
         self.cause: FoldCause = cause
         self.why = why

@@ -25,8 +25,9 @@ from kmonitor_agent.wire.local.folders import find_folders
 __all__ = ["cross_validate"]
 
 _NO_CALLBACKS: Final = (
-    'cross_validate: fit={"callbacks": ...} cannot be given to another process. Make the callbacks'
-    " in a function of your own that calls fit with them, and give that one to run_folds."
+    'cross_validate: fit={"callbacks": ...} cannot be sent to another process. Create the'
+    " callbacks in a function of your own that calls fit with them, and pass that function to"
+    " run_folds."
 )
 
 _NO_SCORING: Final = (
@@ -35,8 +36,8 @@ _NO_SCORING: Final = (
 )
 
 _CV: Final = (
-    "cross_validate: cv={cv} is none of what it takes: a number of folds, a splitter (KFold(5)),"
-    " or pairs of indices, [(train, test), ...]."
+    "cross_validate: cv={cv} is not valid; write a number of folds, a splitter (KFold(5)), or"
+    " pairs of indices, [(train, test), ...]."
 )
 
 
@@ -91,11 +92,7 @@ def _check_names(how: Mapping[str, Any]) -> None:
     for name in how:
         if name in known_options:
             continue
-        hint = (
-            _NO_SCORING
-            if name == "scoring"
-            else f"besides its own it takes {', '.join(known_options)}."
-        )
+        hint = _NO_SCORING if name == "scoring" else f"it also takes {', '.join(known_options)}."
         raise TypeError(f"cross_validate: {name}= is not known; {hint}")
 
 
@@ -125,8 +122,8 @@ def _save_data(folder: Path, name: str, data: Any) -> str:
         return store_array(folder, name, data)
     except NotAnArray as exc:
         raise TypeError(
-            f"cross_validate: {name} is no array of numbers or texts; for other data write a"
-            " function for run_folds that reads them itself."
+            f"cross_validate: {name} is not an array of numbers or strings; for other data"
+            " write a function for run_folds that reads them itself."
         ) from exc
 
 

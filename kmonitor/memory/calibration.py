@@ -291,8 +291,8 @@ def _usable(
     ]
     if not batch_dependent:
         raise NotIdentifiable(
-            "the peak is that of applying the gradients, which does not depend on the batch: try"
-            " a larger batch"
+            "the peak occurs when gradients are applied, which does not depend on the batch:"
+            " try a larger batch"
         )
     return batch_dependent
 
@@ -316,9 +316,9 @@ def _why_not_comparable(layout: ModelLayout, plan: Plan, measurement: PeakMeasur
     if seen >= _SEEN_SHARE * whole and took >= _LEAST_FACTOR * seen:
         return ""
     return (
-        "the allocator of a CPU counts no tensor below 256 KiB: it saw"
-        f" {took / 2**20:.1f} MiB of the {whole / 2**20:.1f} MiB that a step at batch"
-        f" {measurement.batch} takes by the estimate; a larger batch shows more"
+        f"the allocator of a CPU counts no tensor below 256 KiB: it saw {took / 2**20:.1f}"
+        f" MiB of the {whole / 2**20:.1f} MiB that a step at batch {measurement.batch} should"
+        " take; a larger batch shows more"
     )
 
 
@@ -370,7 +370,7 @@ _TRUST: Final = 0.15
 
 _WORTH_NOTING: Final = 2**20
 _MORE: Final = (
-    "MiB of what is resident are neither weights nor optimizer: data on the device, another model"
+    "MiB of resident memory are neither weights nor optimizer: data on the device, another model"
 )
 _OF_THE_METER: Final = (
     "the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"

@@ -136,10 +136,12 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
         )
     if traced_peak.waiting_bytes >= _WORTH_MIB * 2**20:
         notes.append(
-            "loops may run ahead of their sums, as timing has it: up to"
-            f" {traced_peak.waiting_bytes / 2**20:.1f} MiB, which is in the upper end"
+            "loops may run ahead, depending on timing: up to"
+            f" {traced_peak.waiting_bytes / 2**20:.1f} MiB, included in the upper bound"
         )
-    uncovered = [f"{program.unknown} tensors whose size only data decide"] * bool(program.unknown)
+    uncovered = [f"{program.unknown} tensors whose size depends on the data"] * bool(
+        program.unknown
+    )
     peak = max(traced_peak.peak_bytes, found.resident_bytes)
     resident = found.resident_bytes
     high = traced_peak.high_bytes(resident)
@@ -153,7 +155,7 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
         high_bytes=high + (int(_UNCOVERED_MARGIN * (peak - resident)) if uncovered else 0),
         transient_bytes=peak - resident,
         kept_bytes=sum(each.kept_bytes for each in layers),
-        method="the step traced and played through; nothing ran",
+        method="traced and simulated step; nothing ran",
         uncovered=tuple(uncovered),
         layers=layers,
         notes=tuple(notes),
@@ -468,7 +470,7 @@ class _Estimate:
         if self._layout.why_no_calls:
             notes.append(self._layout.why_no_calls)
         if not slots.is_known and self._optimizer is not None:
-            notes.append(f"the slots of {self._optimizer.kind} are not known: Adam's were taken")
+            notes.append(f"the slots of {self._optimizer.kind} are not known: Adam's are assumed")
         if self._optimizer is None:
             notes.append("the model is not compiled: no optimizer and no gradients are counted")
         return notes
@@ -495,24 +497,24 @@ class Unmeasured:
 
 
 _XLA: Final = Unmeasured(
-    "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
-    " allocator, and on a CPU it takes up to three times as much; five watched steps correct that",
+    "XLA decides what it fuses: the rules were validated with its plans, not with an allocator,"
+    " and on a CPU it takes up to three times as much; five watched steps correct that",
     2.20,
 )
 _TORCH: Final = Unmeasured(
-    "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
+    "PyTorch's rules were not validated with an allocator; five watched steps on a GPU correct"
     " that",
     0.25,
 )
 _HALF: Final = Unmeasured(
-    "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits:"
-    " five watched steps correct that",
+    "16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies: five"
+    " watched steps correct that",
     0.80,
     2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
 )
 _LOOPS: Final = Unmeasured(
-    "recurrent layers keep as many steps at once as the framework is ahead with: theirs were not"
-    " compared with an allocator",
+    "recurrent layers keep as many steps as the framework runs ahead; their rules were not"
+    " validated with an allocator",
     0.25,
 )
 

@@ -134,13 +134,13 @@ def _line(names: str, text: str, *others: str) -> ShortcutRow:
 
 def _global_shortcuts() -> tuple[ShortcutRow, ...]:
     return (
-        _line("guide", tr("Guide, at the page about what is looked at")),
+        _line("guide", tr("Guide, at the page for the current view")),
         _line("keyboard", tr("This page")),
         _line("settings", tr("Settings")),
         _line("next_region previous_region", tr("Next, previous part of the window")),
         ShortcutRow(("Tab", "Shift+Tab"), tr("Next, previous control")),
-        ShortcutRow(("Space", "Return"), tr("Press the button that has the focus")),
-        ShortcutRow(("Esc",), tr("Close a page, a menu, a window; empty a search")),
+        ShortcutRow(("Space", "Return"), tr("Press the focused button")),
+        ShortcutRow(("Esc",), tr("Close a page, menu or window; clear a search")),
         _line("history", tr("History of all runs")),
         _line("connect", tr("Connect to a host")),
         _line("folder", tr("Open a folder")),
@@ -154,13 +154,13 @@ def _global_shortcuts() -> tuple[ShortcutRow, ...]:
 def _runs_and_charts() -> tuple[ShortcutRow, ...]:
     return (
         _line("find_run", tr("Find a run or host")),
-        ShortcutRow(("Up", "Down"), tr("Previous, next run, where no list has the focus")),
+        ShortcutRow(("Up", "Down"), tr("Previous, next run, if no list has the focus")),
         _line("previous_run next_run", tr("Previous, next run, wherever the focus is")),
         ShortcutRow(("Left", "Right"), tr("Move the crosshair of all charts")),
         ShortcutRow(("+", "-"), tr("Zoom in, out")),
-        ShortcutRow(("0",), tr("All of the run, and follow it")),
-        _line("hold", tr("Hold the charts; follow again")),
-        _line("add_chart", tr("Add a chart, or take one away")),
+        ShortcutRow(("0",), tr("Show the whole run and follow it")),
+        _line("hold", tr("Freeze the charts; follow again")),
+        _line("add_chart", tr("Add or remove a chart")),
         _line("events", tr("Events below the charts")),
         _line("reclaims", tr("Reclaims below the charts")),
     )
@@ -171,17 +171,17 @@ def _selected_run() -> tuple[ShortcutRow, ...]:
         _line("save", tr("Save a checkpoint")),
         _line("save_export", tr("Save a checkpoint and a .keras file")),
         _line("reload", tr("Save, clear and reload")),
-        _line("reload_recreate", tr("The same, making the variables anew")),
+        _line("reload_recreate", tr("The same, recreating the variables")),
         _line("collect", tr("Collect")),
-        _line("auto", tr("Reclaim: collect, then reload if it did not help")),
+        _line("auto", tr("Reclaim: collect, then reload if needed")),
         _line("restart", tr("Restart the process")),
         _line("diagnose", tr("Diagnose")),
         _line("pause", tr("Pause, resume")),
-        _line("stop", tr("Stop the training (asked first)")),
+        _line("stop", tr("Stop the training (with confirmation)")),
         _line("export", tr("Export its data")),
-        _line("export_all", tr("Export the data of all runs drawn")),
+        _line("export_all", tr("Export the data of all runs on the charts")),
         _line("report", tr("Report as one HTML file")),
-        ShortcutRow(("Down",), tr("Other ways to save or reload, on its button")),
+        ShortcutRow(("Down",), tr("More save and reload options, on their buttons")),
     )
 
 
@@ -190,7 +190,7 @@ def _grip() -> tuple[ShortcutRow, ...]:
         ShortcutRow(("Up", "Down"), tr("Higher, lower")),
         ShortcutRow(("PgUp", "PgDown"), tr("Much higher, much lower")),
         ShortcutRow(("Return", "Space"), tr("Set the limit")),
-        ShortcutRow(("Esc",), tr("Leave it as it was")),
+        ShortcutRow(("Esc",), tr("Cancel")),
     )
 
 
@@ -198,10 +198,10 @@ def _tables() -> tuple[ShortcutRow, ...]:
     return (
         ShortcutRow(("Up", "Down"), tr("Next, previous row")),
         ShortcutRow(("Home", "End"), tr("First, last row")),
-        ShortcutRow(("Return",), tr("Open the row in full")),
+        ShortcutRow(("Return",), tr("Open the full row")),
         ShortcutRow(("Ctrl+C",), tr("Copy the selected rows as text")),
         ShortcutRow(("Ctrl+A",), tr("Select all rows")),
-        ShortcutRow(("Menu",), tr("What can be done with it")),
+        ShortcutRow(("Menu",), tr("Context menu")),
     )
 
 
@@ -213,7 +213,7 @@ def _history() -> tuple[ShortcutRow, ...]:
         _line("history_rename", tr("Rename")),
         _line("history_note", tr("Note")),
         _line("history_pin", tr("Pin, unpin")),
-        _line("history_delete", tr("Delete (asked first)")),
+        _line("history_delete", tr("Delete (with confirmation)")),
         ShortcutRow((shortcut_keys("history_close"),), tr("Back")),
     )
 
@@ -221,8 +221,8 @@ def _history() -> tuple[ShortcutRow, ...]:
 def _windows() -> tuple[ShortcutRow, ...]:
     return (
         _line("guide_find", tr("Find in the guide")),
-        _line("guide_next", tr("Next place that was found")),
+        _line("guide_next", tr("Next match")),
         _line("guide_back", tr("Back in the guide")),
-        _line("diagnosis_before diagnosis_after", tr("Diagnosis before, after")),
+        _line("diagnosis_before diagnosis_after", tr("Previous, next diagnosis")),
         _line("note_save", tr("Save a note")),
     )

@@ -49,7 +49,7 @@ def answer_request(
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
         made = error_reply(user_code_error_text(exc))
     except SystemExit:
-        made = error_reply("the code ended its process before there was a model")
+        made = error_reply("the code ended its process before it made a model")
     with os.fdopen(replies, "wb") as file:
         file.write(msgspec.json.encode(made))
 

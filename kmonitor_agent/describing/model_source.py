@@ -86,7 +86,7 @@ def _run_module(path: str) -> ModuleType:
     sys.path.insert(0, str(file.parent))
     spec = importlib.util.spec_from_file_location(file.stem, file)
     if spec is None or spec.loader is None:
-        raise NoModel(f"{path} is no Python file")
+        raise NoModel(f"{path} is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[file.stem] = module
     spec.loader.exec_module(module)
@@ -179,7 +179,7 @@ def _from_script(origin: ModelOrigin) -> Any:
 
     if not isinstance(model, keras.Model):
         raise NoModel(
-            f"{origin.function} gives {type(model).__name__}, which is no model of Keras 3"
+            f"{origin.function} returns {type(model).__name__}, which is not a Keras 3 model"
         )
     try:
         check_is_built(model)

@@ -78,7 +78,7 @@ class UnknownFramework:
         return None
 
 
-_KNOWN: Final = "kmonitor knows Keras on TensorFlow, JAX and PyTorch"
+_KNOWN: Final = "kmonitor supports Keras on TensorFlow, JAX and PyTorch"
 _known: dict[str, Framework] = {}
 _loaded: dict[str, Framework] = {}
 
@@ -151,7 +151,7 @@ def _make(kind: str) -> Framework:
         case "tf_keras" | "keras2" | "tf_keras-v1" | "keras2-v1":
             return _keras2("tf_keras" if kind.startswith("tf_keras") else "keras")
         case "":
-            return UnknownFramework("the model is no Keras model that kmonitor knows")
+            return UnknownFramework("the model is not a Keras model that kmonitor supports")
         case _:
             backend = kind.partition("-")[2]
             return UnknownFramework(

@@ -39,7 +39,7 @@ class PythonInput:
         absent: Why it cannot be known; empty where it can.
     """
 
-    source: str = "Keras' iterator over the data, in steps that are timed"
+    source: str = "Keras' iterator over the data, in timed steps"
 
     def __init__(self, epoch_iterator: Any) -> None:
         self.absent = ""
@@ -154,7 +154,7 @@ class TensorFlowInput:
         except AttributeError as exc:
             self.absent = missing_name_text("TensorFlow", exc)[:300]
         except (ValueError, TypeError, tf.errors.OpError) as exc:
-            self.absent = f"tf.data does not tell how long it takes: {exc}"[:300]
+            self.absent = f"tf.data does not report its time: {exc}"[:300]
         else:
             return [1e-6 * gap for gap in list(model.gap_times)[-MOST_GAPS:]]
         return None
@@ -171,7 +171,7 @@ class TensorFlowInput:
 def _why_no_resource(iterator: Any) -> str:
     if iterator is None:
         return NO_ITERATOR
-    return f"{class_name(type(iterator))} does not tell how long it takes"
+    return f"{class_name(type(iterator))} does not report its time"
 
 
 def input_timing(epoch_iterator: Any) -> PythonInput | TensorFlowInput | None:

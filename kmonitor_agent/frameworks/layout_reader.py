@@ -141,8 +141,8 @@ class _Reader:
         if graph is None:
             self._list_layers(model)
             return (
-                f"{class_name(type(model))} computes in code of its own: which feature maps it"
-                " keeps can only be measured"
+                f"{class_name(type(model))} runs custom code: the activations that it keeps can"
+                " only be measured"
             )
         symbolic_inputs = _symbolic_inputs(graph, shapes)
         self.inputs = tuple(map(self._tensor, symbolic_inputs))
@@ -158,8 +158,8 @@ class _Reader:
             ""
             if _trains_as_keras(model)
             else (
-                f"{class_name(type(model))} has a train step of its own: what that keeps beyond"
-                " one pass is not counted"
+                f"{class_name(type(model))} has a custom train step: what it keeps beyond one"
+                " pass is not counted"
             )
         )
 
@@ -358,8 +358,8 @@ def _check_inputs(operation: Any, args: Any) -> None:
             actual = tensor.shape[int(axis)]
             if length is not None and actual is not None and int(length) != int(actual):
                 raise WrongShape(
-                    f"{operation.name} was built for {length} values along axis {axis} and would"
-                    f" get {actual}"
+                    f"{operation.name} was built for {length} values along axis {axis}, not"
+                    f" {actual}"
                 )
 
 

@@ -105,7 +105,7 @@ def call_model_factory(script: ModelFactory) -> KerasModel:
         ) from exc
     if not callable(getattr(model, "fit", None)):
         description = (
-            "None" if model is None else f"{type(model).__name__}, which is no Keras model"
+            "None" if model is None else f"{type(model).__name__}, which is not a Keras model"
         )
         raise CannotRebuild(f"the function given as rebuild= returned {description}; {_RETURNS}")
     if not getattr(model, "built", True):
@@ -179,7 +179,7 @@ def compile_arguments(model: KerasModel) -> CompileArguments:
     optimizer = arguments.get("optimizer")
     if not isinstance(optimizer, (str, dict, *kinds)):
         name = type(optimizer).__name__
-        raise CannotRebuild(f"{name} is no optimizer of Keras that could be made anew; {_WRITE}")
+        raise CannotRebuild(f"{name} is not a Keras optimizer that can be created again; {_WRITE}")
     frozen = _frozen(arguments, kinds)
     outputs = list(getattr(model, "output_names", None) or ())
     if hasattr(model, "_get_compile_args") and len(outputs) > 1:
@@ -193,7 +193,7 @@ def _arguments(model: KerasModel) -> dict[str, Any]:
     if isinstance(config, dict):
         return config
     if v1 is None:
-        raise CannotRebuild(f"this Keras does not tell how the model is compiled; {_WRITE}")
+        raise CannotRebuild(f"this Keras does not report how the model is compiled; {_WRITE}")
     extra = getattr(model, "_function_kwargs", None) or {}
     return {**v1(), "optimizer": model.optimizer, **extra}
 
@@ -210,7 +210,7 @@ def _frozen(value: Any, kinds: tuple[type, ...]) -> Any:
     except Exception as exc:
         name = type(value).__name__
         raise CannotRebuild(
-            f"{name} has no configuration to make it anew from ({exc}); {_WRITE}"
+            f"{name} has no configuration to create it from ({exc}); {_WRITE}"
         ) from exc
     return recipe
 
@@ -286,7 +286,7 @@ def model_from_architecture(keras: Any, architecture: str) -> KerasModel:
     """
     config = json.loads(architecture)
     if not isinstance(config, Mapping):
-        raise TypeError("it describes no model")
+        raise TypeError("it does not describe a model")
     return keras.saving.deserialize_keras_object(config, safe_mode=True)
 
 
@@ -372,7 +372,7 @@ def build_with_optimizers(
 def _build_from(model: KerasModel, config: Any) -> None:
     if not config:
         raise CannotBuild(
-            "the model was built by its first step and says nothing of how: call"
+            "the model was built by its first step, with an unknown input shape: call"
             " model.build(input_shape) before fit"
         )
     if PARTS not in config:

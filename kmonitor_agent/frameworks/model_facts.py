@@ -270,11 +270,8 @@ def _by_name(inputs: Sequence[Any], data: Any) -> list[Any]:
     return [values[name] for each in inputs if (name := safe_getattr(each, "name", "")) in values]
 
 
-_OWN_RATE: Final = "it is code of the script's own, which kmonitor does not run"
-_OWN_PARTS: Final = (
-    "the schedule calls code of the script's own or holds values of its classes, which kmonitor"
-    " does not run"
-)
+_OWN_RATE: Final = "it is code of the script, which kmonitor does not run"
+_OWN_PARTS: Final = "the schedule calls code of the script, which kmonitor does not run"
 
 
 def read_learning_rate(model: KerasModel) -> Reading:
@@ -295,7 +292,7 @@ def read_learning_rate(model: KerasModel) -> Reading:
         with preserve_name_counters():  # a schedule counts names
             return learning_rate_reading(_number(_current_rate(optimizer, rate)))
     except _UNREADABLE as exc:
-        return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
+        return Reading.missing("1", f"the optimizer does not report it ({type(exc).__name__})")
 
 
 def _is_called(rate: object) -> bool:

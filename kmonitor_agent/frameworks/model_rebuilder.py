@@ -135,10 +135,9 @@ def check_same_variables(old: Sequence[VariableShape], new: Sequence[VariableSha
     new_wanted = [each for each in new if each.is_wanted]
     if old_wanted != new_wanted:
         raise CannotRebuild(
-            "the rebuilt model has other variables than the one before"
-            f" ({len(new_wanted)} instead of {len(old_wanted)}, or of other shapes);"
-            " write rebuild=make_model, a function that returns"
-            " the model built, compiled, and with the same layers trainable"
+            f"the rebuilt model has different variables ({len(new_wanted)} instead of"
+            f" {len(old_wanted)}, or other shapes); write rebuild=make_model, a function that"
+            " returns the model built, compiled, and with the same layers trainable"
         )
 
 

@@ -54,9 +54,9 @@ class CommandInbox:
             return
         self._remember(command.id)
         if command.session != self._session_id:
-            self._report(command, "refused", "it was meant for another process of this run")
+            self._report(command, "refused", "it was for another process of this run")
         elif len(self._held) >= HELD_LIMIT:
-            self._report(command, "refused", f"{HELD_LIMIT} commands are waiting already")
+            self._report(command, "refused", f"{HELD_LIMIT} commands are already waiting")
         else:
             self._held.add(command.id)
             self._hand_over(command)
@@ -78,7 +78,7 @@ class CommandInbox:
             self._on_command(command)
         except Exception as exc:  # noqa: BLE001 - the session's fault must not end this thread
             self._faults.record("link.on_command", exc)
-            self._report(command, "failed", f"kmonitor's own fault: {type(exc).__name__}")
+            self._report(command, "failed", f"internal error of kmonitor: {type(exc).__name__}")
 
     def _report(self, command: Command, state: CommandState, why: str) -> None:
         self._emit(

@@ -52,10 +52,10 @@ class DeliveryPhase(enum.Enum):
     """How far a run has come with the hub."""
 
     AWAY = "no connection"
-    GREETING = "hello said, no welcome yet"
+    GREETING = "connecting: no reply to hello yet"
     LIVE = "welcomed"
-    REFUSED = "the hub refuses this run for now"
-    SUPERSEDED = "a newer process of the run has taken over; nothing is sent any more"
+    REFUSED = "the hub rejects this run for now"
+    SUPERSEDED = "a newer process of the run has taken over; this one no longer sends"
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,10 +292,10 @@ class RunDelivery:
         ):
             return
         if not MINOR_VERSIONS[0] <= welcome.minor_version <= MINOR_VERSIONS[1]:
-            self._reject(now_s, "hub_version", "The hub speaks another version; update it.")
+            self._reject(now_s, "hub_version", "The hub has another protocol version; update it.")
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:
-            text = "The hub claims events that this run never sent; the spool keeps them all."
+            text = "The hub claims events that this run never sent; the spool keeps everything."
             self._reject(now_s, "hub_ahead", text)
             return
         self.hub_seen = True
@@ -313,7 +313,7 @@ class RunDelivery:
             if blamed is not None:
                 outbox.replace(blamed, f"refused by the hub: {message.why}")
         elif message.acked > outbox.last_seq:
-            text = "The hub acknowledges what was never sent; the spool keeps it all."
+            text = "The hub acknowledged events that were never sent; the spool keeps everything."
             self._reject(now_s, "hub_ahead", text)
         elif message.acked > self._send_window.acked:
             self._send_window.ack(message.acked)

@@ -93,7 +93,7 @@ def _socket_path(named: str, source: str) -> Path:
         )
     if len(str(path).encode()) > SOCKET_PATH_LIMIT_BYTES:
         raise ValueError(
-            f"{source}={named!r}: a socket's path has at most {SOCKET_PATH_LIMIT_BYTES} bytes; "
-            f"give the hub a shorter KMONITOR_HOME"
+            f"{source}={named!r}: a socket path has at most {SOCKET_PATH_LIMIT_BYTES} bytes;"
+            " use a shorter KMONITOR_HOME for the hub"
         )
     return path

@@ -170,7 +170,10 @@ class HubConnection:
         try:
             self.hub_channel = self._search.find(now_s)
         except NotPrivate as exc:
-            text = "No hub is used: others could have made its socket, or read this device's key."
+            text = (
+                "The hub is not used: other users could have created its socket or read this"
+                " device's key."
+            )
             self._notify_once("hub_not_private", text)
             if not self._was_not_private:
                 self._was_not_private = True
@@ -196,7 +199,7 @@ class HubConnection:
     def _write(self, channel: HubChannel, now_s: float) -> None:
         if channel.is_bad:
             self._notify_once(
-                "hub_broken", "The hub sent messages that make no sense; it was left."
+                "hub_broken", "The hub sent invalid messages; the connection was closed."
             )
             self._leave(now_s)
         elif now_s - self._received_s > self._timing.dead_s or not self._is_wanted():

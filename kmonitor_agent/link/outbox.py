@@ -284,8 +284,8 @@ class Outbox:
         unwritten = len(self._buffer) - len(self._reserve.saved) + self._buffer.dropped
         if self._is_full and unwritten > 0:
             text = (
-                f"The disk stayed full until the process ended ({self.degraded}): {unwritten} "
-                f"events of this run, samples first, could not be written."
+                f"The disk was full until the process ended ({self.degraded}): {unwritten}"
+                " events of this run could not be written, samples first."
             )
             self.append([Notice(t_s=self._now_s(), level="warning", code="disk_full", text=text)])
 
@@ -408,8 +408,8 @@ class Outbox:
             self._faults.record("link.spool", why)  # what the disk refuses is no fault of ours
         # No path in what leaves the process: the run may be private.
         text = (
-            f"The disk refuses kmonitor's spool ({plain}): events wait in memory, and the "
-            f"oldest samples are dropped when that is full. See `kmonitor doctor` for its place."
+            f"kmonitor cannot write its spool ({plain}): events wait in memory, and the oldest"
+            " samples are dropped when it is full. `kmonitor doctor` shows its location."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
 
@@ -419,15 +419,15 @@ class Outbox:
         self._why_undeleted = why
         # No path in what leaves the process: the run may be private.
         text = (
-            f"The disk does not let go what kmonitor's hub has stored long ago ({why}): the spool "
-            f"takes more room than it should until it does. See `kmonitor doctor` for its place."
+            f"kmonitor cannot remove spooled events that its hub has stored ({why}): the spool"
+            " takes more space than it should. `kmonitor doctor` shows its location."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_kept", text=text))
 
     def _recover(self) -> None:
         self.degraded = ""
         self._is_full = False
-        text = "The disk takes kmonitor's spool again."
+        text = "kmonitor can write its spool again."
         if self._buffer.dropped:
             text += f" {self._buffer.dropped} events were dropped meanwhile."
         self._emit(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))

@@ -65,9 +65,9 @@ class StreamContext:
 
 
 class _Phase(enum.Enum):
-    OPENING = "waits for the spool's lock"
+    OPENING = "waits for the lock of the spool"
     OPEN = "numbers and keeps events"
-    ENDED = "has let go of everything"
+    ENDED = "has released everything"
 
 
 class RunStream:
@@ -282,7 +282,9 @@ class RunStream:
         if not self.outbox.open():
             if not self.is_ending and now_s <= self._lock_until_s:
                 return False
-            self.outbox.open_without_disk(SpoolLocked("another process has this run's spool"))
+            self.outbox.open_without_disk(
+                SpoolLocked("another process uses the spool of this run")
+            )
         self._phase = _Phase.OPEN
         self._upkeep.add(self._timing.retry_s, self._retry_disk)
         self._upkeep.add(self._timing.mark_s, self.outbox.save_mark)
@@ -346,7 +348,7 @@ class RunStream:
         if dropped > self._reported_dropped:
             n = dropped - self._reported_dropped
             self._reported_dropped = dropped
-            text = f"{n} events found no room while kmonitor waited for the disk."
+            text = f"{n} events were dropped while kmonitor waited for the disk."
             self.outbox.append([self._notice("events_dropped", text)])
 
     def _notice(self, code: str, text: str) -> Event:
@@ -355,8 +357,8 @@ class RunStream:
     def report_shortage(self, shortage: str) -> None:
         """Note that the process is too short of something to look for a hub."""
         text = (
-            f"kmonitor does not connect to its hub: {shortage} in this process. Events wait on the"
-            " disk; it is tried again every few seconds."
+            f"kmonitor cannot connect to its hub: {shortage} in this process. Events wait on"
+            " disk; it retries every few seconds."
         )
         self.event_queue.put(self._notice("hub_waits", text))
 
@@ -391,8 +393,8 @@ class TrainingNotices:
         """The run is recorded nowhere; `why` is the disk's error."""
         self._write(
             "unrecorded",
-            f"this run is recorded nowhere: {self._folder_text} takes nothing ({why}) and no hub"
-            " answers. The training is not affected. See: kmonitor doctor",
+            f"this run is not recorded: {self._folder_text} cannot be written ({why}) and no"
+            " hub answers. The training is not affected. See: kmonitor doctor",
         )
 
     def homeless(self, what: str) -> None:

@@ -48,7 +48,7 @@ def write_line(text: str) -> None:
         _check_takes(data)
         os.write(_DESCRIPTOR, data)
     except (OSError, ValueError) as exc:
-        raise LineLost(f"standard error takes nothing: {exc}") from exc
+        raise LineLost(f"standard error cannot be written: {exc}") from exc
 
 
 def _check_takes(data: bytes) -> None:
@@ -56,7 +56,7 @@ def _check_takes(data: bytes) -> None:
         poll = select.poll()
         poll.register(_DESCRIPTOR, select.POLLOUT)
         if poll.poll(0) != [(_DESCRIPTOR, select.POLLOUT)]:
-            raise LineLost("its reader is slow or gone")
+            raise LineLost("its reader is slow or has gone")
     status = os.fstat(_DESCRIPTOR)
     if stat.S_ISREG(status.st_mode):
         check_file_limit(status.st_size + len(data))

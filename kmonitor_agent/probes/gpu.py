@@ -13,7 +13,7 @@ from typing import Any, Final
 from kmonitor_agent.wire.messages.readings import MOST_MORE_DEVICES, DeviceSample, Reading
 
 NO_DRIVER: Final = "no NVIDIA driver on this host"
-_ODD: Final = "the module pynvml is not that of nvidia-ml-py, or is damaged"
+_ODD: Final = "the module pynvml is not from nvidia-ml-py, or is damaged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +201,8 @@ class Gpu:
         if not own_bytes or own_bytes[0] is None:
             return Reading.missing(
                 "bytes",
-                "the driver lists no memory under this process's id:"
-                " the device is not in use yet, or this is a container",
+                "the driver lists no memory for this process id: the device is not in use yet,"
+                " or this is a container",
             )
         return Reading(float(own_bytes[0]), "bytes", "driver: NVML, this process")
 
@@ -249,8 +249,8 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
         utilisation=_query(
             nvml,
             lambda: nvml.nvmlDeviceGetUtilizationRates(device).gpu / 100.0,
-            Reading(None, _FRACTION, "driver: NVML, time in which anything ran on the device"),
-            why="no utilisation of a MIG instance" if is_part else "",
+            Reading(None, _FRACTION, "driver: NVML, time in which the device was busy"),
+            why="MIG instances report no utilization" if is_part else "",
         ),
         temperature=_query(
             nvml,
@@ -276,10 +276,10 @@ def _card_of(nvml: Any, device: Any) -> tuple[Any, bool]:
 def _query(nvml: Any, read: Callable[[], float], template: Reading, *, why: str = "") -> Reading:
     """The driver's value, or why there is none; never 0 for what was not measured."""
     if why:
-        return Reading.missing(template.unit, f"the driver tells {why}")
+        return Reading.missing(template.unit, f"the driver reports {why}")
     try:
         return Reading(float(read()), template.unit, template.source)
     except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
         return Reading.missing(
-            template.unit, f"the driver does not tell it for this device: {exc}"
+            template.unit, f"the driver does not report it for this device: {exc}"
         )

@@ -76,16 +76,16 @@ _OTHERS: Final = {"mallctl": "jemalloc", "tc_malloc": "tcmalloc", "mi_malloc": "
 def _find_mallinfo() -> tuple[Any, str]:
     """The C library's function and an empty text, or None and why there is none."""
     if sys.platform == "win32":
-        return None, "this C library does not count what malloc handed out"
+        return None, "this C library does not count malloc's memory"
     try:
         library = ctypes.CDLL(None)
     except OSError as exc:
-        return None, f"the C library cannot be asked: {exc}"
+        return None, f"the C library cannot be queried: {exc}"
     other = next((name for key, name in _OTHERS.items() if hasattr(library, key)), "")
     if other:
-        return None, f"{other} stands in for the C library's malloc"
+        return None, f"{other} replaces the C library's malloc"
     if not hasattr(library, "mallinfo2"):
-        return None, "this C library does not count what malloc handed out (no mallinfo2)"
+        return None, "this C library does not count malloc's memory (no mallinfo2)"
     function = library.mallinfo2
     function.restype = _Mallinfo
     function.argtypes = ()

@@ -273,7 +273,7 @@ class _OtherSystem:
             unique = self._read_unique(process, float(memory.rss))
         except FAILURES as exc:
             return Reading.missing("bytes", f"the process's memory cannot be read: {exc}")
-        source = "process: unique set (psutil), in between with the resident set's growth"
+        source = "process: unique set (psutil), in between extrapolated from the resident set"
         return Reading(unique, "bytes", source)
 
     def _read_unique(self, process: psutil.Process, resident: float) -> float:

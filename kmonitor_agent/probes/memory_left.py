@@ -62,10 +62,10 @@ def read_address_space_left(used_bytes: int | None) -> Reading:
         used_bytes: Address space that is used; None: not known.
     """
     if resource is None or used_bytes is None:
-        return Reading.missing(_UNIT, "this system does not say how much address space is used")
+        return Reading.missing(_UNIT, "this system does not report the used address space")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
-        return Reading.missing(_UNIT, "nothing limits the process's address space")
+        return Reading.missing(_UNIT, "the process's address space has no limit")
     return Reading(
         float(max(0, limit - used_bytes)), _UNIT, "process: RLIMIT_AS less its address space"
     )
@@ -85,7 +85,7 @@ def nearest_bound(
     bounds = [*_host(host, swap), *(each for each in (cgroup, address_space) if not each.absent)]
     known = [each for each in bounds if each.value is not None]
     if not known:
-        return Reading.missing(_UNIT, host.absent or "nothing says what memory is left")
+        return Reading.missing(_UNIT, host.absent or "the memory that is left is unknown")
     return min(known, key=lambda each: each.value or 0.0)
 
 
@@ -105,4 +105,4 @@ def what_can_be_had(held: Reading, left: Reading) -> Reading:
     """
     if held.value is None or left.value is None:
         return Reading.missing(_UNIT, left.absent or held.absent)
-    return Reading(held.value + left.value, _UNIT, f"what is held and what is left; {left.source}")
+    return Reading(held.value + left.value, _UNIT, f"what is held and what is left: {left.source}")

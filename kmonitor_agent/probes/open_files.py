@@ -57,7 +57,7 @@ def read_open_files_limit() -> Reading:
         return Reading.missing(_UNIT, "this system has no limit on open files")
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY:
-        return Reading.missing(_UNIT, "nothing limits the number of open files")
+        return Reading.missing(_UNIT, "the number of open files has no limit")
     return Reading(float(limit), _UNIT, "process: RLIMIT_NOFILE")
 
 

@@ -65,11 +65,11 @@ class Pressure:
                 continue
             if 0.0 <= value <= 1.0:
                 return Reading(value, "1", f"kernel: {path}, some of the last 10 s")
-        return Reading.missing("1", "this kernel keeps no account of pressure (PSI)")
+        return Reading.missing("1", "this kernel does not report pressure (PSI)")
 
     def _read_high_events(self) -> Reading:
         if self._group is None:
-            return Reading.missing("1", "no control group of version 2 counts it")
+            return Reading.missing("1", "no cgroup v2 reports it")
         path = self._group / "memory.events"
         count = read_line_count(path, "high")
         if count is None:

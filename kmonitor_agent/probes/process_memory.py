@@ -27,7 +27,7 @@ from kmonitor_agent.wire.messages.fields import MAX_COUNT
 from kmonitor_agent.wire.messages.readings import Reading
 
 _NOT_YET: Final = "not read yet"
-_NO_LIMIT: Final = Reading.missing("bytes", "nothing limits the process's address space")
+_NO_LIMIT: Final = Reading.missing("bytes", "the process's address space has no limit")
 
 _AGES_S: Final = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (1800, "30 min"))
 """Steps in which the age of proportional sets is reported."""
@@ -207,7 +207,7 @@ class ProcessMemory:
         added = self._family.children_bytes(self._children, pages)
         why = self._family.why_no_shares
         source = (
-            f"children: RssAnon + VmSwap of each, what forks share may count twice: {why}"
+            f"children: RssAnon + VmSwap of each, pages shared by forks may count twice: {why}"
             if why
             else "children: proportional sets (smaps_rollup), up to"
             f" {_age_text(self._age_s)} old, and what each took since"
@@ -230,7 +230,7 @@ class ProcessMemory:
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
         if isinstance(pages, Reading) or pages.file_bytes is None:
-            return Reading.missing("bytes", "this system does not tell pages of files apart")
+            return Reading.missing("bytes", "this system does not report file pages")
         together = self._family.file_bytes_with(pages)
         if has_children and together is not None:
             source = (
@@ -246,7 +246,7 @@ def _sized(reading: Reading) -> Reading:
     value = reading.value
     if value is None or 0 <= value <= MAX_COUNT:
         return reading
-    return Reading.missing("bytes", f"{reading.source}: {value:g} bytes is no size")
+    return Reading.missing("bytes", f"{reading.source}: {value:g} bytes is not a valid size")
 
 
 def _process_reading(pages: ProcessPages | Reading) -> Reading:
@@ -310,9 +310,7 @@ def _children_of(folder: Path) -> list[int] | None:
 
 def _swapped(pages: ProcessPages | Reading, folder: Path) -> Reading:
     if isinstance(pages, Reading):
-        return Reading.missing(
-            "bytes", "this system does not say what of a process is swapped out"
-        )
+        return Reading.missing("bytes", "this system does not report swapped memory")
     return Reading(float(pages.swapped_bytes), "bytes", f"process: {folder}/status VmSwap")
 
 

@@ -18,7 +18,7 @@ from kmonitor_agent.wire.local.control_groups import ThrottlingCounter
 from kmonitor_agent.wire.messages.readings import Reading
 
 _UNIT: Final = "1"
-_FIRST: Final = "the first reading has nothing to be compared with"
+_FIRST: Final = "the first reading has no earlier one to compare with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class ProcessorUse:
 
     def _of_children(self, stat: ProcessStat | None, seconds: float) -> Reading:
         if stat is None:
-            why = "the processor time of children is read on Linux only"
+            why = "the CPU time of children is read on Linux only"
             return Reading.missing(_UNIT, why)
         found = (read_process_stat(f"{self._proc}/{pid}") for pid in self._children())
         ticks = sum(each.processor_ticks for each in found if each is not None)
@@ -132,10 +132,10 @@ class ProcessorUse:
 
     def _disk_wait(self, stat: ProcessStat | None, seconds: float) -> Reading:
         if not self._counts_disk_wait or stat is None or stat.block_io_ticks is None:
-            why = "the kernel does not account for it (kernel.task_delayacct is 0)"
+            why = "the kernel does not count it (kernel.task_delayacct is 0)"
             return Reading.missing(_UNIT, why)
         waited_s = self._ticks_s * stat.block_io_ticks
         return self._rate("disk", waited_s, seconds, "process: delayacct_blkio_ticks")
 
 
-_NO_CLOCK: Final = "the kernel does not say it (no cpufreq in /sys)"
+_NO_CLOCK: Final = "the kernel does not report it (no cpufreq in /sys)"

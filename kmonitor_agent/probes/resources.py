@@ -105,7 +105,7 @@ class Resources:
             zombies = Reading(
                 float(len(self._memory.children()[1])),
                 "processes",
-                "children that ended and that nobody waited for",
+                "ended children that were never waited for",
             )
         yield "processes", processes
         yield "processes_of", _whole(processes, left)
@@ -116,7 +116,7 @@ def _whole(used: Reading, left: Reading) -> Reading:
     """What there can be: what there is, and as many more as can be started."""
     if used.value is None or left.value is None:
         return Reading.missing(used.unit, used.absent or left.absent)
-    return Reading(used.value + left.value, used.unit, f"{left.source}, beside what there is")
+    return Reading(used.value + left.value, used.unit, f"{left.source}, out of what exists")
 
 
 class _Disk:
@@ -135,7 +135,7 @@ class _Disk:
     def read(self, folder: Path | None) -> tuple[Reading, Reading]:
         """What is used by everybody, and what can be; without what is kept for root."""
         if folder is None:
-            missing = Reading.missing("bytes", "there is no such folder")
+            missing = Reading.missing("bytes", "no such folder")
             return missing, missing
         if folder != self._folder or time.monotonic() >= self._reads_at_s:
             began_s = time.monotonic()

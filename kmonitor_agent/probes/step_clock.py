@@ -179,8 +179,8 @@ class StepClock:
         noun = "step" if planned_steps == 1 else "steps"
         least = (_LEAST_STEPS - 1) * self._per_tick + 1
         return (
-            f"an epoch of {planned_steps} {noun} is too short to time: it takes {least}, of which"
-            " the first is kept apart"
+            f"an epoch of {planned_steps} {noun} is too short to time: {least} are needed, and"
+            " the first is not counted"
         )
 
     def step_times(self, computed_s: float = 0.0) -> StepTimes | None:

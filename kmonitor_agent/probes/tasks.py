@@ -114,7 +114,7 @@ class TasksLeft:
     def _read(self) -> Reading:
         bounds = list(self._bounds())
         if not bounds:
-            return Reading.missing("tasks", "this system does not say how many")
+            return Reading.missing("tasks", "this system does not report a limit")
         left, source = min(bounds)
         return Reading(float(max(0, left)), "tasks", source)
 

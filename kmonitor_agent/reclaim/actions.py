@@ -333,7 +333,7 @@ def _traced_again(context: _ActionContext, mode: ReloadMode) -> Generator[None]:
         yield
         return
     if is_memory_short(_TRACE_BYTES):
-        short = f"less than {_TRACE_BYTES // MIB} MiB of memory can be had"
+        short = f"less than {_TRACE_BYTES // MIB} MiB of memory is available"
         raise _ActionFailed(f"{short}, too little to trace the step again")
     try:
         for model in _models_of(context):
@@ -378,7 +378,9 @@ def _clear(context: _ActionContext) -> None:
     return_free_pages()
 
 
-_NO_STEP: Final = "Keras has made no step function of this model, so there was nothing to reload"
+_NO_STEP: Final = (
+    "Keras has not created a step function for this model, so there was nothing to reload"
+)
 
 
 def _judge_reload(context: _ActionContext, *, had_functions: bool) -> None:
@@ -441,7 +443,7 @@ def _recreate(
             if not is_seen:
                 _make_as_saved(context, state, store, checkpoint)
             return True
-    context.notes.append(f"variables assigned, not made anew: {why}")
+    context.notes.append(f"variables assigned, not recreated: {why}")
     return False
 
 
@@ -460,8 +462,8 @@ def _settle(
         is_whole = False
         why = f"{why}; {_failure_text(exc)}"
     if not is_whole:
-        raise _ActionFailed(f"the state is damaged, stop and load {checkpoint.path.name}: {why}")
-    raise _ActionFailed(f"restoring failed, the state is as it was saved: {why}")
+        raise _ActionFailed(f"the state is damaged; stop and load {checkpoint.path.name}: {why}")
+    raise _ActionFailed(f"restoring failed, but the state is unchanged: {why}")
 
 
 def _are_held(context: _ActionContext, state: Sequence[StateVariable]) -> bool:

@@ -154,7 +154,7 @@ def read_architecture(path: Path) -> str:
     with open_sealed(path) as (sealed, raw):
         if sealed.architecture is None:
             return ""
-        text = _read_value(raw, sealed.architecture, "what it says of the model", np.empty)
+        text = _read_value(raw, sealed.architecture, "the description of the model", np.empty)
     return text.tobytes().decode()
 
 
@@ -232,7 +232,7 @@ def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[...,
     with _sound(what):
         dtype = _parse_dtype(value.facts.dtype)
         if math.prod(value.facts.shape) * dtype.itemsize != value.n_bytes:
-            raise NotACheckpoint(f"{what} is not of the length that its shape needs")
+            raise NotACheckpoint(f"{what} has a length that does not fit its shape")
         is_large = value.n_bytes >= _SLICE_BYTES
         array = (empty if is_large else np.empty)(value.facts.shape, dtype)
     raw.seek(value.offset)
@@ -242,7 +242,7 @@ def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[...,
         _read_into(raw, _bytes_of(array))
         crc = _crc_of(array)
     if crc != value.crc32:
-        raise NotACheckpoint(f"{what} has another checksum")
+        raise NotACheckpoint(f"{what} has a wrong checksum")
     return array
 
 

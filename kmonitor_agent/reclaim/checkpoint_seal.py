@@ -244,10 +244,10 @@ def write_seal(file: WritableFile, contents: SealedContents) -> None:
 def _read_seal(file: SeekableFile) -> SealedContents:
     block = _read_block(file)
     if block.n_bytes - block.index_at > _INDEX_BYTES:
-        raise NotACheckpoint("its index is larger than any")
+        raise NotACheckpoint("its index is too large")
     index = b"".join(_chunks(file, block.index_at, block.n_bytes))
     if zlib.crc32(index) != block.index_crc32:
-        raise NotACheckpoint("its index has another checksum")
+        raise NotACheckpoint("its index has a wrong checksum")
     with _well_formed("its index"):
         entries = json.loads(index)
         making = entries["architecture"]
@@ -257,31 +257,31 @@ def _read_seal(file: SeekableFile) -> SealedContents:
             None if making is None else _as_sealed_value(making),
         )
     if len(contents.sealed_values) != block.header.variables:
-        raise NotACheckpoint("its index is of another number of variables")
+        raise NotACheckpoint("its index has a wrong number of variables")
     if _crc_of_rest(file, _all_values(contents), block.index_at) != block.rest_crc32:
-        raise NotACheckpoint("what stands between its values has another checksum")
+        raise NotACheckpoint("the data between its values has a wrong checksum")
     return contents
 
 
 def _read_block(file: SeekableFile) -> _Block:
     data = b"".join(_chunks(file, 0, BLOCK_BYTES))
     if not data.startswith(MAGIC):
-        raise NotACheckpoint("it does not begin as a checkpoint does")
+        raise NotACheckpoint("it does not start like a checkpoint")
     text = data[_CRC_END:]
     if (
         len(data) < BLOCK_BYTES
         or zlib.crc32(text).to_bytes(4, "big") != data[len(MAGIC) : _CRC_END]
     ):
-        raise NotACheckpoint("its first bytes have another checksum")
+        raise NotACheckpoint("its first bytes have a wrong checksum")
     with _well_formed("its header"):
         values = json.loads(text)
         if values.pop("format") != _FORMAT:
-            raise NotACheckpoint("it is of a form that this kmonitor does not know")
+            raise NotACheckpoint("its format is unknown to this version of kmonitor")
         header = values.pop("header")
         block = _Block(CheckpointHeader(CheckpointTag(**header.pop("tag")), **header), **values)
     length = file.seek(0, os.SEEK_END)
     if length != block.n_bytes:
-        raise NotACheckpoint(f"it has {length} bytes of {block.n_bytes}")
+        raise NotACheckpoint(f"it has {length} of {block.n_bytes} bytes")
     return block
 
 
@@ -291,7 +291,7 @@ def _well_formed(what: str) -> Generator[None]:
     try:
         yield
     except (AttributeError, IndexError, KeyError, TypeError, ValueError) as exc:
-        raise NotACheckpoint(f"{what} is not whole: {exc}") from exc
+        raise NotACheckpoint(f"{what} is incomplete: {exc}") from exc
 
 
 def _as_list(value: SealedValue) -> list[object]:
@@ -320,10 +320,10 @@ def _crc_of_rest(file: SeekableFile, sealed_values: Sequence[SealedValue], end: 
     crc = 0
     at = BLOCK_BYTES
     if end - at - sum(each.n_bytes for each in sealed_values) > _REST_BYTES:
-        raise NotACheckpoint("too much lies between its values")
+        raise NotACheckpoint("there are too many bytes between its values")
     for offset, n_bytes in [*((each.offset, each.n_bytes) for each in sealed_values), (end, 0)]:
         if offset < at:
-            raise NotACheckpoint("two of its values lie in one place")
+            raise NotACheckpoint("two of its values overlap")
         for chunk in _chunks(file, at, offset):
             crc = zlib.crc32(chunk, crc)
         at = offset + n_bytes

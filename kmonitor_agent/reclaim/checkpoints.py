@@ -233,7 +233,7 @@ class CheckpointStore:
             is_own = self.folder.is_relative_to(find_folders().state)
             (make_own_folder if is_own else make_folder)(self.folder)
         except OSError as exc:
-            raise SaveRefused(f"the checkpoint folder cannot be made: {exc}"[:1000]) from exc
+            raise SaveRefused(f"the checkpoint folder cannot be created: {exc}"[:1000]) from exc
 
     def _check_space(self, state_bytes: int) -> None:
         try:
@@ -242,9 +242,9 @@ class CheckpointStore:
             raise SaveRefused(f"the checkpoint folder cannot be read: {exc}"[:1000]) from exc
         if free < _FREE_FACTOR * state_bytes:
             raise SaveRefused(
-                f"not enough room in {self.folder}: {bytes_text(free)} free, but {_FREE_FACTOR}"
-                f" times the state of {bytes_text(state_bytes)} is wanted; free some, or set"
-                " checkpoint_dir"
+                f"not enough space in {self.folder}: {bytes_text(free)} free, but"
+                f" {_FREE_FACTOR} times the state of {bytes_text(state_bytes)} is needed; free"
+                " some space, or set checkpoint_dir"
             )
 
     def _name(self, tag: CheckpointTag) -> str:
@@ -377,7 +377,7 @@ def export_model(
 
 def _check_room(checkpoint: Path, free_bytes: Callable[[], int] | None) -> None:
     if free_bytes is not None and free_bytes() < checkpoint.stat().st_size:
-        raise ExportFailed("there is no room for it beside the checkpoint")
+        raise ExportFailed("there is not enough space for it beside the checkpoint")
 
 
 def commit_export(unfinished: Path, target: Path) -> None:

@@ -79,7 +79,7 @@ def nothing_freed_text(outcome: ReclaimOutcome) -> str:
     operations = None if outcome.after is None else outcome.after.graph_operations
     if not operations:
         return "there was nothing to release"
-    return f"nothing was given back: the graph has {operations} operations as before"
+    return f"nothing was released: the graph still has {operations} operations"
 
 
 def _fell(before: Footprint, after: Footprint, name: str, part: float = 0.0) -> bool:

@@ -149,8 +149,8 @@ def _release(steps: ReclaimSteps) -> ReleasedTraces:
 
 def _why_not_rebuilt(exc: Exception, script: ModelFactory | None) -> str:
     if isinstance(exc, StateUnreadable):
-        subject = "rebuild= returned a model that" if script else "the model that was made anew"
-        return f"{subject} cannot take the state: {exc.why}"
+        subject = "rebuild= returned a model that" if script else "the new model"
+        return f"{subject} does not accept the state: {exc.why}"
     return exc.why if isinstance(exc, CannotRebuild) else describe_exception(exc)
 
 
@@ -185,4 +185,4 @@ def _restore(
             continue
         steps.assign(target, value)
         if steps.read(target).tobytes() != value.tobytes():
-            raise CannotRebuild("a variable of the new model did not take the saved value")
+            raise CannotRebuild("a variable of the new model did not accept the saved value")

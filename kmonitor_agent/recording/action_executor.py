@@ -37,10 +37,10 @@ from kmonitor_agent.wire.messages.events import (
 from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 _PAUSE_CHECK_S: Final = 0.25
-_MODEL_GONE: Final = "the model is gone"
+_MODEL_GONE: Final = "the model no longer exists"
 _NOT_PAUSED: Final = "the training is not paused"
 _MOST_HELD: Final = 32
-_NO_AGREEMENT: Final = "the training ended before all workers had met; none of them reloaded"
+_NO_AGREEMENT: Final = "the training ended before all workers were ready; none of them reloaded"
 
 
 class ActionExecutor:
@@ -115,9 +115,7 @@ class ActionExecutor:
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         if is_expired(request, self._now_s()):
-            self.report_progress(
-                request, "expired", "its time to live passed before a safe point came"
-            )
+            self.report_progress(request, "expired", "it expired before a safe point")
             return
         if why := self._limits.why_dropped(request):
             self._report_not_done(request, why)
@@ -142,7 +140,7 @@ class ActionExecutor:
 
     def _report_not_done(self, request: ActionRequest, why: str) -> None:
         # "reload follows" was said of a limit's; a script's would be lost without a word.
-        text = f"{request.requested_by}: the {request.action} was not done: {why}."
+        text = f"{request.requested_by}: {request.action} was not done: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def report_progress(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
@@ -307,7 +305,7 @@ class ActionExecutor:
         elif fit.restart_request is None:
             fit.restart_request = request
         else:
-            self.report_progress(request, "failed", "a restart is under way already")
+            self.report_progress(request, "failed", "a restart is already in progress")
 
     def _plan_rebuild(self, fit: Fit, fit_in_parts: FitInParts, request: ActionRequest) -> None:
         # After the epoch, between two calls of Keras' fit; also when a batch was requested.
@@ -377,7 +375,7 @@ class ActionExecutor:
             if request.action in {"resume", "stop", "restart"}:
                 return request
             if request.action == "pause":
-                self.report_progress(request, "failed", "the training is paused already")
+                self.report_progress(request, "failed", "the training is already paused")
             else:
                 self.perform(fit, request, step=step)
 

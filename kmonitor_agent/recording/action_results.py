@@ -17,7 +17,7 @@ _NAMES: Final = {
     "resume": "Resume",
     "notify": "Notify",
 }
-_MODES: Final = {"recreate": ", variables made anew,", "rebuild": ", model made anew,"}
+_MODES: Final = {"recreate": ", variables recreated,", "rebuild": ", model recreated,"}
 """How a reload restored, where it did not just assign."""
 
 
@@ -52,8 +52,9 @@ class ActionResult:
         state = _state(event)
         part = f", part of {event.part_of}" if event.part_of else ""
         head = (
-            f"{_NAMES[event.action]}{_MODES.get(event.mode, '')} {state} in {event.seconds:.2f} s"
-            f" (fit {event.fit}, epoch {event.epoch + 1}, asked by {event.requested_by}{part})"
+            f"{_NAMES[event.action]}{_MODES.get(event.mode, '')} {state} in {event.seconds:.2f}"
+            f" s (fit {event.fit}, epoch {event.epoch + 1}, requested by"
+            f" {event.requested_by}{part})"
         )
         return "\n  ".join(
             [head, *_changes(event), *event.held, *filter(None, (event.unchanged, event.why))]
@@ -86,7 +87,7 @@ def released_text(traces: int, models: int, disused: int) -> str:
         parts.append(f"{counted_text(traces - disused, 'trace')}{dead}")
     if disused:
         count = count_text(disused) if parts else counted_text(disused, "trace")
-        parts.append(f"{count} that no model uses any more")
+        parts.append(f"{count} no longer used by any model")
     return f"released {' and '.join(parts)}"
 
 

@@ -97,7 +97,7 @@ class AutoExecutor:
             self._report_progress(request, "done" if record.ok else "failed", why)
 
 
-_FUTILE: Final = "it gave nothing back before"
+_FUTILE: Final = "it freed nothing before"
 
 
 def _leaves_traces(fit: Fit) -> bool:

@@ -15,8 +15,8 @@ from kmonitor_agent.wire.messages.commands import (
     SetLimits,
 )
 
-_NO_COMMANDS: Final = "this training takes no commands: it was started with commands=False"
-_TOO_MANY: Final = "too many requests wait already"
+_NO_COMMANDS: Final = "this training accepts no commands: it was started with commands=False"
+_TOO_MANY: Final = "too many requests are already waiting"
 _OTHERS: Final = "arguments of another command"
 _SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
     SetLimits: frozenset({"set_limits"}),
@@ -72,7 +72,7 @@ class CommandHandler:
         """Tell what waited too long; called each second."""
         for request in self._queue.take_expired(self._process_session.now_s()):
             self._action_executor.report_progress(
-                request, "expired", "no safe point came within its time to live"
+                request, "expired", "it expired before a safe point"
             )
 
     def _request(self, command: Command) -> ActionRequest:

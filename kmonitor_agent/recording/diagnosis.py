@@ -41,10 +41,10 @@ from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 _MOST_HOLDERS: Final = 32
 _FOLLOWS: Final = (
-    "which lines allocate is told at the next epoch's end: until then tracemalloc follows Python's"
-    " allocations, which slows Python code down (a compiled step is not)"
+    "the lines that allocate follow at the end of the next epoch; until then tracemalloc slows"
+    " Python code down (compiled steps are not affected)"
 )
-_STOPPED: Final = "which lines allocate is not known: tracemalloc was switched off meanwhile"
+_STOPPED: Final = "the lines that allocate are unknown: tracemalloc was switched off"
 _OF_NOBODY: Final = frozenset(
     {"builtins", "collections", "functools", "jax", "jaxlib", "keras", "numpy", "tensorflow"}
     | {"function", "matplotlib", "number", "object", "pandas", "tf"}
@@ -110,7 +110,7 @@ class Diagnoser:
         grown, tracing_bytes = self._trace.end()
         why = _STOPPED
         if tracing_bytes:
-            why = f"following Python's allocations took {tracing_bytes / 2**20:.1f} MiB meanwhile"
+            why = f"tracing Python's allocations took {tracing_bytes / 2**20:.1f} MiB"
         self._report(
             fit,
             perf_counter() - began_s,
@@ -176,7 +176,7 @@ class Diagnoser:
 
     def _function(self, function: FunctionTraces) -> str:
         dead = (
-            f" ({function.retained} of them kept for models that are gone)"
+            f" ({function.retained} of them kept for models that no longer exist)"
             if function.retained
             else ""
         )
@@ -385,7 +385,10 @@ class KeptObjectCounter:
         if self._is_refusal_sent:
             return
         self._is_refusal_sent = True
-        late = f"it takes {self._cost_s * 1e3:.0f} ms, more than 1 % of the time since the last"
+        late = (
+            f"it takes {self._cost_s * 1000.0:.0f} ms, more than 1 % of the time since the last"
+            " one one"
+        )
         self._send(fit, why=why or late)
 
     def _private(self, kept: KeptObjects) -> KeptObjects:

@@ -36,15 +36,15 @@ from kmonitor_agent.wire.messages.readings import Reading
 STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has"
-    " ended, of the running one so far",
+    "step clock, start to start: the median of a whole epoch; in samples, and until an epoch"
+    " has ended, of the running one so far",
 )
 """Where a step time comes from."""
 
 MEAN_STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, first begin to last result: the mean of a whole epoch, whose steps were handed"
+    "step clock, first start to last result: the mean of a whole epoch, whose steps were handed"
     " over ahead of the device that computes them",
 )
 """Likewise where the device runs behind."""
@@ -468,11 +468,9 @@ def fit_in_parts(model: KerasModel) -> FitInParts | None:
     return None
 
 
-_IGNORED: Final = (
-    "the loop goes on: it does not look at model.stop_training, which was set to True"
-)
+_IGNORED: Final = "the loop continues: it ignores model.stop_training, which was set to True"
 
-_ENDED_BEFORE: Final = "the fit that it was meant for had ended"
+_ENDED_BEFORE: Final = "the fit that it was for had ended"
 
 
 class FitStopper:

@@ -72,8 +72,8 @@ class KerasLogWriter:
             self._is_order_reported = True
             names = " and ".join(before)
             text = (
-                f"{names} in front of MonitorCallback(logs=True) among the callbacks of fit: our"
-                " figures come into the logs behind; put MonitorCallback first"
+                f"{names} before MonitorCallback(logs=True) in the callbacks of fit do not see"
+                " kmonitor's logs; put MonitorCallback first"
             )[:MAX_TEXT]
             self._emit(Notice(t_s=self._now_s(), level="warning", code="logs_order", text=text))
 

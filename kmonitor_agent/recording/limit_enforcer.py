@@ -37,7 +37,7 @@ TRIAL_EPOCHS: Final = 3
 """Epochs in which a process that a limit restarted shows whether it needs that much by itself."""
 
 _IN_VAIN: Final = (
-    f"the last {MOST_IN_VAIN} restarts did not help, each new process came within"
+    f"the last {MOST_IN_VAIN} restarts did not help: each new process came within"
     f" {GROWTH_PART:.0%} of the limit in its first {TRIAL_EPOCHS} epochs"
 )
 
@@ -270,7 +270,7 @@ class LimitEnforcer:
             tried = "" if watch.escalation is None else watch.escalation.summary()
             watch.reset_base()
         text = (
-            f"{limit_text(watch.spec)}: nothing more helps ({tried}). The limit stays crossed;"
+            f"{limit_text(watch.spec)}: nothing else helps ({tried}). The limit stays crossed;"
             " the next attempt comes when it has grown by another 5 %."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
@@ -289,7 +289,7 @@ class LimitEnforcer:
         with self._lock:
             if watch not in self._limit_watches.all_watches():
                 return "the limit was changed meanwhile"
-            return "" if watch.is_crossed else "the limit is no longer crossed"
+            return "" if watch.is_crossed else "the limit is no longer exceeded"
 
     def epoch_ended(self) -> None:
         """One more epoch of this process has ended; counted where a restart is possible."""
@@ -326,15 +326,15 @@ class LimitEnforcer:
         self._emit(msgspec.structs.replace(crossing, answered=False))
         self.reset_base(watch)
         text = (
-            f"{limit_text(watch.spec)}: other processes took what was left, this run hardly grew;"
-            f" no {crossing.action}, which would give little back."
+            f"{limit_text(watch.spec)}: other processes took the memory, and this run hardly"
+            f" grew; no {crossing.action}, because it would free little."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="others_took_it", text=text))
 
     def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
         self._emit(crossing)
         if crossing.crossed and crossing.action == "restart" and watch.is_in_vain:
-            text = f"asks for no more restarts until it is changed: {_IN_VAIN}."
+            text = f"starts no more restarts until it is changed: {_IN_VAIN}."
             self._notify_once(watch.spec, "restarts_in_vain", text)
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)
@@ -350,7 +350,7 @@ class LimitEnforcer:
         for watch in watches:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
-                    f"is not watched: nothing says what {watch.spec.metric} is a part of here."
+                    f"is not watched: a percentage of {watch.spec.metric} is not known here."
                     " Set it in bytes instead."
                 )
                 self._notify_once(watch.spec, "limit_unbounded", why)
@@ -369,7 +369,7 @@ def why_limits_invalid(wanted: SetLimits) -> str:
         if (spec.value is None) == (spec.fraction is None):
             return f"the limit on {spec.metric} needs either a value or a percentage"
         if spec.fraction is not None and spec.metric not in BOUNDED_METRICS:
-            return f"nothing bounds {spec.metric}: set its limit as a value"
+            return f"{spec.metric} has no upper bound here: set its limit as a value"
         if spec.metric not in wanted.metrics:
             return f"the limit on {spec.metric} is not among the metrics to be replaced"
     return ""

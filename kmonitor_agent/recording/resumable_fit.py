@@ -118,8 +118,8 @@ class ResumableFit:
             raise CannotResume("this Keras keeps the data of a fit elsewhere")
         if state.model != name_of(model):
             raise CannotResume(
-                f'it was of the model "{state.model}" and now is of "{name_of(model)}": the'
-                " script's fits must come in the same order each time it is started"
+                f'it was of the model "{state.model}" and is now of "{name_of(model)}": the'
+                " fits of the script must run in the same order each time"
             )
         steps = _steps(self._fit)
         build_model_like_saved(steps, model, saved)
@@ -156,7 +156,7 @@ class ResumableFit:
             self._note_iterator(model)
         except Exception as exc:
             self._fit.why_not_restart = (
-                f"where its data are read is not known: {describe_exception(exc)}"
+                f"the position in its data is unknown: {describe_exception(exc)}"
             )
             raise
         self._report_resumed("")
@@ -357,13 +357,13 @@ def _targets(
                 else _variable_text(target.path, shape_text(target.variable))
             )
             raise CannotResume(
-                f"the model had {_variable_text(facts.path, facts.shape)}"
-                f" where it now has {current_text}"
+                f"the model had {_variable_text(facts.path, facts.shape)} but now has"
+                f" {current_text}"
             )
         targets.append(target)
     extra = next(rest, None)
     if extra is not None and _group(extra.path) != "seed":
-        raise CannotResume(f"the model has a variable that it had not before: {extra.path}")
+        raise CannotResume(f"the model has a new variable: {extra.path}")
     return targets
 
 

@@ -342,7 +342,7 @@ def _of_others(device: DeviceReadings) -> dict[str, Reading]:
     }
 
 
-_NO_MODEL: Final = "no model was fitted yet"
+_NO_MODEL: Final = "no model has been fitted yet"
 
 
 def _graph_reading(graph: GraphCount | None) -> Reading:

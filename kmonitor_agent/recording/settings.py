@@ -90,7 +90,9 @@ def checked_name(run_name: object) -> str | None:
     if run_name is None:
         return None
     if not isinstance(run_name, str):
-        raise TypeError(f"MonitorCallback: run_name={run_name!r} is no text; write run_name='x'.")
+        raise TypeError(
+            f"MonitorCallback: run_name={run_name!r} is not a string; write run_name='x'."
+        )
     name = plain_name(run_name)
     if not name:
         raise ValueError("MonitorCallback: run_name is empty; write a name or leave it out.")
@@ -163,8 +165,8 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
     folder = expand_user(written).absolute()
     if folder.exists() and not folder.is_dir():
         raise ValueError(
-            f"MonitorCallback: checkpoint_dir={written!r} is no folder; write a folder,"
-            f" such as {str(folder.with_suffix('')) + '-checkpoints'!r}."
+            f"MonitorCallback: checkpoint_dir={written!r} is not a folder; write a folder, such"
+            f" as {str(folder.with_suffix('')) + '-checkpoints'!r}."
         )
     return folder
 
@@ -180,8 +182,8 @@ def checked_count(argument: str, value: object) -> int:
         raise TypeError(f"MonitorCallback: {argument}={value!r}; write {argument}=2, for example.")
     if not 1 <= value <= _MOST_KEPT:
         raise ValueError(
-            f"MonitorCallback: {argument}={value} is outside of 1 to {_MOST_KEPT};"
-            f" write {argument}=2, for example."
+            f"MonitorCallback: {argument}={value} is outside 1 to {_MOST_KEPT}; write"
+            f" {argument}=2, for example."
         )
     return value
 
@@ -195,12 +197,12 @@ def checked_interval_s(sample_interval_s: object) -> float:
     """
     if isinstance(sample_interval_s, bool) or not isinstance(sample_interval_s, int | float):
         raise TypeError(
-            f"MonitorCallback: sample_interval_s={sample_interval_s!r} is no number;"
-            " write seconds, for example sample_interval_s=1.0."
+            f"MonitorCallback: sample_interval_s={sample_interval_s!r} is not a number; write"
+            " seconds, for example sample_interval_s=1.0."
         )
     if not _SHORTEST_INTERVAL_S <= sample_interval_s <= _LONGEST_INTERVAL_S:  # NaN is not, too
         raise ValueError(
-            f"MonitorCallback: sample_interval_s={str(sample_interval_s)[:40]} is outside of 0.05"
+            f"MonitorCallback: sample_interval_s={str(sample_interval_s)[:40]} is outside 0.05"
             " to 3600 seconds; write for example sample_interval_s=1.0."
         )
     return float(sample_interval_s)

@@ -153,8 +153,8 @@ class SupervisorClient:
 
 
 _NOT_SUPERVISED: Final = (
-    "this training was not started by kmonitor run, so nothing would start it again: start it"
-    " with kmonitor run -- python train.py"
+    "this training was not started by kmonitor run, so it cannot be restarted: start it with"
+    " kmonitor run -- python train.py"
 )
 
 
@@ -187,11 +187,11 @@ def _exit_for_restart() -> None:
 
 _NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
 
-_IN_PARTS: Final = "kmonitor_agent.fit is not taken up by another process; model.fit is"
+_IN_PARTS: Final = "kmonitor_agent.fit cannot be resumed in another process; model.fit can"
 
-_NOT_FOLLOWED: Final = "this fit cannot be taken up by another process"
+_NOT_FOLLOWED: Final = "this fit cannot be resumed in another process"
 
-_SEVERAL: Final = "another fit runs in this process, which would be cut off"
+_SEVERAL: Final = "another fit runs in this process and would be cut off"
 
 
 class SupervisedFits:
@@ -399,13 +399,15 @@ class SupervisedFits:
             try:
                 self._supervisor_client.announce(request.requested_by, request.watch)
             except OSError as exc:
-                result = SaveResult(result.seconds, why=f"kmonitor run could not be told: {exc}")
+                result = SaveResult(
+                    result.seconds, why=f"kmonitor run could not be notified: {exc}"
+                )
         if result.checkpoint is None:
             self._action_executor.restart_failed(fit, request, result)
             return
         # State is committed and the supervisor knows: whatever fails now, the process leaves.
         with self._faults.guarded("run.leave"):
-            self._action_executor.expire_waiting("the process ended to start again")
+            self._action_executor.expire_waiting("the process ended for a restart")
         with self._faults.guarded("run.leave"):
             self._process_session.restart(self._supervisor_client.supervisor)
             self._faults.write_out()

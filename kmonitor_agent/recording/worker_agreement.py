@@ -86,7 +86,7 @@ class WorkerAgreement:
                     return ""
         except NoCoordination as exc:
             return exc.why
-        return "the other workers are epochs ahead"
+        return "the other workers are several epochs ahead"
 
     def called_by(self, epoch: int) -> str:
         """Whether the workers meet at this epoch's end: who called, or empty."""
@@ -136,7 +136,7 @@ class WorkerAgreement:
             return exc.why
         if why and not self._missing:
             # Not again in this fit: each time all would wait for it.
-            self._missing = f"{why}; not asked again in this fit"
+            self._missing = f"{why}; not repeated in this fit"
         return why
 
     def _vote(self, vote: str) -> str:
@@ -167,7 +167,7 @@ class WorkerAgreement:
         decided = self._coordination_store.read(key, _READS_WITHIN_S)
         if decided == _GO:
             return ""
-        return f"no worker reloaded: {decided or 'what was decided could not be read'}"
+        return f"no worker reloaded: {decided or 'the decision could not be read'}"
 
 
 def worker_agreement(framework: Framework, model: KerasModel) -> WorkerAgreement | None:

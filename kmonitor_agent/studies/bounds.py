@@ -26,7 +26,7 @@ _SURE_SHARE: Final = 0.02
 """Below this part of its work a fold's own pace says nothing."""
 
 _WHERE: Final[dict[FitPhase, str]] = {
-    "begin": "at its begin",
+    "begin": "at its start",
     "step": "within an epoch",
     "between": "between epochs",
     "after": "after a fit",
@@ -171,7 +171,7 @@ class SilenceJudgement:
         if self._is_unusual() and self.silent_s > _MOST * beyond_s:
             return (
                 "hang",
-                f"{self._silence_text()}; the finished folds let expect {limit_s:.4g} s in all",
+                f"{self._silence_text()}; the finished folds suggest {limit_s:.4g} s in all",
             )
         return "timeout", too_long_text(limit_s)
 
@@ -191,7 +191,7 @@ class SilenceJudgement:
     def _silence_text(self) -> str:
         longest = seconds_text(self._longest_s() or 0.0)
         text = f"no step for {self.silent_s:.0f} s {_WHERE[self.phase]}"
-        return f"{text}, where the longest pause was {longest} s"
+        return f"{text}, the longest pause before was {longest} s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +231,7 @@ class TimeBound:
 
 def too_long_text(limit_s: float) -> str:
     """Why a fold is ended that took longer than was learned, seconds."""
-    return f"it took longer than the {limit_s:.4g} s that the finished folds let expect"
+    return f"it took longer than the {limit_s:.4g} s that the finished folds suggest"
 
 
 def too_much_memory(tree_bytes: int, bound_bytes: int | None) -> bool:

@@ -30,11 +30,11 @@ class Fold:
     """One fold, in its own process.
 
     Attributes:
-        index: From 0.
-        seed: Of this fold, always the same: below 2**31. Python's, numpy's and, once imported,
-            Keras' generators are seeded with it before the function is called.
-        directory: This fold's own folder; what lies there is kept, also between attempts.
-        attempt: From 1; above it when an attempt before was killed.
+        index: Number of the fold, from 0.
+        seed: Seed below 2**31, always the same for this index. The generators of Python, numpy
+            and, if imported, Keras are seeded with it before the function is called.
+        directory: Folder of this fold; its files are kept, also between attempts.
+        attempt: Number of the attempt, from 1; higher after an attempt was killed.
     """
 
     def __init__(
@@ -103,7 +103,7 @@ class Fold:
             NotPlainData: The question is none.
         """
         if self._ask_study is None:
-            raise NotAnswered("LookupError", "nobody answers the folds of run_folds")
+            raise NotAnswered("LookupError", "run_folds does not answer its folds")
         return self._ask_study(question)
 
     @property

@@ -155,13 +155,13 @@ def _stored(value: object, job: FoldJob) -> FunctionReturned:
         )
     except MemoryError:
         return FunctionReturned(
-            "out_of_memory", "MemoryError: no memory to keep what was returned"
+            "out_of_memory", "MemoryError: not enough memory to keep the returned value"
         )
     try:
         replace_file(Path(job.value), data)
     except OSError as exc:
         return FunctionReturned(
-            "error", f"{type(exc).__name__}: what was returned is not kept: {exc}"
+            "error", f"{type(exc).__name__}: the returned value is not kept: {exc}"
         )
     return FunctionReturned("finished")
 
@@ -204,7 +204,7 @@ def _text_of(exc: BaseException) -> str:
     try:
         message = str(exc)
     except Exception:  # noqa: BLE001 - a class of the script's own may do anything
-        message = "its text cannot be told"
+        message = "its message cannot be read"
     return f"{type(exc).__name__}: {message}"[:MOST_TEXT]
 
 

@@ -71,7 +71,7 @@ class Usage(msgspec.Struct, frozen=True):
     @property
     def begin(self) -> str:
         """The first line of a refusal."""
-        return f"{self.caller}: no {self.noun} was begun.\n"
+        return f"{self.caller}: no {self.noun} was started.\n"
 
     def in_a_file(self, name: str) -> str:
         """Refuses a function that was typed in."""
@@ -79,7 +79,7 @@ class Usage(msgspec.Struct, frozen=True):
         name = name if name.isidentifier() else self.example
         return self.begin + _IN_A_FILE.format(
             name=name,
-            what="it was typed into a notebook or an interpreter, or read from its input.",
+            what="it was typed into a notebook or an interpreter, or read from standard input.",
             noun=self.noun,
             place="next to this notebook" if in_notebook else "in this folder",
             magic=f"%%writefile {self.file}\n        " if in_notebook else "",
@@ -110,7 +110,7 @@ class Usage(msgspec.Struct, frozen=True):
         what = "a method of an object" if method else "an object that can be called"
         return self.at_the_top(
             f"{kind.__name__}{method}",
-            f"it is {what}, which no other process has; make the object in a function.",
+            f"it is {what}, which no other process has; create the object in a function.",
             f"return {kind.__name__}(...){method}({self.argument})",
         )
 
@@ -219,8 +219,8 @@ def source_of(function: object, usage: Usage = RUN_FOLDS) -> FunctionSource:
             raise FoldsRefused(usage.of_an_object(function))
         call = usage.call.format(name=usage.example)
         raise TypeError(
-            f"{usage.caller}: {function!r} is no function; write {call} with"
-            f" def {usage.example}({usage.argument}) at the top level of the script, without ()."
+            f"{usage.caller}: {function!r} is not a function; write {call} with def"
+            f" {usage.example}({usage.argument}) at the top level of the script, without ()."
         )
     return _standing(function, function.__code__.co_firstlineno, usage)
 
@@ -274,7 +274,7 @@ def _load(source: FunctionSource) -> Callable[..., Any]:
         loader.exec_module(module)
     except Reached as reached:
         if source.is_later:
-            what = f"the script comes to an earlier {source.usage.caller} first, and what stands"
+            what = f"the script reaches an earlier {source.usage.caller} first, and the code"
             what = f"{what} between the two has not run. A second one needs the main guard."
             raise FoldsRefused(source.usage.at_the_top(source.name, what)) from None
         function = reached.function
@@ -283,7 +283,7 @@ def _load(source: FunctionSource) -> Callable[..., Any]:
         if inspect.isfunction(function) and _is_it(function, source):
             return function
         if source.name.partition(".")[0] not in vars(module):
-            what = f"the script comes to another {source.usage.caller} before it is defined."
+            what = f"the script reaches another {source.usage.caller} before it is defined."
             raise FoldsRefused(source.usage.at_the_top(source.name, what)) from None
     return _named(vars(module), source)
 
@@ -313,7 +313,7 @@ def _named(names: dict[str, Any], source: FunctionSource) -> Callable[..., Any]:
     for at, part in enumerate(source.name.split(".")):
         value = names.get(part) if at == 0 else getattr(value, part, None)
     if not callable(value):
-        what = "it is not found when the script is read again: it stands in another function, in"
+        what = "it is not found when the script is read again: it is in another function, in"
         what = f"{what} the main guard, or is a lambda."
         raise FoldsRefused(source.usage.at_the_top(source.name, what))
     return value
@@ -328,7 +328,7 @@ def _of_partial(function: "functools.partial[Any]", usage: Usage) -> FunctionSou
     inner = source_of(function.func, usage)
     if function.args:
         raise FoldsRefused(
-            f"{usage.caller}: partial(...) gives arguments by place; give them by name:"
+            f"{usage.caller}: partial(...) has positional arguments; pass them by name:"
             f" partial({inner.name}, name=value)."
         )
     named: dict[str, Any] = function.keywords
@@ -340,9 +340,9 @@ def _of_partial(function: "functools.partial[Any]", usage: Usage) -> FunctionSou
             pack_value(value)
         except NotPlainData as exc:
             raise FoldsRefused(
-                f"{usage.caller}: {name}= of partial(...) is or holds a {exc.kind}, which cannot"
-                " be given to another process as plain data (None, numbers, texts, bytes, lists,"
-                f" dicts, arrays). Make it in {inner.name} itself."
+                f"{usage.caller}: {name}= of partial(...) is or holds a {exc.kind}, which"
+                " cannot be sent to another process as plain data (None, numbers, texts,"
+                f" bytes, lists, dicts, arrays). Create it in {inner.name} itself."
             ) from None
     before: dict[str, Any] = unpack_value(inner.arguments) if inner.arguments else {}
     return msgspec.structs.replace(
@@ -366,7 +366,7 @@ def _refuse_unless_found(function: Any, name: str, usage: Usage) -> None:
     for part in name.split("."):
         value = getattr(value, part, None)
     if value is None:
-        what = "it stands inside of another function, or is a lambda."
+        what = "it is inside another function, or is a lambda."
         raise FoldsRefused(usage.at_the_top(name, what))
 
 

@@ -41,8 +41,8 @@ _LEAVES_WITHIN_S: Final = 15.0
 """How long a process may take to leave once its function returned, seconds; its value is there."""
 
 _STAYED: Final = (
-    f"it returned, but its process did not leave within {_LEAVES_WITHIN_S:.0f} s (a thread that is"
-    " no daemon?) and was ended"
+    f"it returned, but its process did not exit within {_LEAVES_WITHIN_S:.0f} s (a non-daemon"
+    " thread?) and was ended"
 )
 
 _STACKS_WITHIN_S: Final = 0.2
@@ -241,11 +241,11 @@ class LocalAttempt:
     def _answered(self, question: bytes) -> bytes:
         """On the thread that runs the study, whose bounds wait meanwhile."""
         if self._answers is None:
-            return pack_value(("LookupError", "nobody answers the folds of run_folds"))
+            return pack_value(("LookupError", "run_folds does not answer its folds"))
         try:
             return pack_value(("", self._answers(self.fold, unpack_value(question))))
         except NotPlainData as exc:
-            return pack_value(("TypeError", f"the answer is a {exc.kind}, no plain data"))
+            return pack_value(("TypeError", f"the answer is a {exc.kind}, not plain data"))
         except Exception as exc:  # noqa: BLE001 - whoever asked gets to know
             return pack_value((type(exc).__name__, str(exc)))
 
@@ -270,7 +270,7 @@ class LocalAttempt:
         tail = self.process.tail() if death.signal == "SIGABRT" else ""
         if cause == "killed" and any(pattern in tail for pattern in _NATIVE_NO_MEMORY):
             cause = "out_of_memory"
-            why = "it gave up for want of memory, as its output says"
+            why = "it ran out of memory, as its output shows"
         self.process.end()
         if self._memory_cgroup is not None:
             if kills and cause == "out_of_memory":

@@ -69,36 +69,36 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     study: str | Path | None = None,
     on: str = "local",
 ) -> "Study":
-    """Call a function for each fold, each time in a fresh process, and collect what comes back.
+    """Call a function for each fold, each in a fresh process, and collect the results.
 
-        study = run_folds(train_fold, KFold(5).split(x))
+        study = run_folds(train_fold, KFold(5).split(x), memory="8 GiB")
+        print(study.attempts, study.values)
 
-    Whatever happens to a fold, the others go on: its result says what. A fold's process finds the
-    function by reading the script (or importing the module) again: the code above `run_folds`
-    in a script without a main guard runs in each.
+    If a fold fails, the others continue, and its result has the reason. A fold's process finds the
+    function by reading the script, or importing the module, again. Without a main guard, the code
+    above `run_folds` runs in each process.
 
     Args:
-        train_fold: Gets a `Fold`, returns plain data: None, numbers, texts, bytes, lists, dicts,
-            arrays. A `functools.partial` of it may give such data too, by name.
-        folds: How many; or pairs of indices (train, test), as splitters give them, which the
-            function finds as `fold.train` and `fold.test`.
-        timeout_s: How long an attempt may take, seconds; None: learned from those that finished.
-        memory: What a fold and all its processes may hold: "4 GiB", "40%", bytes; None: as much
-            as the host can spare.
-        retries: How often a fold that was killed is tried again: where it was, exactly, if its
-            fits have a MonitorCallback, else from its begin.
-        at_once: How many folds run at the same time; None: one for each GPU, else one; with Ray
-            as many as the cluster holds.
-        study: Folder that keeps the study; the same call goes on with it and runs no finished
-            fold again. None: a new one below kmonitor's state folder.
-        on: "local"; or "ray": a Ray cluster gives each a processor, a GPU where there are any,
-            and `memory`: that of `ray.init`, or of RAY_ADDRESS, else a Ray on this machine.
+        train_fold: Receives a `Fold`, returns plain data: None, numbers, strings, bytes, lists,
+            dicts, arrays. A `functools.partial` can add such data by name.
+        folds: Number of folds, or pairs of indices (train, test) from a splitter, which the
+            function reads as `fold.train` and `fold.test`.
+        timeout_s: Maximum time of an attempt, seconds. None: learned from the finished folds.
+        memory: Maximum memory of a fold and all its processes: "4 GiB", "40%", or bytes. None: as
+            much as the host can spare.
+        retries: How often a killed fold is retried. It continues exactly where it was if its fits
+            have a MonitorCallback, otherwise it starts again.
+        at_once: Number of parallel folds. None: one per GPU, or one; with Ray as many as fit.
+        study: Folder of the study. The same call continues it, and runs no finished fold again.
+            None: a new folder below kmonitor's state folder.
+        on: "local", or "ray" for a Ray cluster: that of `ray.init`, or of RAY_ADDRESS, else a Ray
+            on this machine. Each attempt gets a CPU, a GPU if there are any, and `memory`.
 
     Raises:
-        TypeError: An argument is of the wrong type; the message says what to write instead.
-        ValueError: An argument makes no sense; likewise.
-        FoldsRefused: The function or Ray is not found; the folder is in use or another's.
-        KeyboardInterrupt: Ctrl+C: all is ended; `study` goes on with the rest.
+        TypeError: An argument has the wrong type; the message says what to write.
+        ValueError: An argument is not valid; likewise.
+        FoldsRefused: The function or Ray was not found, or the folder is in use or not a study.
+        KeyboardInterrupt: Ctrl+C: all processes have ended; `study` continues with the rest.
     """
     stop_if_loading(train_fold)
     _check_runner(on)
@@ -115,16 +115,16 @@ class FoldResult:
     """Result of one fold.
 
     Attributes:
-        index: From 0.
-        ok: Whether its function returned.
-        value: What it returned; None when it did not.
-        cause: How its last attempt ended: "finished", "error", "out_of_memory", "timeout",
-            "hang" or "killed".
-        signal: Name of the signal that killed it; empty when none did.
-        why: What is known of a fold that did not finish, in words.
-        attempts: All its attempts, the oldest first.
-        output: The file with what it printed, its last part.
-        directory: Its own folder.
+        index: Number of the fold, from 0.
+        ok: True if its function returned.
+        value: The returned value; None if it did not return.
+        cause: End of its last attempt: "finished", "error", "out_of_memory", "timeout", "hang" or
+            "killed".
+        signal: Name of the signal that killed it, or empty.
+        why: Reason why it did not finish, as text.
+        attempts: All attempts, oldest first.
+        output: File with the last part of its output.
+        directory: Folder of the fold.
     """
 
     index: int
@@ -148,10 +148,10 @@ class Study:
     """Result of `run_folds`.
 
     Attributes:
-        results: In the order of the folds.
-        attempts: Every attempt; prints as a table.
-        directory: Where the study is kept; `run_folds(..., study=directory)` goes on with it.
-        folds: How many were asked for.
+        results: One result per fold, in order.
+        attempts: All attempts; prints as a table.
+        directory: Folder of the study; `run_folds(..., study=directory)` continues it.
+        folds: Number of folds.
     """
 
     results: tuple[FoldResult, ...]
@@ -161,17 +161,17 @@ class Study:
 
     @property
     def complete(self) -> bool:
-        """Whether each fold that was asked for came back, or its end is explained."""
+        """True if each fold returned or has a reason why not."""
         return [each.index for each in self.results] == list(range(self.folds))
 
     @property
     def ok(self) -> bool:
-        """Whether each fold finished."""
+        """True if each fold finished."""
         return self.complete and all(each.ok for each in self.results)
 
     @property
     def values(self) -> list[Any]:
-        """What the folds returned, in order; None for one that did not finish."""
+        """Returned values in the order of the folds; None for a fold that did not finish."""
         return [each.value for each in self.results]
 
     @override
@@ -188,7 +188,7 @@ def _check_runner(on: object) -> None:
             f'run_folds: on={on!r} is not known; write on="local" or on="ray", or leave it out.'
         )
     if not sys.executable:
-        raise FoldsRefused("run_folds: this Python does not say where its program is.")
+        raise FoldsRefused("run_folds: this Python does not report where its executable is.")
 
 
 def study_options(  # noqa: PLR0913 - the user's arguments
@@ -233,10 +233,10 @@ def study_options(  # noqa: PLR0913 - the user's arguments
 
 def _count(argument: str, value: object, least: int, most: int) -> int:
     if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"run_folds: {argument}={value!r} is no whole number.")
+        raise TypeError(f"run_folds: {argument}={value!r} is not a whole number.")
     number = int(value)  # numpy's are whole numbers too
     if not least <= number <= most:
-        raise ValueError(f"run_folds: {argument}={number} is outside of {least} to {most}.")
+        raise ValueError(f"run_folds: {argument}={number} is outside {least} to {most}.")
     return number
 
 
@@ -244,9 +244,9 @@ def _seconds(timeout_s: object) -> float | None:
     if timeout_s is None:
         return None
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real):
-        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is no number of seconds.")
+        raise TypeError(f"run_folds: timeout_s={timeout_s!r} is not a number of seconds.")
     if not 0 < float(timeout_s) <= _LONGEST_S:
-        raise ValueError(f"run_folds: timeout_s={timeout_s} makes no sense; write seconds.")
+        raise ValueError(f"run_folds: timeout_s={timeout_s} is not valid; write seconds.")
     return float(timeout_s)
 
 
@@ -308,7 +308,7 @@ def _run_in(
         left_by = type(exc)
         if left_by is KeyboardInterrupt:
             same_call = f"the same call with study={str(folder.path)!r}"
-            progress.interrupted(queue.done, f"{same_call} goes on with the rest")
+            progress.interrupted(queue.done, f"{same_call} continues with the rest")
         raise
     finally:
         progress.close()
@@ -328,7 +328,7 @@ def study_path(study: object, folders: Folders) -> Path:
         try:
             return make_studies_folder(folders) / uuid4().hex
         except (OSError, NotPrivate) as exc:
-            raise FoldsRefused(f"run_folds: no folder can be made for the study: {exc}") from exc
+            raise FoldsRefused(f"run_folds: cannot create a folder for the study: {exc}") from exc
     if not isinstance(study, str | Path) or not str(study):
         raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
     return expand_user(str(study)).absolute()
@@ -354,7 +354,7 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
         return _count("folds", folds, 1, _MOST_FOLDS), ""
     if isinstance(folds, str | bytes) or not isinstance(folds, Iterable):
         remedy = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
-        raise TypeError(f"run_folds: folds={folds!r} is neither; {remedy}.")
+        raise TypeError(f"run_folds: folds={folds!r} is not valid; {remedy}.")
     count, splits = folder.write_splits(cast("Iterable[Any]", folds))
     return _count("folds", count, 1, _MOST_FOLDS), splits
 

@@ -126,8 +126,8 @@ class StudyFolder(StudyPaths):
             raise FoldsRefused(f"run_folds: study={str(path)!r} cannot be used: {exc}") from exc
         if lock is None:
             raise FoldsRefused(
-                f"run_folds: study={str(path)!r} runs already, in another process. Wait for it, or"
-                " name another folder."
+                f"run_folds: study={str(path)!r} is already running in another process. Wait"
+                " for it, or choose another folder."
             )
         self._lock = lock
         self.attempts: list[Attempt] = []
@@ -145,8 +145,8 @@ class StudyFolder(StudyPaths):
             other = sorted(names - _BEFORE_BEGIN)
             if other and "study.json" not in names:
                 raise FoldsRefused(
-                    f"run_folds: study={str(self.path)!r} is no folder of a study: it holds"
-                    f" {other[0]!r}. Name a new folder, or an empty one."
+                    f"run_folds: study={str(self.path)!r} is not the folder of a study: it"
+                    f" contains {other[0]!r}. Choose a new or an empty folder."
                 )
 
     def begin(self, facts: StudyFacts) -> StudyFacts:
@@ -170,9 +170,9 @@ class StudyFolder(StudyPaths):
                     else f"{was} then, {wanted} now"
                 )
                 raise FoldsRefused(
-                    f"run_folds: study={str(self.path)!r} was begun with other {name}"
-                    f" ({difference}). Name another folder, or call it as then; splits"
-                    " that are shuffled need a random_state to be the same again."
+                    f"run_folds: study={str(self.path)!r} was started with different {name}"
+                    f" ({difference}). Choose another folder, or call it as before; shuffled"
+                    " splits need a random_state."
                 )
         self._id = known.id
         self.attempts, cut = self._attempts_file.read()
@@ -218,7 +218,7 @@ class StudyFolder(StudyPaths):
             self._held[fold] = self._read(fold)
             self._unread.pop(fold, None)
         except (OSError, ValueError) as exc:
-            self._unread[fold] = f"what it returned cannot be read back: {exc}"
+            self._unread[fold] = f"its returned value cannot be read back: {exc}"
             self.print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
 
     def fails(self, exc: Exception) -> None:
@@ -238,7 +238,7 @@ class StudyFolder(StudyPaths):
         if not self._why_unwritten:
             return ""
         return (
-            f"results are not kept in {self.path}: {self._why_unwritten}; a second start would"
+            f"results are not kept in {self.path}: {self._why_unwritten}; a second call would"
             " run them again"
         )
 
@@ -306,8 +306,8 @@ class StudyFolder(StudyPaths):
             return None
         except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
             raise FoldsRefused(
-                f"run_folds: {self.path / 'study.json'}, which says what the study is, cannot be"
-                f" read ({exc}). Restore that file, or begin anew with another study=."
+                f"run_folds: {self.path / 'study.json'}, which describes the study, cannot be"
+                f" read ({exc}). Restore that file, or start again with another study=."
             ) from exc
 
     def _is_readable(self, attempt: Attempt) -> bool:
@@ -318,7 +318,7 @@ class StudyFolder(StudyPaths):
             self._read(fold)
         except (OSError, ValueError) as exc:
             if fold not in self._unread:
-                self._unread[fold] = f"what it returned cannot be read: {exc}"
+                self._unread[fold] = f"its returned value cannot be read: {exc}"
                 self.print_line(
                     f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again"
                 )
@@ -344,7 +344,7 @@ def _pair(pair: Any) -> tuple[Any, Any]:
         train = test = np.asarray(None)
     if train.dtype.kind not in "iub" or test.dtype.kind not in "iub":
         raise FoldsRefused(
-            f"run_folds: folds= gives {pair!r:.80}, which is no pair of indices (train, test);"
-            " write a number, or KFold(5).split(x)."
+            f"run_folds: folds= gives {pair!r:.80}, which is not a pair of indices (train,"
+            " test); write a number, or KFold(5).split(x)."
         )
     return train, test

@@ -71,7 +71,7 @@ class TerminalProgress:
         for prefix in (f"{attempt.signal}: ", f"{ending}: "):
             why = why.removeprefix(prefix)
         reason = f": {why}" if why else ""
-        follows = "; it is tried again" if again else ""
+        follows = "; it is retried" if again else ""
         number = f"{self._noun} {attempt.fold}"
         self.print_line(f"kmonitor: {number} {ending} ({took}){reason}{follows}")
 

@@ -171,7 +171,7 @@ def unseal_value(data: bytes, study: str, index: int) -> bytes:
     """
     body = data[_HEAD_BYTES:]
     if data[:_HEAD_BYTES] != _MAGIC + _digest(body, study, index):
-        raise ValueError("it is damaged, or of another fold")
+        raise ValueError("it is damaged or belongs to another fold")
     return body
 
 

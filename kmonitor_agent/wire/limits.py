@@ -72,11 +72,10 @@ _SMALLEST_BYTES: Final = 2**20
 class Limit:
     """A limit for `MonitorCallback(limits=[...])`: `Limit("ram", "80%", action="reload")`.
 
-    It is crossed when its metric stays above the threshold for `hold_s`, and released when the
-    metric falls to 95 % of the threshold. While it stays crossed it is answered again only after
-    `cooldown_s` and after the metric has grown by 5 % of the threshold above where the last answer
-    left it: freed memory often stays with the process, and a limit that only sees that would fire
-    for ever.
+    A limit is exceeded when its metric stays above the threshold for `hold_s`. It is released when
+    the metric falls to 95 % of the threshold. While it stays exceeded, it acts again only after
+    `cooldown_s`, and only if the metric has grown by another 5 % of the threshold since the last
+    action. Otherwise it would act forever, because freed memory often stays with the process.
 
     Attributes:
         spec: The limit as it goes over the wire.
@@ -93,26 +92,26 @@ class Limit:
         hold_s: float = 0.0,
         cooldown_s: float = 60.0,
     ) -> None:
-        """Check and keep a limit.
+        """Check the arguments.
 
         Args:
-            metric: "ram", "vram", "graph", "functions", "step_time" (the median of an epoch's
-                steps: a few slow ones do not move it), "step_time_mean", "step_time_p95",
+            metric: "ram", "vram", "graph", "functions", "step_time" (the median of an epoch, which
+                a few slow steps do not change), "step_time_mean", "step_time_p95",
                 "step_time_p99", "step_time_max" (the longest), "epoch_time", "open_files",
                 "threads", "processes", "shared_memory", "disk" or "temp_disk".
-            threshold: "80%" (not of graph, functions and step times), "12 GiB", "250 ms",
-                "50 k", or a number of bytes, operations, functions, files, threads, processes or
-                seconds. 80 % of ram is 80 % of what can be had: what the process holds and what
-                it can still get, whoever uses the rest.
+            threshold: "80%" (not for graph, functions and step times), "12 GiB", "250 ms", "50 k",
+                or a number of bytes, operations, functions, files, threads, processes or seconds.
+                A percentage of ram refers to the available memory: what the process holds and
+                what it can still get.
             action: "notify", "save", "collect", "reload", "restart" (under `kmonitor run`),
                 "auto" (collect, then reload, then restart, each only if the one before did not
                 help) or "stop".
-            hold_s: How long the metric must stay above, seconds.
-            cooldown_s: For how long an answered crossing is not answered again, seconds.
+            hold_s: Time that the metric must stay above the threshold, seconds.
+            cooldown_s: Minimum time between two actions, seconds.
 
         Raises:
-            ValueError: An argument makes no sense; the message says what to write instead.
-            TypeError: `threshold` is missing, or neither text nor a number.
+            ValueError: An argument is not valid; the message says what to write.
+            TypeError: `threshold` is missing, or is neither a string nor a number.
         """
         _one_of("metric", metric, LIMIT_METRICS)
         _one_of("action", action, LIMIT_ACTIONS)
@@ -178,7 +177,9 @@ def _threshold(metric: str, threshold: object) -> tuple[float | None, float | No
     if isinstance(threshold, str):
         return _from_text(metric, threshold)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
-        raise TypeError(f"Limit: threshold={threshold!r} is no number; write {_EXAMPLES[metric]}.")
+        raise TypeError(
+            f"Limit: threshold={threshold!r} is not a number; write {_EXAMPLES[metric]}."
+        )
     try:
         return _checked(metric, float(threshold)), None
     except OverflowError:  # an int beyond what a float can be
@@ -199,25 +200,29 @@ def _from_text(metric: str, text: str) -> tuple[float | None, float | None]:
 
 
 def _not_understood(metric: str, text: str) -> ValueError:
-    return ValueError(f'Limit: "{text}" is no threshold for {metric}; write {_EXAMPLES[metric]}.')
+    return ValueError(
+        f'Limit: "{text}" is not a threshold for {metric}; write {_EXAMPLES[metric]}.'
+    )
 
 
 def _fraction(metric: str, percent: float) -> float:
     if metric not in BOUNDED_METRICS:
         raise ValueError(
-            f"Limit: nothing bounds {metric}, so it has no percentage; write {_EXAMPLES[metric]}."
+            f"Limit: {metric} has no upper bound, so it has no percentage; write"
+            f" {_EXAMPLES[metric]}."
         )
     if not 0 < percent <= 100:  # noqa: PLR2004 - percent
-        raise ValueError(f"Limit: {percent:g}% is outside of 0 to 100 %; write for example 80%.")
+        raise ValueError(f"Limit: {percent:g}% is outside 0 to 100 %; write for example 80%.")
     return percent / 100
 
 
 def _checked(metric: str, value: float) -> float:
     if not (math.isfinite(value) and 0 < value <= 1e18):  # noqa: PLR2004 - `Amount`'s bound
-        raise ValueError(f"Limit: {value!r} is no threshold; write {_EXAMPLES[metric]}.")
+        raise ValueError(f"Limit: {value!r} is not a threshold; write {_EXAMPLES[metric]}.")
     if metric in _COUNTED | {"graph", "functions"} and not value.is_integer():
         raise ValueError(
-            f"Limit: {value:g} is no whole number, as {metric} takes; write {_EXAMPLES[metric]}."
+            f"Limit: {value:g} is not a whole number, which {metric} needs; write"
+            f" {_EXAMPLES[metric]}."
         )
     if metric in _OF_BYTES and value < _SMALLEST_BYTES:
         raise ValueError(
@@ -230,9 +235,7 @@ def _checked(metric: str, value: float) -> float:
 def _duration(argument: str, seconds: object) -> float:
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not is_number or not 0 <= cast("float", seconds) <= 1e9:  # noqa: PLR2004 - 30 years
-        raise ValueError(
-            f"Limit: {argument}={seconds!r} makes no sense; write seconds, 0 or more."
-        )
+        raise ValueError(f"Limit: {argument}={seconds!r} is not valid; write seconds, 0 or more.")
     return float(cast("float", seconds))
 
 

@@ -21,8 +21,18 @@
     <name>AlertsDialog</name>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>After</source>
+        <translation>持续多久之后</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Alerts</source>
         <translation>提醒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>At most every</source>
+        <translation>最短间隔</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
@@ -31,8 +41,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Hand a made-up alert to the command and the webhook</source>
-        <translation>向命令和 webhook 发送一条虚构的提醒</translation>
+        <source>Enter a command or a webhook first.</source>
+        <translation>请先填写命令或 webhook。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>Notify when</source>
+        <translation>何时提醒我</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
@@ -41,18 +56,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>Send a sample alert to the command and the webhook</source>
+        <translation>向命令和 webhook 发送一条虚构的提醒</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>Send a test</source>
         <translation>发送测试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Sent. What fails is said here.</source>
+        <source>Sent. Errors appear here.</source>
         <translation>已发送。若失败会在此说明。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Tell me when</source>
-        <translation>何时提醒我</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
@@ -61,22 +76,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Write a command or a webhook first.</source>
-        <translation>请先填写命令或 webhook。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>at most every</source>
-        <translation>最短间隔</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>at once</source>
-        <translation>立即</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>each time</source>
+        <source>every time</source>
         <translation>每次</translation>
     </message>
     <message>
@@ -86,17 +86,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
+        <source>immediately</source>
+        <translation>立即</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
         <source>min</source>
         <translation>min</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>once it lasts</source>
-        <translation>持续多久之后</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>run here for each alert, with JSON at its input; empty: none</source>
+        <source>runs for each alert, with JSON on standard input; empty: none</source>
         <translation>每次提醒时在本机运行，标准输入为 JSON；留空则不运行</translation>
     </message>
     <message>
@@ -106,13 +106,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>{rule}: at most every</source>
-        <translation>{rule}：最短间隔</translation>
+        <source>{rule}: after</source>
+        <translation>{rule}：持续多久之后</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>{rule}: once it lasts</source>
-        <translation>{rule}：持续多久之后</translation>
+        <source>{rule}: at most every</source>
+        <translation>{rule}：最短间隔</translation>
     </message>
 </context>
 <context>
@@ -124,18 +124,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>Open again</source>
+        <source>Restart</source>
         <translation>重新打开</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>That takes a second, and no run notices. Open it again now?</source>
-        <translation>只需一秒，任何运行都不受影响。现在重新打开吗？</translation>
+        <source>The language changes after a restart of the window.</source>
+        <translation>重新打开窗口后语言才会改变。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>The language changes when the window is opened again.</source>
-        <translation>重新打开窗口后语言才会改变。</translation>
+        <source>This takes a second and does not affect any run. Restart the window now?</source>
+        <translation>只需一秒，任何运行都不受影响。现在重新打开吗？</translation>
     </message>
 </context>
 <context>
@@ -144,6 +144,11 @@
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
         <source>Add a chart</source>
         <translation>添加图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
+        <source>Default charts</source>
+        <translation>默认的四个图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
@@ -169,11 +174,6 @@
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
         <source>Smoothing</source>
         <translation>平滑</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
-        <source>The usual four charts</source>
-        <translation>默认的四个图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/arrangement_controller.py"/>
@@ -208,13 +208,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
-        <source>Host</source>
-        <translation>主机</translation>
+        <source>Commands, edits and access changes, with their results. Newest first.</source>
+        <translation>谁发出了命令、修改或授权，以及结果如何。最新的在前。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
-        <source>Who commanded, edited or let in whom, and what came of it. Newest first.</source>
-        <translation>谁发出了命令、修改或授权，以及结果如何。最新的在前。</translation>
+        <source>Host</source>
+        <translation>主机</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/audit_window.py"/>
@@ -242,28 +242,28 @@
     <name>ChartCard</name>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Choose what is done at this limit</source>
-        <translation>选择达到此上限时的处理</translation>
+        <source>Add a limit line just above the highest value; drag it from there</source>
+        <translation>在最高值稍上方放一条上限线，再从那里拖动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>It is for the median of an epoch: a few slow steps do not move it</source>
+        <source>Applies to the median of an epoch: a few slow steps do not change it</source>
         <translation>它针对一轮的中位数：少数慢步不会使它变动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Limit, place and look of this chart; drag it by its words</source>
+        <source>Choose the action at this limit</source>
+        <translation>选择达到此上限时的处理</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
+        <source>Limit, position and appearance of this chart; drag its title to move it</source>
         <translation>此图表的上限、位置和外观；按住文字可拖动图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>More of {metric}</source>
         <translation>{metric}的更多操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Put a limit line a little above the highest value, to be dragged from there</source>
-        <translation>在最高值稍上方放一条上限线，再从那里拖动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
@@ -295,7 +295,7 @@
     <name>CompareLegend</name>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Leave out {name}</source>
+        <source>Remove {name}</source>
         <translation>去掉 {name}</translation>
     </message>
 </context>
@@ -318,7 +318,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Copy the selected rows, or all, as text (Ctrl+C)</source>
+        <source>Copy the selected rows, or all rows, as text (Ctrl+C)</source>
         <translation>将所选行（或全部）复制为文本 (Ctrl+C)</translation>
     </message>
     <message>
@@ -328,13 +328,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
+        <source>Differences</source>
+        <translation>差异</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
+        <source>Differences only</source>
+        <translation>仅显示差异</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Epochs</source>
         <translation>轮次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Epochs of all fits in a row</source>
+        <source>Epochs, counted over all fits</source>
         <translation>所有 fit 的轮次依次排列</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
+        <source>Hide rows that are the same for all runs</source>
+        <translation>略去全部相同的项</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
@@ -348,11 +363,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Leave out what is the same for all</source>
-        <translation>略去全部相同的项</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
         <source>Metric</source>
         <translation>指标</translation>
     </message>
@@ -363,17 +373,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Models built: the fits of a run in a row</source>
+        <source>Models built, one per fit of a run</source>
         <translation>已构建的模型：一个运行的各次 fit 依次排列</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Only differences</source>
-        <translation>仅显示差异</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Run time, from each run's start</source>
+        <source>Run time since each run started</source>
         <translation>运行时间，从各运行的起点算起</translation>
     </message>
     <message>
@@ -381,17 +386,12 @@
         <source>Time</source>
         <translation>时间</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>What differs</source>
-        <translation>差异</translation>
-    </message>
 </context>
 <context>
     <name>ConnectDialog</name>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>/path/to/bin/kmonitor there; may stay empty</source>
+        <source>/path/to/bin/kmonitor on the host (optional)</source>
         <translation>对方机器上的 /path/to/bin/kmonitor；可留空</translation>
     </message>
     <message>
@@ -411,6 +411,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
+        <source>Connects through your own ssh: any host that “ssh gpu-01” reaches without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
+        <translation>通过您自己的 ssh 连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Host</source>
         <translation>主机</translation>
     </message>
@@ -421,18 +426,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>Your own ssh carries it: what works as “ssh gpu-01” without a question works here. kmonitor must be installed there; no port is opened. A hub that listens on the network is reached with its key: tcp://gpu-01:5577?key=…</source>
-        <translation>通过您自己的 ssh 连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>as it is to be called here; may stay empty</source>
-        <translation>在这里的叫法；可留空</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>gpu-01, user@gpu-01 or tcp://…</source>
         <translation>gpu-01、user@gpu-01 或 tcp://…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
+        <source>name in this window (optional)</source>
+        <translation>在这里的叫法；可留空</translation>
     </message>
 </context>
 <context>
@@ -462,12 +462,7 @@
     <name>CrashNoticeBar</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Ask again at the next start</source>
-        <translation>下次启动时再问</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Delete what was kept</source>
+        <source>Delete the report</source>
         <translation>删除已留存的报告</translation>
     </message>
     <message>
@@ -482,8 +477,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Read it, copy it, save it</source>
+        <source>Read, copy or save the report</source>
         <translation>阅读、复制或保存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
+        <source>Remind me at the next start</source>
+        <translation>下次启动时再问</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
@@ -515,7 +515,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Copy all of it as text</source>
+        <source>Copy everything as text</source>
         <translation>将全部内容复制为文本</translation>
     </message>
     <message>
@@ -525,7 +525,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Delete what was kept</source>
+        <source>Delete the report</source>
         <translation>删除已留存的报告</translation>
     </message>
     <message>
@@ -566,12 +566,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>The demo did not show up. Run in a terminal to see why: {line}</source>
+        <source>The demo did not start. Run this in a terminal to see why: {line}</source>
         <translation>演示没有出现。在终端中运行以下命令查看原因：{line}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>The demo needs {packages}, which this Python lacks. In the clone: python -m pip install ".[demo]"</source>
+        <source>The demo needs {packages}, which are not installed. In the clone: python -m pip install ".[demo]"</source>
         <translation>演示需要 {packages}，而当前 Python 中没有。请在克隆的仓库中运行：python -m pip install ".[demo]"</translation>
     </message>
     <message>
@@ -599,7 +599,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
-        <source>Your desktop has no tray: an alert marks kmonitor's entry in the task bar and stands in the event log.</source>
+        <source>Your desktop has no tray: alerts mark kmonitor's entry in the task bar and appear in the event log.</source>
         <translation>此桌面没有托盘：提醒会标记任务栏中的 kmonitor，并写入事件日志。</translation>
     </message>
 </context>
@@ -622,7 +622,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>Copy all of it as text</source>
+        <source>Copy everything as text</source>
         <translation>将全部内容复制为文本</translation>
     </message>
     <message>
@@ -635,7 +635,7 @@
     <name>DeviceSplitPanel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/device_split_view.py"/>
-        <source>What the device holds</source>
+        <source>Memory on the device</source>
         <translation>设备中有什么</translation>
     </message>
     <message>
@@ -648,16 +648,6 @@
     <name>DiagnosisWindow</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>After</source>
-        <translation>下一个</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>Before</source>
-        <translation>上一个</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
         <source>Diagnose</source>
         <translation>诊断</translation>
     </message>
@@ -668,18 +658,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>Take another one at the next safe point</source>
-        <translation>在下一个安全点再做一次</translation>
+        <source>Next</source>
+        <translation>下一个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>The diagnosis after (Alt+Right)</source>
+        <source>Next diagnosis (Alt+Right)</source>
         <translation>下一次诊断 (Alt+Right)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
-        <source>The diagnosis before (Alt+Left)</source>
+        <source>Previous</source>
+        <translation>上一个</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Previous diagnosis (Alt+Left)</source>
         <translation>上一次诊断 (Alt+Left)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/detail_windows.py"/>
+        <source>Run another diagnosis at the next safe point</source>
+        <translation>在下一个安全点再做一次</translation>
     </message>
 </context>
 <context>
@@ -724,12 +724,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Export all {n} runs that are drawn</source>
+        <source>Export all {n} runs on the charts</source>
         <translation>导出所绘制的全部 {n} 个运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Export what is shown of {run}</source>
+        <source>Export the visible range of {run}</source>
         <translation>导出 {run} 的显示部分</translation>
     </message>
     <message>
@@ -764,22 +764,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Try again in a moment.</source>
-        <translation>请稍后再试。</translation>
+        <source>Saved: {file}</source>
+        <translation>已写入：{file}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Written: {file}</source>
-        <translation>已写入：{file}</translation>
+        <source>Try again in a moment.</source>
+        <translation>请稍后再试。</translation>
     </message>
 </context>
 <context>
     <name>FirstChoices</name>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
-    </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Dark</source>
@@ -812,6 +807,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
+        <source>System</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>The first steps, and more (F1)</source>
         <translation>入门步骤及更多内容 (F1)</translation>
     </message>
@@ -825,7 +825,7 @@
     <name>FirstStartPanel</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>A real training of about a minute, in its own process</source>
+        <source>A real training that takes about a minute, in its own process</source>
         <translation>一次约一分钟的真实训练，在独立进程中运行</translation>
     </message>
     <message>
@@ -855,12 +855,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>See the runs of another machine, over ssh (Ctrl+H)</source>
+        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>The first line imports the callback, the second hands it to fit. It works with Keras 3 and tf_keras; what it measures stays on this machine.</source>
+        <source>The first line imports the callback, the second passes it to fit. It works with Keras 3 and tf_keras; the data stay on this machine.</source>
         <translation>第一行导入回调，第二行把它交给 fit。适用于 Keras 3 和 tf_keras；测得的数据只留在本机。</translation>
     </message>
 </context>
@@ -897,7 +897,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/buttons.py"/>
-        <source>See what trainings wrote into a folder (Ctrl+O)</source>
+        <source>Show the runs in a folder (Ctrl+O)</source>
         <translation>查看训练写入某个文件夹的数据 (Ctrl+O)</translation>
     </message>
 </context>
@@ -913,7 +913,7 @@
     <name>GeneralPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the window; the command line and what trainings print keep to MiB and GiB.</source>
+        <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window; the command line and trainings always use MiB and GiB.</source>
         <translation>1 GiB 是 1 073 741 824 字节，1 GB 是 1 000 000 000 字节。窗口中处处如此；命令行和训练的输出仍用 MiB 和 GiB。</translation>
     </message>
     <message>
@@ -928,13 +928,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
+        <source>Chart updates</source>
+        <translation>图表刷新</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Charts move</source>
-        <translation>图表刷新</translation>
+        <source>Choose which events notify you. The action at a limit is chosen per run beside the charts, and is kept for the next run.</source>
+        <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Configure alerts (Ctrl+L)</source>
+        <translation>要提醒什么、怎样提醒 (Ctrl+L)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -963,8 +968,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Sizes</source>
-        <translation>大小单位</translation>
+        <source>System</source>
+        <translation>跟随系统</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -973,13 +978,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>What is worth a notification. What is done at a limit is chosen per run, beside the charts, and is the same for the next run until it is changed.</source>
-        <translation>哪些事值得通知。达到上限时做什么在图表旁按运行选择，下一个运行沿用，直到更改为止。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>What you want to be told, and how (Ctrl+L)</source>
-        <translation>要提醒什么、怎样提醒 (Ctrl+L)</translation>
+        <source>Units</source>
+        <translation>大小单位</translation>
     </message>
 </context>
 <context>
@@ -1016,7 +1016,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
-        <source>Not in the guide</source>
+        <source>No matches</source>
         <translation>指南中没有</translation>
     </message>
     <message>
@@ -1026,13 +1026,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
-        <source>This page of the guide is missing.</source>
-        <translation>指南中缺少此页。</translation>
+        <source>Search all pages; Enter or F3 finds the next match (Ctrl+F)</source>
+        <translation>任意页面中的词；Enter 或 F3：下一处 (Ctrl+F)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
-        <source>Words of any page; Enter or F3: the next place (Ctrl+F)</source>
-        <translation>任意页面中的词；Enter 或 F3：下一处 (Ctrl+F)</translation>
+        <source>This page of the guide is missing.</source>
+        <translation>指南中缺少此页。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/guide/qt/guide_window.py"/>
@@ -1064,13 +1064,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>All runs that the charts draw, in one file (Ctrl+Alt+E)</source>
+        <source>All runs on the charts in one file (Ctrl+Alt+E)</source>
         <translation>图表所绘制的所有运行，存为一个文件 (Ctrl+Alt+E)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>As the system</source>
-        <translation>跟随系统</translation>
+        <source>Audit log of the hub (Ctrl+U)</source>
+        <translation>谁通过 hub 做了什么 (Ctrl+U)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1079,18 +1079,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Charts follow the newest data. Press to hold the view (Space)</source>
+        <source>Charts follow the newest data. Press to freeze the view (Space)</source>
         <translation>图表跟随最新数据。按下可定格视图 (Space)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Count epochs of all fits in a row</source>
-        <translation>按所有 fit 的轮次依次计数</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Count seconds of run time</source>
-        <translation>按运行秒数计数</translation>
+        <source>Configure alerts (Ctrl+L)</source>
+        <translation>您想收到哪些提醒 (Ctrl+L)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1104,13 +1099,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Export all drawn…</source>
+        <source>Export all runs…</source>
         <translation>导出全部所绘…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Export…</source>
         <translation>导出…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Frozen</source>
+        <translation>定格</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1124,13 +1124,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Held</source>
-        <translation>定格</translation>
+        <source>Horizontal axis</source>
+        <translation>横轴</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Horizontal axis</source>
-        <translation>横轴</translation>
+        <source>Horizontal axis: epochs, counted over all fits</source>
+        <translation>按所有 fit 的轮次依次计数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Horizontal axis: run time in seconds</source>
+        <translation>按运行秒数计数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
@@ -1154,6 +1159,16 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Memory map and contents of a model file (Ctrl+Shift+O)</source>
+        <translation>训练它需要多少内存，文件里有什么（Ctrl+Shift+O）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>Memory of the selected run by layer (Ctrl+M)</source>
+        <translation>所选运行的内存按层的去向（Ctrl+M）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Open model file…</source>
         <translation>打开模型文件…</translation>
     </message>
@@ -1174,6 +1189,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
+        <source>System</source>
+        <translation>跟随系统</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>The selected run as one HTML file (Ctrl+Shift+E)</source>
         <translation>所选运行的报告，一个 HTML 文件 (Ctrl+Shift+E)</translation>
     </message>
@@ -1184,7 +1204,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>The view is held; data still arrive. Press to follow again (Space)</source>
+        <source>The view is frozen; data still arrive. Press to follow again (Space)</source>
         <translation>视图已定格，数据仍在到达。按下可继续跟随 (Space)</translation>
     </message>
     <message>
@@ -1201,26 +1221,6 @@
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
         <source>Theme, language; settings, alerts, export, report, audit</source>
         <translation>主题、语言；设置、提醒、导出、报告、审计</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>What training it would take, what is in it (Ctrl+Shift+O)</source>
-        <translation>训练它需要多少内存，文件里有什么（Ctrl+Shift+O）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>What you want to be told (Ctrl+L)</source>
-        <translation>您想收到哪些提醒 (Ctrl+L)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Where the selected run's memory goes, by layer (Ctrl+M)</source>
-        <translation>所选运行的内存按层的去向（Ctrl+M）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Who did what through the hub (Ctrl+U)</source>
-        <translation>谁通过 hub 做了什么 (Ctrl+U)</translation>
     </message>
 </context>
 <context>
@@ -1242,13 +1242,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>Rename run</source>
-        <translation>重命名运行</translation>
+        <source>Name of the run, for everyone:</source>
+        <translation>此运行的名称（所有查看者都会看到）：</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>What the run is called, for everyone who looks at it:</source>
-        <translation>此运行的名称（所有查看者都会看到）：</translation>
+        <source>Rename run</source>
+        <translation>重命名运行</translation>
     </message>
 </context>
 <context>
@@ -1378,11 +1378,6 @@
     <name>HistoryPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>A number of days; nothing: all are kept</source>
-        <translation>天数；留空：全部保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Days</source>
         <translation>天数</translation>
     </message>
@@ -1393,12 +1388,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Pinned runs and living ones stay in any case, and so do checkpoints. It counts for this machine's hub, whoever starts it, within seconds.</source>
+        <source>For example 20 GiB; empty means no limit</source>
+        <translation>例如 20 GiB；留空：不限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Number of days; empty keeps all runs</source>
+        <translation>天数；留空：全部保留</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Pinned and live runs are always kept, and so are checkpoints. Changes take effect within seconds on this machine's hub.</source>
         <translation>已固定和正在进行的运行始终保留，检查点也是。无论由谁启动，本机的 hub 都会在几秒内采用。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Runs that ended longer ago are removed.</source>
+        <source>Runs that ended earlier are removed.</source>
         <translation>结束得更早的运行会被移除。</translation>
     </message>
     <message>
@@ -1413,12 +1418,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Such as 20 GiB; nothing: no bound</source>
-        <translation>例如 20 GiB；留空：不限</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>While the history is larger, the run that ended first is removed.</source>
+        <source>While the history is larger, the oldest run is removed.</source>
         <translation>历史超过这个大小时，移除最早结束的运行。</translation>
     </message>
     <message>
@@ -1441,6 +1441,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
+        <source>Name of {address} in this window:</source>
+        <translation>{address} 在这里的名称：</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
         <source>Re&amp;move…</source>
         <translation>移除(&amp;M)…</translation>
     </message>
@@ -1454,23 +1459,18 @@
         <source>Rename host</source>
         <translation>重命名主机</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>What {address} is called here:</source>
-        <translation>{address} 在这里的名称：</translation>
-    </message>
 </context>
 <context>
     <name>HostsPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Call it otherwise here</source>
-        <translation>在这里换个名称</translation>
+        <source>Connect</source>
+        <translation>连接</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Connect</source>
-        <translation>连接</translation>
+        <source>Connect now</source>
+        <translation>立即尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -1479,12 +1479,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Forget it; nothing there is touched</source>
+        <source>Forget this host; nothing on it changes</source>
         <translation>忘记它；那里的一切都不受影响</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>No other machine is remembered. What works as ssh NAME works here.</source>
+        <source>No other machines are saved. Any host that ssh NAME reaches works here.</source>
         <translation>没有记住其他机器。能用 ssh NAME 登录的，在这里也能用。</translation>
     </message>
     <message>
@@ -1494,18 +1494,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Rename it in this window</source>
+        <translation>在这里换个名称</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Rename…</source>
         <translation>重命名…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>See the runs of another machine, over ssh (Ctrl+H)</source>
+        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
         <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Try it now</source>
-        <translation>立即尝试</translation>
     </message>
 </context>
 <context>
@@ -1528,6 +1528,11 @@
     <name>KeysPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Authorized keys</source>
+        <translation>谁可以连接到本机</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
         <source>Copied</source>
         <translation>已复制</translation>
     </message>
@@ -1543,17 +1548,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Give this public key to whoever runs a hub on the network, who lets it in with kmonitor authorize. Its secret never leaves this machine.</source>
-        <translation>把这个公钥交给在网络上运行 hub 的人，由其用 kmonitor authorize 准入。私钥从不离开本机。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>It is made if there is none; its secret stays here</source>
+        <source>Creates the key if there is none; the secret key stays here</source>
         <translation>没有时会生成；私钥留在本机</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Let it connect no more</source>
+        <source>Give this public key to the owner of a hub on the network, who authorizes it with kmonitor authorize. The secret key never leaves this machine.</source>
+        <translation>把这个公钥交给在网络上运行 hub 的人，由其用 kmonitor authorize 准入。私钥从不离开本机。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
+        <source>Revoke its access</source>
         <translation>不再允许它连接</translation>
     </message>
     <message>
@@ -1586,11 +1591,6 @@
         <source>Where the hub listens</source>
         <translation>hub 监听的地址</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Who may connect to this machine</source>
-        <translation>谁可以连接到本机</translation>
-    </message>
 </context>
 <context>
     <name>KmonitorApp</name>
@@ -1604,8 +1604,13 @@
     <name>LimitActionsPanel</name>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>AT THE LIMIT</source>
+        <source>ACTION AT LIMIT</source>
         <translation>达到上限时</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
+        <source>Action at a limit</source>
+        <translation>达到上限时的处理</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
@@ -1614,18 +1619,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>Choose what is done at a limit</source>
+        <source>Choose the action at a limit</source>
         <translation>选择达到上限时的处理</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
         <source>Reload automatically</source>
         <translation>自动重新加载</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/qt/limit_actions_view.py"/>
-        <source>What is done at a limit</source>
-        <translation>达到上限时的处理</translation>
     </message>
 </context>
 <context>
@@ -1650,12 +1650,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>End the process that runs now, and start no more</source>
-        <translation>结束正在运行的进程，不再启动新的</translation>
+        <source>Cost of loading</source>
+        <translation>加载的代价</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Load the file in each way, in processes of their own</source>
+        <source>Finished processes</source>
+        <translation>已结束的进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
+        <source>Load the file with each method, in separate processes</source>
         <translation>用每种方式在各自的进程中加载文件</translation>
     </message>
     <message>
@@ -1665,31 +1670,26 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Processes a way</source>
+        <source>Processes per method</source>
         <translation>每种方式的进程数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Processes that have ended</source>
-        <translation>已结束的进程</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>What a load takes</source>
-        <translation>加载的代价</translation>
+        <source>Stop the current process and start no more</source>
+        <translation>结束正在运行的进程，不再启动新的</translation>
     </message>
 </context>
 <context>
     <name>MapModel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>All else that is there then</source>
-        <translation>那一刻的其他所有部分</translation>
+        <source>Activations that still wait for the backward pass</source>
+        <translation>那一刻仍等待反向传播的特征图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Feature maps that still wait for the backward pass then</source>
-        <translation>那一刻仍等待反向传播的特征图</translation>
+        <source>Everything else at the peak</source>
+        <translation>那一刻的其他所有部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1698,8 +1698,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Its part of the peak; all rows together are the peak</source>
-        <translation>它在峰值中所占的部分；所有行合计即为峰值</translation>
+        <source>Gradients of trained weights that exist at the peak</source>
+        <translation>参与训练的权重的梯度，仅计那一刻存在的部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1723,11 +1723,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Of weights that are trained, as far as they are there then</source>
-        <translation>参与训练的权重的梯度，仅计那一刻存在的部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Optimizer</source>
         <translation>优化器</translation>
     </message>
@@ -1738,18 +1733,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Together</source>
+        <source>Share of the peak; all rows add up to the peak</source>
+        <translation>它在峰值中所占的部分；所有行合计即为峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>State of the optimizer for them; exact</source>
+        <translation>优化器为它们保存的内容；精确值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>Total</source>
         <translation>合计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Weights</source>
         <translation>权重</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>What the optimizer keeps for them; exact</source>
-        <translation>优化器为它们保存的内容；精确值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1774,12 +1774,12 @@
     <name>MemoryMapPanel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>A JSON file, as to_json wrote it</source>
+        <source>A JSON file from to_json</source>
         <translation>由 to_json 写出的 JSON 文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>A Python file with its classes; it is run in another process</source>
+        <source>A Python file with its classes; it runs in another process</source>
         <translation>含有其类的 Python 文件；在另一个进程中运行</translation>
     </message>
     <message>
@@ -1796,6 +1796,11 @@
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Charts</source>
         <translation>图表</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>Contents of the file, and the cost of each loading method</source>
+        <translation>文件里有什么，以及每种加载方式的代价</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1829,27 +1834,27 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Open model file…</source>
-        <translation>打开模型文件…</translation>
+        <source>Memory map of a .keras, .h5 or .json file (Ctrl+Shift+O)</source>
+        <translation>.keras、.h5 或 .json 文件的内存地图（Ctrl+Shift+O）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>The map of a .keras, .h5 or .json file (Ctrl+Shift+O)</source>
-        <translation>.keras、.h5 或 .json 文件的内存地图（Ctrl+Shift+O）</translation>
+        <source>Open model file…</source>
+        <translation>打开模型文件…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>View</source>
         <translation>视图</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>What is in the file, and what each way to load it takes</source>
-        <translation>文件里有什么，以及每种加载方式的代价</translation>
-    </message>
 </context>
 <context>
     <name>ModelFileWindow</name>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
+        <source>Contents of the file</source>
+        <translation>文件里有什么</translation>
+    </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>In the file</source>
@@ -1882,12 +1887,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>What is in the file</source>
-        <translation>文件里有什么</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>{file}: load cost and content</source>
+        <source>{file}: load cost and contents</source>
         <translation>{file}：加载代价与内容</translation>
     </message>
 </context>
@@ -1900,7 +1900,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>Leave it as it was (Esc)</source>
+        <source>Discard the changes (Esc)</source>
         <translation>保持原样 (Esc)</translation>
     </message>
     <message>
@@ -1915,6 +1915,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
+        <source>Purpose or result of the run</source>
+        <translation>用途是什么，或结果如何</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
         <source>Save</source>
         <translation>保存</translation>
     </message>
@@ -1925,12 +1930,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>What it was for, or what came of it</source>
-        <translation>用途是什么，或结果如何</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>{n} of at most {most} letters</source>
+        <source>{n} of at most {most} characters</source>
         <translation>{n} / 最多 {most} 个字</translation>
     </message>
 </context>
@@ -1938,17 +1938,17 @@
     <name>PanelSizes</name>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Height of the events: drag; double-click for the usual one</source>
+        <source>Height of the events: drag; double-click to reset</source>
         <translation>事件区的高度：拖动；双击恢复通常高度</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Width of the actions: drag; double-click for the usual one</source>
+        <source>Width of the actions: drag; double-click to reset</source>
         <translation>操作区的宽度：拖动；双击恢复通常宽度</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Width of the list of runs: drag; double-click for the usual one</source>
+        <source>Width of the run list: drag; double-click to reset</source>
         <translation>运行列表的宽度：拖动；双击恢复通常宽度</translation>
     </message>
 </context>
@@ -1956,7 +1956,7 @@
     <name>ReclaimTablePanel</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/reclaims_view.py"/>
-        <source>Enter shows a record in full, Ctrl+C copies the selected ones</source>
+        <source>Enter shows the full record, Ctrl+C copies the selected ones</source>
         <translation>Enter 显示完整记录，Ctrl+C 复制所选记录</translation>
     </message>
     <message>
@@ -1977,6 +1977,11 @@
     <name>RecordsPanel</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
+        <source>All events (Ctrl+1)</source>
+        <translation>每个事件一句话 (Ctrl+1)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Below the charts</source>
         <translation>图表下方</translation>
     </message>
@@ -1987,7 +1992,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>Copy the selected rows, or all, as text (Ctrl+C in the table)</source>
+        <source>Copy the selected rows, or all rows, as text (Ctrl+C in the table)</source>
         <translation>将所选行（或全部）复制为文本（在表格中按 Ctrl+C）</translation>
     </message>
     <message>
@@ -2002,18 +2007,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>One sentence for each event (Ctrl+1)</source>
-        <translation>每个事件一句话 (Ctrl+1)</translation>
+        <source>Memory freed by each save, collect, reload and restart (Ctrl+2)</source>
+        <translation>每次保存、清理、重新加载和重启释放了什么 (Ctrl+2)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
         <source>Reclaims</source>
         <translation>回收</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/qt/records_view.py"/>
-        <source>What each save, collect, reload and restart gave back (Ctrl+2)</source>
-        <translation>每次保存、清理、重新加载和重启释放了什么 (Ctrl+2)</translation>
     </message>
 </context>
 <context>
@@ -2063,7 +2063,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
-        <source>Words of name, host, model, note, job or id, or a date as 2026-11-22 (Ctrl+F)</source>
+        <source>Search name, host, model, note, job, id, or a date such as 2026-11-22 (Ctrl+F)</source>
         <translation>名称、主机、模型、备注、作业或 ID 中的词，或日期如 2026-11-22 (Ctrl+F)</translation>
     </message>
 </context>
@@ -2071,7 +2071,7 @@
     <name>RunTreePanel</name>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)</source>
+        <source>All recorded runs: find, rename, annotate and delete them (Ctrl+Shift+H)</source>
         <translation>所有记录过的运行：查找、命名、备注和删除 (Ctrl+Shift+H)</translation>
     </message>
     <message>
@@ -2091,20 +2091,20 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>See the runs of another machine, over ssh (Ctrl+H)</source>
-        <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
+        <source>Search runs and hosts by name (Ctrl+F); Enter selects the first match</source>
+        <translation>运行名称或主机中的词 (Ctrl+F)；Enter 转到第一个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>Words of a run's name or host (Ctrl+F); Enter goes to the first one</source>
-        <translation>运行名称或主机中的词 (Ctrl+F)；Enter 转到第一个</translation>
+        <source>Show the runs of another machine, over ssh (Ctrl+H)</source>
+        <translation>通过 ssh 查看另一台机器的运行 (Ctrl+H)</translation>
     </message>
 </context>
 <context>
     <name>SettingsController</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>It could not be written: {why}.</source>
+        <source>The settings could not be saved: {why}.</source>
         <translation>无法写入：{why}。</translation>
     </message>
 </context>
@@ -2117,7 +2117,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
-        <source>Close the settings (Esc); they are in force already</source>
+        <source>Close (Esc); changes are already applied</source>
         <translation>关闭设置 (Esc)；更改已经生效</translation>
     </message>
     <message>
@@ -2129,6 +2129,11 @@
         <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
         <source>Guide</source>
         <translation>指南</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
+        <source>Help on these settings (F1)</source>
+        <translation>每项设置的含义 (F1)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
@@ -2150,28 +2155,28 @@
         <source>Settings</source>
         <translation>设置</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/qt/settings_window.py"/>
-        <source>What each setting means (F1)</source>
-        <translation>每项设置的含义 (F1)</translation>
-    </message>
 </context>
 <context>
     <name>StudyModel</name>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Fold</source>
-        <translation>折</translation>
+        <source>Attempt</source>
+        <translation>尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>From 0, as in the script</source>
+        <source>Counted from 0, as in the script</source>
         <translation>从 0 起，与脚本中相同</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>From 1; resumed: it went on where the try before was killed</source>
+        <source>Counted from 1; resumed: it continued where the previous attempt was killed</source>
         <translation>从 1 起；续：从前一次尝试被终止处继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Fold</source>
+        <translation>折</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
@@ -2180,18 +2185,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>How long it ran; of one that runs, an estimate of its whole time beside it</source>
-        <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
+        <source>Growth of its processes from start to end</source>
+        <translation>其进程所占内存从开始到结束的增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Of what its processes held, from begin to end</source>
-        <translation>其进程所占内存从开始到结束的增长</translation>
+        <source>Peak memory of all its processes together</source>
+        <translation>其所有进程合计占用的最大值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Peak of the framework's allocator on its GPU</source>
+        <translation>框架分配器在其 GPU 上占用的最大值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>RAM peak</source>
         <translation>内存峰值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Run time; for a running attempt also the estimated total</source>
+        <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
@@ -2205,23 +2220,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>The most that its processes held together</source>
-        <translation>其所有进程合计占用的最大值</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>The most that the framework's allocator took of its GPU</source>
-        <translation>框架分配器在其 GPU 上占用的最大值</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Time</source>
         <translation>时间</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Try</source>
-        <translation>尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
@@ -2263,6 +2263,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Help on run_folds, its limits and terms (F1)</source>
+        <translation>run_folds 做什么，其上限和用词 (F1)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Metric</source>
         <translation>指标</translation>
     </message>
@@ -2276,18 +2281,13 @@
         <source>VRAM</source>
         <translation>显存</translation>
     </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>What run_folds does, its bounds and its words (F1)</source>
-        <translation>run_folds 做什么，其上限和用词 (F1)</translation>
-    </message>
 </context>
 <context>
     <name>VerdictWindow</name>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
-        <source>Ask the training for it, at its next safe point</source>
-        <translation>请训练在下一个安全点执行</translation>
+        <source>Guide: memory in a loop of models, run_folds and collect</source>
+        <translation>循环训练模型对内存的影响；指南中的 run_folds 和 collect</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
@@ -2296,25 +2296,20 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
-        <source>Verdict</source>
-        <translation>判定</translation>
+        <source>Run this at the next safe point</source>
+        <translation>请训练在下一个安全点执行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
-        <source>What a loop of models does to memory; run_folds and collect, in the guide</source>
-        <translation>循环训练模型对内存的影响；指南中的 run_folds 和 collect</translation>
+        <source>Verdict</source>
+        <translation>判定</translation>
     </message>
 </context>
 <context>
     <name>WhatIfControls</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>As trained</source>
-        <translation>按训练时的设置</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Ask about the training as it is again</source>
+        <source>Back to the actual training</source>
         <translation>重新按训练现有的设置计算</translation>
     </message>
     <message>
@@ -2334,7 +2329,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Examples a step</source>
+        <source>Examples per step</source>
         <translation>每步的样本数</translation>
     </message>
     <message>
@@ -2349,6 +2344,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
+        <source>Reset</source>
+        <translation>按训练时的设置</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
         <source>What if</source>
         <translation>假设</translation>
     </message>
@@ -2357,7 +2357,7 @@
     <name>WhatIfSidebar</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>No single change that is known would save a MiB.</source>
+        <source>No known single change would save a MiB.</source>
         <translation>没有已知的单项改动能省下 1 MiB。</translation>
     </message>
     <message>
@@ -2367,7 +2367,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>What would lower the peak</source>
+        <source>Ways to lower the peak</source>
         <translation>怎样降低峰值</translation>
     </message>
 </context>
@@ -2454,12 +2454,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>, from epoch {epoch} on</source>
+        <source>, from epoch {epoch}</source>
         <translation>，从第 {epoch} 轮起</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>, none of its epochs is left</source>
+        <source>, no epochs left</source>
         <translation>，没有剩余的轮次</translation>
     </message>
     <message>
@@ -2525,58 +2525,38 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>10 times a second under the pointer, else 4: less than half of that.</source>
+        <source>10 updates a second under the pointer, else 4: less than half of that load.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32 bits: five watched steps correct that</source>
+        <source>16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies: five watched steps correct that</source>
         <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>; no more than the values scatter</source>
-        <translation>；未超出数值的波动</translation>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>2 updates a second under the pointer, else 1: about a tenth of that load, for slow machines, remote desktops and batteries.</source>
+        <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>; nothing done, the last answer was a moment ago</source>
+        <source>; no action, because the last one was a moment ago</source>
         <translation>；未做处理，因为刚刚处理过一次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>; too early to judge it</source>
+        <source>; too early to judge</source>
         <translation>；时间太早，不作判断</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>; too few epochs to judge it</source>
+        <source>; too few epochs to judge</source>
         <translation>；轮次太少，不作判断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>A cache of the data set does that; it is not proven</source>
-        <translation>数据集缓存会如此，但未得到证明</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>A diagnosis looks at the next safe point at which Python objects have become more since the one before, and who holds traces; at the end of the epoch after, at which lines allocated memory. The training waits for it, less than a second as a rule, and its result does not change.</source>
-        <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>A fault of kmonitor's own in {where}, {count} so far: {text}. Training goes on</source>
-        <translation>kmonitor 自身在 {where} 出错，至今 {count} 次：{text}。训练继续</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>A folder is only looked at here; nothing in it is changed.</source>
-        <translation>这里只查看文件夹，不更改其中任何内容。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A host is lost</source>
-        <translation>主机失联</translation>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <source>; within the scatter of the values</source>
+        <translation>；未超出数值的波动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -2594,34 +2574,14 @@
         <translation>一个进程中循环训练多个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>A part of the window failed ({time}).</source>
-        <translation>窗口的一部分出过错（{time}）。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>A part of the window failed.</source>
-        <translation>窗口的一部分出错了。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>A reload is not possible in this process.</source>
         <translation>此进程中无法重新加载。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>A report was kept on this machine. kmonitor sends it nowhere.</source>
+        <source>A report was saved on this machine. kmonitor does not send it.</source>
         <translation>报告只留存在本机，kmonitor 不会发送到任何地方。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A run dies</source>
-        <translation>运行异常终止</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>A run ends</source>
-        <translation>运行结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -2634,23 +2594,34 @@
         <translation>webhook 应写成 https://主机/路径 或 http://主机/路径。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>About what it takes in the hub</source>
-        <translation>在 hub 中大约占用的空间</translation>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>About {size} of history in total</source>
+        <translation>历史共约 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>About {size} of measured values, events, verdicts and notes leave the history on {where}, for everyone who looks at it. Checkpoints and all files of the training stay. This cannot be undone.</source>
+        <source>About {size} of measurements, events, verdicts and notes are removed from the history on {where}, for everyone. Checkpoints and all files of the training stay. This cannot be undone.</source>
         <translation>约 {size} 的测量值、事件、判定和备注将从 {where} 的历史中删除，所有查看者都不再看到。检查点和训练的所有文件保留。此操作无法撤销。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Action</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Active limits: {limits}</source>
+        <translation>生效的上限：{limits}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Add a chart, or take one away</source>
+        <source>Add or remove a chart</source>
         <translation>添加或移除图表</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
-        <source>Add the callback to your training script on this machine; the run appears here by itself, whatever is started first.</source>
+        <source>Add the callback to your training script on this machine. The run appears here automatically, whichever is started first.</source>
         <translation>将回调加入本机的训练脚本，运行会自动出现在这里，先启动哪一个都可以。</translation>
     </message>
     <message>
@@ -2660,13 +2631,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Alerts come faster than they can be handed over; this one is not.</source>
+        <source>Alerts arrive faster than they can be sent; this one was dropped.</source>
         <translation>提醒来得太快，来不及送出；这一条未送出。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>All of the run, and follow it</source>
-        <translation>显示整个运行并跟随</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -2686,45 +2652,49 @@
         <translation>分配器峰值</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>Allow this run to be removed when space is needed</source>
+        <translation>为腾出空间而移除旧运行时一并移除</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Already asked; it waits for its safe point.</source>
+        <source>Already requested; it waits for a safe point.</source>
         <translation>已请求，正在等待安全点。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also lets the variables go and makes them anew from the file, so that the allocator can join what they leave. Safe, and only done, with one optimizer, no tf.function of yours that uses the variables, and no distribution strategy; else they are kept and the record says why. The result of the training is the same.</source>
+        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function of yours that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The result of the training is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also writes a .keras file beside the checkpoint, for other programs. That needs a copy of all weights in memory while it is written; if it fails, the checkpoint stands.</source>
+        <source>Also writes a .keras file beside the checkpoint, for other programs. This needs a copy of all weights in memory; if it fails, the checkpoint is still valid.</source>
         <translation>同时在检查点旁写入 .keras 文件，供其他程序使用。写入时内存中需有一份全部权重的副本；若失败，检查点仍然有效。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Another hub of the team keeps this run: connect to its host to ask anything of it.</source>
-        <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Approximate size in the hub</source>
+        <translation>在 hub 中大约占用的空间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Ask who runs it. If it was set up anew, follow what this says: {line}</source>
+        <source>Ask its administrator. If it was reinstalled, follow the instructions of: {line}</source>
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Asked by</source>
-        <translation>请求者</translation>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Assigns the saved values to the existing variables. Always safe.</source>
+        <translation>将保存的值写回现有变量。始终安全。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>Asking the hub of this machine…</source>
-        <translation>正在询问本机的 hub…</translation>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>At the next safe point a diagnosis finds which Python objects became more since the last one and what holds traces; at the end of the next epoch, which lines allocated memory. The training waits for it, usually less than a second, and its result does not change.</source>
+        <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Asking the hub…</source>
-        <translation>正在询问 hub…</translation>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <source>Attempt</source>
+        <translation>尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -2735,6 +2705,17 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Audit</source>
         <translation>审计</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>Available at the end of the next epoch.</source>
+        <translation>在随后一轮结束时给出。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Available on the host</source>
+        <translation>主机可提供</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -2760,7 +2741,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Before its end</source>
+        <source>Before the end</source>
         <translation>结束之前</translation>
     </message>
     <message>
@@ -2769,9 +2750,64 @@
         <translation>fit 间隙</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Calm</source>
-        <translation>平缓</translation>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Between traces no tensor changed its shape or type: a Python number or object did, or the function was created again</source>
+        <translation>相邻两次追踪之间没有张量改变形状或类型：改变的是 Python 数值或对象，或者函数本身被重新创建</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPU</source>
+        <translation>处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPU clock</source>
+        <translation>处理器时钟频率</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPU throttled</source>
+        <translation>被限制的处理器时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPUs in use</source>
+        <translation>占用的处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>CPUs in use, children</source>
+        <translation>子进程占用的处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Cancel</source>
+        <translation>保持原样</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>Cancelled; no results.</source>
+        <translation>已放弃；不显示任何结果。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>Cannot reach {host}.</source>
+        <translation>无法访问 {host}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Cause unknown</source>
+        <translation>原因未定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Changes between traces: {what}</source>
+        <translation>相邻两次追踪之间的变化：{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -2782,8 +2818,18 @@
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Charts show the last data received; training may still be running.</source>
+        <source>Charts show the last received data; the training may still be running.</source>
         <translation>图表显示最后收到的数据，训练可能仍在运行。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Check and accept it once in a terminal: {line}</source>
+        <translation>请在终端中核对并接受一次：{line}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Check the spelling in ~/.ssh/config, and that this machine is on its network.</source>
+        <translation>请检查 ~/.ssh/config 中的拼写，以及本机是否在其网络中。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -2818,18 +2864,28 @@
         <translation>选择一个设备，即可看到放得下的最大批大小。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>Choose its architecture, a JSON file from model.to_json().</source>
+        <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>Choose the Python file with its classes: it runs in a separate process. Code inside the model file runs only with kmonitor map --allow-code.</source>
+        <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Class</source>
         <translation>类</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
-        <source>Click: its row in the table below</source>
+        <source>Click to show its row in the table below</source>
         <translation>单击：在下方表格中定位该行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Close a page, a menu, a window; empty a search</source>
+        <source>Close a page, menu or window; clear a search</source>
         <translation>关闭页面、菜单、窗口；清空查找</translation>
     </message>
     <message>
@@ -2856,18 +2912,18 @@
         <translation>清理未释放任何内容（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Collect, and reload if that left something to give back; never a restart</source>
-        <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Collect, on the right, is the lightest; or set a limit on a chart.</source>
+        <source>Collect, on the right, is the lightest action; or set a limit on a chart.</source>
         <translation>右侧的“清理”最轻；也可在图表上设置上限。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Collect, then reload if that was not enough; never a restart</source>
+        <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Collect: let go of what is retained</source>
+        <source>Collect: release retained traces</source>
         <translation>清理：释放滞留的内容</translation>
     </message>
     <message>
@@ -2879,11 +2935,6 @@
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Compare</source>
         <translation>比较</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Compare and accept it once in a terminal: {line}</source>
-        <translation>请在终端中核对并接受一次：{line}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -2906,6 +2957,12 @@
         <translation>由 XLA 编译</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Compiled code regions</source>
+        <translation>编译代码的区域</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Connect to a host</source>
         <translation>连接主机</translation>
@@ -2926,6 +2983,11 @@
         <translation>连接中…</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Connection to the host lost: {why}</source>
+        <translation>主机失联：{why}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Connection to the hub lost at {time}.</source>
         <translation>与 hub 的连接于 {time} 断开。</translation>
@@ -2942,8 +3004,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Container uses</source>
+        <source>Container usage</source>
         <translation>容器已用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Context and other memory of this process</source>
+        <translation>本进程的上下文与其余部分</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Context menu</source>
+        <translation>可进行的操作</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Context, free pool and other memory of this process</source>
+        <translation>本进程的上下文、池中空闲与其余部分</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Continue the training</source>
+        <translation>让训练继续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -2951,9 +3033,29 @@
         <translation>将所选行复制为文本</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Copy your key to it: {line}   Or unlock the key: ssh-add</source>
+        <translation>向其添加您的密钥：{line}   或解锁密钥：ssh-add</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Counted by the garbage collector; growth since the diagnosis before</source>
+        <source>Counted by the garbage collector; growth since the last diagnosis</source>
         <translation>由垃圾回收器统计；增长相对于上一次诊断</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>Creating the model, without weights, in a separate process…</source>
+        <translation>正在独立的进程中构建模型（不含权重）…</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Current or final state</source>
+        <translation>进展如何，或如何结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <source>Custom classes</source>
+        <translation>非 Keras 自带</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -2962,7 +3064,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Delete (asked first)</source>
+        <source>Delete (with confirmation)</source>
         <translation>删除（先询问）</translation>
     </message>
     <message>
@@ -2991,11 +3093,6 @@
         <translation>删除…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shell/first_start.py"/>
-        <source>Demo is starting…</source>
-        <translation>演示启动中…</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -3019,13 +3116,8 @@
         <translation>第 {epoch} 轮后的诊断：{found}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Diagnosis before, after</source>
-        <translation>上一次、下一次诊断</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Diagnosis, followed to the end of epoch {epoch}: {found}</source>
+        <source>Diagnosis until the end of epoch {epoch}: {found}</source>
         <translation>诊断，跟踪至第 {epoch} 轮结束：{found}</translation>
     </message>
     <message>
@@ -3036,23 +3128,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Disk of temporary files used</source>
-        <translation>临时文件所在磁盘的用量</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Disk used</source>
         <translation>磁盘用量</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Duration</source>
+        <translation>用时</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Each way to load the file is tried in new processes, forth and back. That takes some seconds a process, and the model's memory.</source>
+        <source>Each loading method runs in new processes, in alternating order. That takes some seconds per process, and the model's memory.</source>
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Else resident</source>
-        <translation>其他常驻</translation>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Eager</source>
+        <translation>不使用计算图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -3060,9 +3152,24 @@
         <translation>在本轮后结束训练</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Ended, in all its fits</source>
-        <translation>所有 fit 中已结束的</translation>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter 1 MiB or more; empty keeps all runs.</source>
+        <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter a number of days, such as 90; empty keeps all runs.</source>
+        <translation>请输入天数，例如 90；留空则全部保留。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter a size with a unit, such as 20 GiB or 500 MB.</source>
+        <translation>请输入带单位的大小，例如 20 GiB 或 500 MB。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Enter at most {n} days.</source>
+        <translation>最多输入 {n} 天。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -3113,7 +3220,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>Events that were lost on the way; charts show a gap there</source>
+        <source>Events lost in transit; charts have a gap there</source>
         <translation>途中丢失的事件，图表在该处有缺口</translation>
     </message>
     <message>
@@ -3128,6 +3235,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>Exited for a restart {where}</source>
+        <translation>已退出以重新启动（{where}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Export</source>
         <translation>导出</translation>
     </message>
@@ -3138,7 +3250,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Export the data of all runs drawn</source>
+        <source>Export the data of all runs on the charts</source>
         <translation>导出所绘制的所有运行的数据</translation>
     </message>
     <message>
@@ -3148,14 +3260,24 @@
         <translation>失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Figure</source>
-        <translation>数值</translation>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Failures and omissions, with reasons</source>
+        <translation>失败或略过的内容及原因</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Fast</source>
+        <translation>流畅</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>File</source>
         <translation>文件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>File pages</source>
+        <translation>文件页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/dialogs.py"/>
@@ -3173,6 +3295,11 @@
         <translation>在指南中查找</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Find out at the next safe point what grows and what holds it</source>
+        <translation>在下一个安全点查看什么在增长、被谁持有</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Find runs</source>
         <translation>查找运行</translation>
@@ -3184,6 +3311,11 @@
         <translation>已完成</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Finished epochs of all fits</source>
+        <translation>所有 fit 中已结束的</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>First, last row</source>
         <translation>第一行、最后一行</translation>
@@ -3192,11 +3324,6 @@
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Fit</source>
         <translation>Fit</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Fit {fit} began: {model}</source>
-        <translation>第 {fit} 次 fit 开始：{model}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -3212,6 +3339,11 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Fit {fit} finished {done}</source>
         <translation>第 {fit} 次 fit 完成（{done}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Fit {fit} started: {model}</source>
+        <translation>第 {fit} 次 fit 开始：{model}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -3240,8 +3372,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>Folds tell of their epochs where a fit has a MonitorCallback.</source>
+        <source>Folds report epochs if their fit has a MonitorCallback.</source>
         <translation>fit 中有 MonitorCallback 时，各折才会报告其轮。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>For prediction only: {way}</source>
+        <translation>仅用于预测：{way}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -3259,19 +3396,14 @@
         <translation>框架内存池中的空闲部分</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Freeze the charts; follow again</source>
+        <translation>定格图表；再次跟随</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>From its start to its last event</source>
+        <source>From the first to the last event</source>
         <translation>从开始到最后一个事件</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>From one trace to the next changed: {what}</source>
-        <translation>相邻两次追踪之间的变化：{what}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>From one trace to the next no tensor changed its shape or type: a Python number or object did, or the function itself was made anew</source>
-        <translation>相邻两次追踪之间没有张量改变形状或类型：改变的是 Python 数值或对象，或者函数本身被重新创建</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -3281,7 +3413,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Functions with their live traces; first those that hold what is dead or too many</source>
+        <source>Functions with their live traces; suspicious ones first</source>
         <translation>函数及其存活追踪；持有失效或过多追踪的在前</translation>
     </message>
     <message>
@@ -3293,11 +3425,6 @@
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU and allocator</source>
         <translation>GPU 与分配器</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU in all</source>
-        <translation>GPU 总量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -3343,9 +3470,14 @@
         <translation>GPU 温度</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>GPU total</source>
+        <translation>GPU 总量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU utilisation</source>
+        <source>GPU utilization</source>
         <translation>GPU 利用率</translation>
     </message>
     <message>
@@ -3365,7 +3497,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>GPU {n} utilisation</source>
+        <source>GPU {n} utilization</source>
         <translation>GPU {n} 利用率</translation>
     </message>
     <message>
@@ -3377,16 +3509,6 @@
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU, this process</source>
         <translation>GPU，本进程</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Give it your key: {line}   Or unlock the key: ssh-add</source>
-        <translation>向其添加您的密钥：{line}   或解锁密钥：ssh-add</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Given up; nothing of it is shown.</source>
-        <translation>已放弃；不显示任何结果。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -3422,7 +3544,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Guide, at the page about what is looked at</source>
+        <source>Guide, at the page for the current view</source>
         <translation>指南，打开与当前内容相关的页面</translation>
     </message>
     <message>
@@ -3432,7 +3554,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>HDF5, weights alone</source>
+        <source>HDF5, weights only</source>
         <translation>HDF5，只有权重</translation>
     </message>
     <message>
@@ -3466,16 +3588,6 @@
         <translation>所有运行的历史</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Hold the charts; follow again</source>
-        <translation>定格图表；再次跟随</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Hold the training after the running batch</source>
-        <translation>在当前批次后暂停训练</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -3484,20 +3596,14 @@
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Host could give</source>
-        <translation>主机可提供</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
         <source>Host lost</source>
         <translation>主机失联</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>How it goes, or how it ended</source>
-        <translation>进展如何，或如何结束</translation>
+        <source>Host that it runs or ran on</source>
+        <translation>在哪里运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -3505,39 +3611,35 @@
         <translation>训练等待了多久</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>How the peak grows with the batch is not known.</source>
-        <translation>峰值如何随批大小增长尚不可知。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>Hub not reached</source>
+        <source>Hub unreachable</source>
         <translation>无法访问 hub</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>I/O pressure</source>
+        <translation>磁盘压力</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>In the time zone of this machine</source>
+        <translation>以本机时间显示</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>In the app</source>
+        <source>In the window</source>
         <translation>在应用中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>In the first epoch it rose by more than {rise}, and hardly since</source>
-        <translation>第一轮中上升超过 {rise}，此后几乎不变</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/limits/dry_run.py"/>
-        <source>In the {span} measured, {limit} was crossed {times}: about {n} × {action}.</source>
+        <source>In the {span} measured, {limit} was exceeded {times}: about {n} × {action}.</source>
         <translation>在已测量的 {span} 内，越过 {limit} 共 {times}：约 {n} × {action}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/dry_run.py"/>
-        <source>In the {span} measured, {limit} was never crossed.</source>
+        <source>In the {span} measured, {limit} was never exceeded.</source>
         <translation>在已测量的 {span} 内，从未越过 {limit}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>In this machine's time</source>
-        <translation>以本机时间显示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
@@ -3576,7 +3678,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Install it there from a clone: {line}   Where it is in an environment that no login enters, name its command: {command}</source>
+        <source>Install it there from a clone: {line}   If it is in an environment that a login does not activate, give its path: {command}</source>
         <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
     </message>
     <message>
@@ -3595,49 +3697,49 @@
         <translation>在那里从克隆安装此版本：{line}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Internal error of kmonitor in {where}, {count} so far: {text}. Training continues</source>
+        <translation>kmonitor 自身在 {where} 出错，至今 {count} 次：{text}。训练继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
+        <source>Internal errors of kmonitor in the training process; the training is not affected</source>
+        <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Interrupted</source>
         <translation>已中断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>It is not connected now.</source>
-        <translation>现在未连接。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>It is off, asleep, or in a network that this machine does not reach.</source>
+        <source>It may be off, asleep, or on a network that this machine cannot reach.</source>
         <translation>它已关机、休眠，或处于本机无法访问的网络中。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>It is pinned.</source>
-        <translation>它已固定。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>It takes {rise} more since {unit} {n}</source>
-        <translation>从第 {n} 个{unit}起多用 {rise}</translation>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>It rose by more than {rise} in the first epoch, and hardly since</source>
+        <translation>第一轮中上升超过 {rise}，此后几乎不变</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Its clock is {time} {how} this machine's.</source>
-        <translation>其时钟比本机{how} {time}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Its hub is that of {host}: its runs are there.</source>
+        <source>It shares the hub of {host}; its runs are listed there.</source>
         <translation>其 hub 就是 {host} 的 hub：运行列在那里。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>Its clock is {time} {how} this machine's clock.</source>
+        <translation>其时钟比本机{how} {time}。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Its process is gone without a word; the cause is unknown.</source>
+        <source>Its process ended without notice; the cause is unknown.</source>
         <translation>进程无声消失，原因未知。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Its process lives but sends nothing: a long trace or collection may hold it.</source>
+        <source>Its process is alive but sends nothing: a long trace or collection may hold it.</source>
         <translation>进程存活但没有发送数据：可能正在进行较长的追踪或清理。</translation>
     </message>
     <message>
@@ -3651,13 +3753,8 @@
         <translation>其 ssh 服务未运行，或监听其他端口（~/.ssh/config 中的 Port）。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Its ssh server needs AllowStreamLocalForwarding yes (sshd_config).</source>
-        <translation>其 ssh 服务器需要 AllowStreamLocalForwarding yes（sshd_config）。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` makes a model of it</source>
+        <source>Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` turns it into a model</source>
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
     </message>
     <message>
@@ -3667,7 +3764,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>JAX does not tell the memory of {name}</source>
+        <source>JAX does not report the memory of {name}</source>
         <translation>JAX 不报告 {name} 的内存</translation>
     </message>
     <message>
@@ -3677,7 +3774,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>JAX takes three quarters of the GPU at the start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU says nothing of what the model needs.</source>
+        <source>JAX takes three quarters of the GPU at the start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU does not show how much the model needs.</source>
         <translation>除非设置 XLA_PYTHON_CLIENT_PREALLOCATE=false，JAX 一开始就占用 GPU 的四分之三：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
@@ -3687,7 +3784,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>JSON, architecture alone</source>
+        <source>JSON, architecture only</source>
         <translation>JSON，只有架构</translation>
     </message>
     <message>
@@ -3696,25 +3793,11 @@
         <translation>作业</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Keep</source>
         <translation>保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>Keep it</source>
-        <translation>保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Keep it running</source>
-        <translation>继续运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Keep it when old runs are removed to save room</source>
-        <translation>为腾出空间而移除旧运行时保留</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -3728,8 +3811,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Keep running</source>
+        <translation>继续运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Keep the variables (assign)</source>
         <translation>保留变量 (assign)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>Keep this run when old runs are removed to save space</source>
+        <translation>为腾出空间而移除旧运行时保留</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -3744,18 +3837,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Keras has made no step function of this model, so there was nothing to reload; {why}</source>
+        <source>Keras has not created a step function for this model, so there was nothing to reload; {why}</source>
         <translation>Keras 没有为此模型生成步函数，因此没有可重新加载的内容；{why}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>Keras logs at the end of each epoch</source>
+        <translation>Keras 日志，每轮结束时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Keras variables</source>
         <translation>Keras 变量</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Keras' logs, at each epoch's end</source>
-        <translation>Keras 日志，每轮结束时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -3795,34 +3888,18 @@
         <translation>学习率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Leave it as it was</source>
-        <translation>保持原样</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>Left to start again {where}</source>
-        <translation>已退出以重新启动（{where}）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Let go of traces that dead models left behind, and of garbage; the model stays</source>
-        <translation>释放已失效模型留下的追踪和垃圾；模型保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Let the training go on</source>
-        <translation>让训练继续</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Level</source>
         <translation>级别</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Likely: the growth is usually caused by this, but it is not proven</source>
+        <translation>通常由此引起增长，但未得到证明</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>Limit noted {where}</source>
+        <source>Limit recorded {where}</source>
         <translation>已记录越过上限（{where}）</translation>
     </message>
     <message>
@@ -3831,31 +3908,28 @@
         <translation>上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Limits in force: {limits}</source>
-        <translation>生效的上限：{limits}</translation>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>Loading the settings of this machine's hub…</source>
+        <translation>正在询问本机的 hub…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Lively</source>
-        <translation>流畅</translation>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
+        <source>Loading: {done} of {all} events read</source>
+        <translation>仍在处理：已读取 {done} / {all} 个事件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
         <location filename="../../kmonitor/ui/compare/comparison.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>Loading…</source>
-        <translation>加载中…</translation>
+        <translation>仍在处理…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Longest step</source>
         <translation>最长的一步</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Look at the next safe point at what grows and who holds it</source>
-        <translation>在下一个安全点查看什么在增长、被谁持有</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/dialogs.py"/>
@@ -3886,18 +3960,13 @@
         <translation>主要缺页</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Make the variables anew (recreate)</source>
-        <translation>重新创建变量 (recreate)</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Mean step time</source>
         <translation>平均步时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Measured: nothing that is counted, at batch {batch} ({source})</source>
+        <source>Measured: nothing counted at batch {batch} ({source})</source>
         <translation>实测：没有可统计的内容，批大小 {batch}（{source}）</translation>
     </message>
     <message>
@@ -3907,7 +3976,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Medians of memory, and the least time. Memory is the process's RAM above what it had with the framework imported; no GPU is used. The order of data and the seeds of your script are in no model file.</source>
+        <source>Median memory and best time. Memory is the RAM of the process beyond the imported framework; no GPU is used. Model files contain neither the order of data nor the seeds of your script.</source>
         <translation>内存为中位数，时间为最短值。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
     </message>
     <message>
@@ -3932,6 +4001,33 @@
         <translation>所选运行的内存地图</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Memory of the framework's allocator</source>
+        <translation>框架的分配器中有什么</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Memory of the process, before → after</source>
+        <translation>进程的常驻内存，之前 → 之后</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Memory on the GPU</source>
+        <translation>GPU 中有什么</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Memory pressure</source>
+        <translation>内存压力</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>Memory that each line allocated and kept between two safe points</source>
+        <translation>各行在两个安全点之间分配并保留的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Metric</source>
         <translation>指标</translation>
@@ -3941,6 +4037,11 @@
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Metrics</source>
         <translation>指标</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Metrics that grow</source>
+        <translation>什么在增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
@@ -3975,6 +4076,16 @@
         <translation>模型（fit 次数）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>More options: {title}</source>
+        <translation>其他方式：{title}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>More save and reload options, on their buttons</source>
+        <translation>保存或重新加载的其他方式（在其按钮上）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Move the crosshair of all charts</source>
         <translation>移动所有图表的十字线</translation>
@@ -3990,18 +4101,13 @@
         <translation>名称</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>Name its architecture, a JSON file as model.to_json() writes it.</source>
-        <translation>请指明其架构，即 model.to_json() 写出的 JSON 文件。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>Name the Python file with its classes: it is run in a process of its own. Code that is inside the file runs only with kmonitor map --allow-code.</source>
-        <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Name; pinned runs have a pin</source>
+        <translation>名称；已固定的带有图钉</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Names and texts are those of the script.</source>
+        <source>Names and texts come from the script.</source>
         <translation>名称和文本来自脚本。</translation>
     </message>
     <message>
@@ -4012,7 +4118,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Next place that was found</source>
+        <source>Next match</source>
         <translation>找到的下一处</translation>
     </message>
     <message>
@@ -4032,13 +4138,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>No GPU is read here: these are the figures of the framework's allocator for the CPU, whose memory is part of the process's RAM.</source>
+        <source>No GPU: these numbers come from the framework's CPU allocator, whose memory is part of the process's RAM.</source>
         <translation>这里没有读取 GPU：这些是框架的 CPU 分配器的数字，其内存是进程 RAM 的一部分。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_log.py"/>
         <source>No actions yet.</source>
         <translation>尚无操作。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>No active limits</source>
+        <translation>没有生效的上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -4061,10 +4172,11 @@
         <translation>{time} 无数据</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <location filename="../../kmonitor/ui/charts/time_chart.py"/>
         <source>No data here</source>
-        <translation>此处无数据</translation>
+        <translation>此处没有数据，或不是数值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
@@ -4072,34 +4184,30 @@
         <translation>此范围内无数据</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>No data, or no number, here</source>
-        <translation>此处没有数据，或不是数值</translation>
+        <location filename="../../kmonitor/ui/events/event_log.py"/>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>No events yet.</source>
+        <translation>尚未发生任何事。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>No fold has told of an epoch yet.</source>
+        <source>No fold has finished an epoch yet.</source>
         <translation>还没有哪一折报告过轮。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>No fold has told of its memory yet.</source>
+        <source>No fold has reported its memory yet.</source>
         <translation>还没有哪一折报告过内存。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>No host is called {host}.</source>
-        <translation>没有名为 {host} 的主机。</translation>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>No holder was found.</source>
+        <translation>目前看来没有。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>No key may connect.</source>
+        <source>No keys are authorized.</source>
         <translation>没有密钥可以连接。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>No limit in force</source>
-        <translation>没有生效的上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -4113,7 +4221,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>No model was told.</source>
+        <source>No model was reported.</source>
         <translation>未告知模型。</translation>
     </message>
     <message>
@@ -4122,19 +4230,9 @@
         <translation>无备注</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>No number yet.</source>
-        <translation>还没有数值。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>No rule covers {kinds}: assumed, and the interval is wider</source>
         <translation>没有规则覆盖 {kinds}：按假定计算，区间更宽</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/run_history.py"/>
-        <source>No run fits what is asked for. Clear the filters to see all of them.</source>
-        <translation>没有符合条件的运行。清除筛选可查看全部。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
@@ -4142,8 +4240,13 @@
         <translation>没有选中运行。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/run_history.py"/>
+        <source>No run matches the filters. Clear them to see all runs.</source>
+        <translation>没有符合条件的运行。清除筛选可查看全部。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
-        <source>No run or host is called “{search}”.</source>
+        <source>No run or host matches “{search}”.</source>
         <translation>没有名为“{search}”的运行或主机。</translation>
     </message>
     <message>
@@ -4167,14 +4270,19 @@
         <translation>{time} 没有训练步</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
+        <source>No value yet.</source>
+        <translation>还没有数值。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>No verdicts: no epoch has ended.</source>
+        <translation>未作判定：没有轮次结束。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_log.py"/>
         <source>No warnings.</source>
         <translation>没有警告。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Nobody, as far as could be seen.</source>
-        <translation>目前看来没有。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/arrangement.py"/>
@@ -4183,18 +4291,34 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/comparison.py"/>
-        <source>None of these runs measured it.</source>
+        <source>None of these runs measured this.</source>
         <translation>这些运行都没有测量它。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>Not Keras' own</source>
-        <translation>非 Keras 自带</translation>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Normal</source>
+        <translation>平缓</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Not available</source>
         <translation>不可用</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/comparison.py"/>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <source>Not connected to the hub.</source>
+        <translation>无法访问 hub。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Not connected to the hub; actions cannot be sent.</source>
+        <translation>无法访问 hub，现在的请求不会送达。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>Not connected.</source>
+        <translation>现在未连接。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -4239,40 +4363,34 @@
         <translation>备注</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <source>Note about the run</source>
+        <translation>有人写下的备注</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>Note…</source>
         <translation>备注…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Nothing has been reclaimed in this run yet. Each save, collect, reload and restart appears here with what was used before and after, what was let go, and who holds the rest.</source>
+        <source>Nothing has been reclaimed in this run yet. Each save, collect, reload and restart appears here with memory before and after, what was released, and what holds the rest.</source>
         <translation>此运行尚未回收过任何内容。每次保存、清理、重新加载和重启都会列在这里，包括前后的用量、释放了什么、其余由谁持有。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_log.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Nothing has happened yet.</source>
-        <translation>尚未发生任何事。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Nothing of it was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves as it goes, and goes on after a crash</source>
-        <translation>没有保存任何状态。`kmonitor run --resume-after-crash 3 -- python ...` 会边运行边保存，并在崩溃后继续</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Nothing was done yet.</source>
-        <translation>尚无任何操作。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Nothing was judged: no epoch has ended.</source>
-        <translation>未作判定：没有轮次结束。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Nothing was reclaimed.</source>
         <translation>未回收任何内容。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/run_end.py"/>
+        <source>Nothing was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves regularly and continues after a crash</source>
+        <translation>没有保存任何状态。`kmonitor run --resume-after-crash 3 -- python ...` 会边运行边保存，并在崩溃后继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Notify only</source>
+        <translation>仅提醒</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -4281,43 +4399,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Of</source>
-        <translation>对象</translation>
+        <source>Older ones: kmonitor audit --last N</source>
+        <translation>更早的：kmonitor audit --last N</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Of all that was measured: {range}</source>
-        <translation>全部测量值的范围：{range}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>Of it resident and transient</source>
-        <translation>其中常驻与暂时的部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Of the training data</source>
+        <source>On the training data</source>
         <translation>训练数据</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Of the validation data</source>
+        <source>On the validation data</source>
         <translation>验证数据</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Older ones: kmonitor audit --last N</source>
-        <translation>更早的：kmonitor audit --last N</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>On {host}: {what}</source>
         <translation>{host} 上：{what}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Only tell</source>
-        <translation>仅提醒</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -4337,14 +4435,14 @@
         <translation>打开的文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>Open the model's file: with it other lengths can be tried.</source>
-        <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Open the full row</source>
+        <translation>完整打开该行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Open the row in full</source>
-        <translation>完整打开该行</translation>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
+        <source>Open the model file to try other lengths.</source>
+        <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -4377,18 +4475,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Other memory of this process, and other processes</source>
+        <translation>本进程的其余部分与其他进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Other processes</source>
         <translation>其他进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Other ways to save or reload, on its button</source>
-        <translation>保存或重新加载的其他方式（在其按钮上）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Other ways: {title}</source>
-        <translation>其他方式：{title}</translation>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <source>Other resident</source>
+        <translation>其他常驻</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -4406,14 +4504,19 @@
         <translation>输出</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Pages of files</source>
-        <translation>文件页</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Parameters</source>
         <translation>参数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
+        <source>Part of the window failed ({time}).</source>
+        <translation>窗口的一部分出过错（{time}）。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <source>Part of the window failed.</source>
+        <translation>窗口的一部分出错了。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -4424,6 +4527,11 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Pause failed {where}</source>
         <translation>暂停失败（{where}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Pause the training after the current batch</source>
+        <translation>在当前批次后暂停训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -4437,12 +4545,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Paused after step {step} of epoch {n}; Resume lets it go on</source>
+        <source>Paused after step {step} of epoch {n}; press Resume to continue</source>
         <translation>已在第 {n} 轮第 {step} 步后暂停；点“继续”恢复训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Paused in epoch {n}; Resume lets it go on</source>
+        <source>Paused in epoch {n}; press Resume to continue</source>
         <translation>已在第 {n} 轮暂停；点“继续”恢复训练</translation>
     </message>
     <message>
@@ -4452,7 +4560,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Paused; Resume lets it go on</source>
+        <source>Paused; press Resume to continue</source>
         <translation>已暂停；点“继续”恢复训练</translation>
     </message>
     <message>
@@ -4483,7 +4591,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Peak with pages of files</source>
+        <source>Peak with file pages</source>
         <translation>峰值（含文件页）</translation>
     </message>
     <message>
@@ -4502,13 +4610,8 @@
         <translation>固定、取消固定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Pinned are {n} of them.</source>
-        <translation>其中 {n} 个已固定。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Pinned: it is never removed to save room</source>
+        <source>Pinned: never removed to save space</source>
         <translation>已固定：不会为腾出空间而移除</translation>
     </message>
     <message>
@@ -4518,31 +4621,34 @@
         <translation>精度</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Press Reload on the right, or set a limit on a chart.</source>
+        <translation>右侧的“重新加载”立即执行；图表上的上限则自动执行。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Press the button that has the focus</source>
+        <source>Press the focused button</source>
         <translation>按下有焦点的按钮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Pressure on disks</source>
-        <translation>磁盘压力</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Pressure on memory</source>
-        <translation>内存压力</translation>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Previous, next diagnosis</source>
+        <translation>上一次、下一次诊断</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Previous, next run, where no list has the focus</source>
+        <source>Previous, next run, if no list has the focus</source>
         <translation>上一个、下一个运行（列表没有焦点时）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Previous, next run, wherever the focus is</source>
         <translation>上一个、下一个运行（无论焦点在哪里）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Probably a data set cache; this is not proven</source>
+        <translation>数据集缓存会如此，但未得到证明</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -4566,7 +4672,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process ends to start again</source>
+        <source>Process exits for a restart</source>
         <translation>进程结束以便重新启动</translation>
     </message>
     <message>
@@ -4596,7 +4702,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process was killed for want of memory</source>
+        <source>Process was killed: out of memory</source>
         <translation>进程因内存不足被杀死</translation>
     </message>
     <message>
@@ -4615,43 +4721,9 @@
         <translation>进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processor</source>
-        <translation>处理器</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processor clock</source>
-        <translation>处理器时钟频率</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processor time held back</source>
-        <translation>被限制的处理器时间</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processors in use</source>
-        <translation>占用的处理器</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Processors in use, children</source>
-        <translation>子进程占用的处理器</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Pruned</source>
         <translation>已剪枝</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Puts the saved values into the variables that there are. Always safe.</source>
-        <translation>将保存的值写回现有变量。始终安全。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
@@ -4665,7 +4737,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is free inside back to the driver; it makes no room for PyTorch itself.</source>
+        <source>PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() returns free memory to the driver; it does not help PyTorch itself.</source>
         <translation>PyTorch 把释放的内存留在内存池中。torch.cuda.empty_cache() 把池中空闲的部分还给驱动；它不会为 PyTorch 自己腾出空间。</translation>
     </message>
     <message>
@@ -4685,23 +4757,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct that</source>
+        <source>PyTorch's rules were not validated with an allocator; five watched steps on a GPU correct that</source>
         <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Python keeps allocated memory, mostly from {line}</source>
+        <translation>Python 滞留已分配的内存，大部分在 {line}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Python keeps objects</source>
         <translation>Python 持有对象</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Python keeps what is allocated, most of it at {line}</source>
-        <translation>Python 滞留已分配的内存，大部分在 {line}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>Python looks through more and more objects for garbage</source>
-        <translation>Python 为回收垃圾要检查的对象越来越多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -4765,7 +4832,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>RAM, pages of files</source>
+        <source>RAM, file pages</source>
         <translation>内存，文件页</translation>
     </message>
     <message>
@@ -4775,7 +4842,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>RAM, unique to it</source>
+        <source>RAM, unique set</source>
         <translation>内存，独占</translation>
     </message>
     <message>
@@ -4784,6 +4851,11 @@
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Ran</source>
         <translation>运行时长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>Range of all values: {range}</source>
+        <translation>全部测量值的范围：{range}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -4796,11 +4868,6 @@
         <translation>正在读取文件…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>Reckoned anew after the last reload and one epoch of warm-up</source>
-        <translation>在上次重新加载并预热一轮之后重新计算</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Reclaim</source>
         <translation>回收</translation>
@@ -4811,14 +4878,14 @@
         <translation>自动回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Reclaim: collect, then more if that is not enough</source>
-        <translation>回收：先清理，不够再进一步</translation>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Reclaim: collect, then reload if needed</source>
+        <translation>回收：先清理，无效再重新加载</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Reclaim: collect, then reload if it did not help</source>
-        <translation>回收：先清理，无效再重新加载</translation>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Reclaim: collect, then reload or restart if needed</source>
+        <translation>回收：先清理，不够再进一步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -4836,10 +4903,9 @@
         <translation>图表下方的回收</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Regions of compiled code</source>
-        <translation>编译代码的区域</translation>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Recreate the variables (recreate)</source>
+        <translation>重新创建变量 (recreate)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -4853,10 +4919,20 @@
         <translation>已注册函数，之前 → 之后</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Release traces of models that no longer exist, and garbage; the model stays</source>
+        <translation>释放已失效模型留下的追踪和垃圾；模型保留</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Released</source>
         <translation>已释放</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Released traces, and the models that they belonged to</source>
+        <translation>释放的追踪，以及所属的已失效模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -4875,11 +4951,6 @@
         <translation>重新加载失败（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Reload on the right does it now; a limit on a chart by itself.</source>
-        <translation>右侧的“重新加载”立即执行；图表上的上限则自动执行。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Reload released nothing {where}</source>
         <translation>重新加载未释放任何内容（{where}）</translation>
@@ -4896,13 +4967,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Remove it from the history</source>
+        <source>Remove this run from the history</source>
         <translation>从历史中删除</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Remove it with the others when old runs are removed to save room</source>
-        <translation>为腾出空间而移除旧运行时一并移除</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -4916,7 +4982,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Rename it</source>
+        <source>Rename this run</source>
         <translation>重命名</translation>
     </message>
     <message>
@@ -4930,9 +4996,15 @@
         <translation>报告，一个 HTML 文件</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Resident set of the process, before → after</source>
-        <translation>进程的常驻内存，之前 → 之后</translation>
+        <source>Requested by</source>
+        <translation>请求者</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <source>Resident and transient</source>
+        <translation>其中常驻与暂时的部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -4970,7 +5042,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Restart the process and resume</source>
+        <source>Restart the process and continue</source>
         <translation>重启进程并继续</translation>
     </message>
     <message>
@@ -4987,6 +5059,11 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Restarting</source>
         <translation>重启中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <source>Restarts after a reload and one epoch of warm-up</source>
+        <translation>在上次重新加载并预热一轮之后重新计算</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -5044,14 +5121,25 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>RssAnon + VmSwap of each, what forks share may count twice: {why}</source>
+        <source>RssAnon + VmSwap of each, pages shared by forks may count twice: {why}</source>
         <translation>各自的 RssAnon + VmSwap，fork 共享的部分可能重复计算：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
         <source>Run</source>
         <translation>运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Run crashed</source>
+        <translation>运行异常终止</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Run ended</source>
+        <translation>运行结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -5066,8 +5154,14 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/run_tree.py"/>
-        <source>Runs are shown once the hub can start.</source>
+        <source>Runs appear once the hub has started.</source>
         <translation>hub 启动后会显示运行。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>Runs of {host} are read only: your key there has the role viewer.</source>
+        <translation>您可以查看 {host} 的运行，但不能发出命令：您在那里的密钥是查看者密钥。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
@@ -5145,7 +5239,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Search goes on: {function}, {over} were over</source>
+        <source>Search continues: {function}, {over} already finished</source>
         <translation>搜索继续：{function}，其中 {over} 次试验已结束</translation>
     </message>
     <message>
@@ -5154,9 +5248,9 @@
         <translation>搜索：{function}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>See how it is spelled in ~/.ssh/config, and whether this machine is in its network.</source>
-        <translation>请检查 ~/.ssh/config 中的拼写，以及本机是否在其网络中。</translation>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
+        <source>Select a run, or open a model file: .keras, .h5, or .json.</source>
+        <translation>请选择一个运行，或打开模型文件：.keras、.h5 或模型的 .json。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -5170,18 +5264,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Select one run.</source>
-        <translation>请选择一个运行。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Select one to open or name it; several, with Shift or Ctrl, to compare.</source>
+        <source>Select one run to open or rename it, or several with Shift or Ctrl to compare them.</source>
         <translation>选择一个可打开或命名；用 Shift 或 Ctrl 选择多个可比较。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>Select one, or open a model file: .keras, .h5, or a model's .json.</source>
-        <translation>请选择一个运行，或打开模型文件：.keras、.h5 或模型的 .json。</translation>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>Select one run.</source>
+        <translation>请选择一个运行。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -5192,6 +5281,11 @@
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Sequence length</source>
         <translation>序列长度</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Set AllowStreamLocalForwarding yes in its sshd_config.</source>
+        <translation>其 ssh 服务器需要 AllowStreamLocalForwarding yes（sshd_config）。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -5217,13 +5311,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Show it on the charts</source>
-        <translation>在图表中显示</translation>
+        <source>Show the runs on one chart, with their differences</source>
+        <translation>在同一图表中显示，并列出差异</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Show the whole run and follow it</source>
+        <translation>显示整个运行并跟随</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Show them on one chart, and what differs</source>
-        <translation>在同一图表中显示，并列出差异</translation>
+        <source>Show this run on the charts</source>
+        <translation>在图表中显示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
@@ -5237,7 +5336,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>Shown once a fit has begun.</source>
+        <source>Shown once a fit has started.</source>
         <translation>fit 开始后显示。</translation>
     </message>
     <message>
@@ -5247,7 +5346,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Shown once an epoch has told it.</source>
+        <source>Shown once an epoch has reported it.</source>
         <translation>有轮次给出数值后显示。</translation>
     </message>
     <message>
@@ -5256,13 +5355,18 @@
         <translation>大小</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
+        <source>Slow</source>
+        <translation>节省</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>Source</source>
         <translation>来源</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Source, or why there is none</source>
+        <source>Source, or the reason why it is missing</source>
         <translation>来源，或没有的原因</translation>
     </message>
     <message>
@@ -5271,9 +5375,9 @@
         <translation>来源：{source}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Sparing</source>
-        <translation>节省</translation>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Sources of the metrics</source>
+        <translation>各数值的来源</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
@@ -5296,6 +5400,11 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Starting</source>
         <translation>启动中</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/first_start.py"/>
+        <source>Starting the demo…</source>
+        <translation>演示启动中…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
@@ -5348,30 +5457,20 @@
         <translation>步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Steps an epoch</source>
-        <translation>每轮步数</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Steps of this epoch</source>
         <translation>本轮的步数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <source>Steps per epoch</source>
+        <translation>每轮步数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Still held</source>
         <translation>仍被持有</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/formats.py"/>
-        <source>Still working: {done} of {all} events read</source>
-        <translation>仍在处理：已读取 {done} / {all} 个事件</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/formats.py"/>
-        <source>Still working…</source>
-        <translation>仍在处理…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -5385,7 +5484,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Stop the training (asked first)</source>
+        <source>Stop the training (with confirmation)</source>
         <translation>停止训练（先询问）</translation>
     </message>
     <message>
@@ -5417,7 +5516,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Study of 1 fold goes on: {function}, {over} were over</source>
+        <source>Study of 1 fold continues: {function}, {over} already finished</source>
         <translation>1 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
@@ -5427,7 +5526,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Study of {folds} folds goes on: {function}, {over} were over</source>
+        <source>Study of {folds} folds continues: {function}, {over} already finished</source>
         <translation>{folds} 折的研究继续：{function}，其中 {over} 折已结束</translation>
     </message>
     <message>
@@ -5447,6 +5546,11 @@
         <translation>表格与列表</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>Temporary disk used</source>
+        <translation>临时文件所在磁盘的用量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Temporary files</source>
@@ -5459,7 +5563,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>TensorFlow does not tell how large its pool is</source>
+        <source>TensorFlow does not report the size of its pool</source>
         <translation>TensorFlow 不告知其内存池有多大</translation>
     </message>
     <message>
@@ -5469,7 +5573,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>TensorFlow keeps what it once took from the GPU until its process ends: after a reload, or after the model is gone, the driver and nvidia-smi show as much as before. What falls is what is in use. What is free inside the pool serves the same process at once, and no other.</source>
+        <source>TensorFlow keeps GPU memory until its process ends: after a reload the driver and nvidia-smi show the same usage. Only the part in use falls. Free memory inside the pool is available to this process, but not to others.</source>
         <translation>TensorFlow 从 GPU 取得的内存会一直保留到进程结束：重新加载之后，或模型不在之后，驱动和 nvidia-smi 显示的和以前一样多。下降的是正在使用的部分。池中空闲的部分可立即供同一进程使用，其他进程不能用。</translation>
     </message>
     <message>
@@ -5488,19 +5592,14 @@
         <translation>TensorFlow 的根图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>That takes some seconds, most of them for the framework to start.</source>
-        <translation>这需要几秒钟，大部分用于启动框架。</translation>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>The action, and how a reload restored the state</source>
+        <translation>做了什么，以及重新加载如何恢复</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>That very thing was counted, and grew over the same units</source>
-        <translation>正是它被统计到，并在相同区间内增长</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>The cause is open</source>
-        <translation>原因未定</translation>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
+        <source>The audit log is empty.</source>
+        <translation>尚无任何操作。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -5544,7 +5643,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>The context is what the driver's libraries load for each process, some hundred MiB; no reading tells it alone.</source>
+        <source>The context is what the driver's libraries load for each process, some hundred MiB; it cannot be read separately.</source>
         <translation>上下文是驱动库为每个进程加载的内容，约几百 MiB；没有读数单独给出它。</translation>
     </message>
     <message>
@@ -5554,7 +5653,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The device can connect to this machine's hub no more; if it is connected, that ends at once. To let it in again takes kmonitor authorize with its key.</source>
+        <source>The device can no longer connect to this machine's hub; an open connection ends at once. To allow it again, run kmonitor authorize with its key.</source>
         <translation>该设备不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
     </message>
     <message>
@@ -5563,55 +5662,54 @@
         <translation>第一个进程正在加载模型…</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
+        <source>The growth of the peak with the batch is not known.</source>
+        <translation>峰值如何随批大小增长尚不可知。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The history has {n} events now, and takes {size} on the disk.</source>
+        <source>The history has {n} events and uses {size} on disk.</source>
         <translation>历史中现有 {n} 个事件，占用磁盘 {size}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>The host is lost: {why}</source>
-        <translation>主机失联：{why}</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The host key of {host} has changed: it was reinstalled, or it is another machine.</source>
+        <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The host key of {host} is not known here yet.</source>
+        <source>The host key of {host} is not known yet.</source>
         <translation>这里尚不认识 {host} 的主机密钥。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub does not start</source>
+        <source>The hub cannot start</source>
         <translation>hub 未启动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub does not start.</source>
+        <source>The hub cannot start.</source>
         <translation>hub 未能启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/compare/comparison.py"/>
-        <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>The hub is not reached.</source>
-        <translation>无法访问 hub。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The hub is not reached; what is asked now would not arrive.</source>
-        <translation>无法访问 hub，现在的请求不会送达。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The hub of this machine is not reached; it keeps to this once it runs.</source>
+        <source>The hub of this machine is not running; the settings apply once it starts.</source>
         <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>The hub of {host} is not reached now.</source>
+        <source>The hub of {host} is unreachable now.</source>
         <translation>现在无法访问 {host} 的 hub。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub on {host} can keep nothing new.</source>
+        <source>The hub on {host} cannot store new data.</source>
         <translation>{host} 上的 hub 无法再保存新内容。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <source>The hub on {host} has a problem.</source>
+        <translation>{host} 上的 hub 出现问题。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5619,13 +5717,8 @@
         <translation>{host} 上的 hub 已结束。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>The hub on {host} has trouble.</source>
-        <translation>{host} 上的 hub 出现问题。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>The hub refuses: {why}.</source>
+        <source>The hub refused: {why}.</source>
         <translation>hub 拒绝：{why}。</translation>
     </message>
     <message>
@@ -5644,13 +5737,8 @@
         <translation>上限为 {limit}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>The model is being made, without its weights, in a process of its own…</source>
-        <translation>正在独立的进程中构建模型（不含权重）…</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>The model leaves a length open: a tensor has the shape ({shape}). Choose a length.</source>
+        <source>The model has a variable length: a tensor has the shape ({shape}). Choose a length.</source>
         <translation>模型有一个未定的长度：某个张量的形状为（{shape}）。请选择长度。</translation>
     </message>
     <message>
@@ -5660,17 +5748,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The process ends after the current epoch and kmonitor run starts the script again, which resumes there: weights, optimizer, history and random state are kept, and what the script does before fit happens again.</source>
+        <source>The process ends after the current epoch and kmonitor run starts the script again, which continues there. Weights, optimizer, history and random state are kept; code before fit runs again.</source>
         <translation>进程在当前轮次后结束，kmonitor run 会再次启动脚本并从那里继续：权重、优化器、历史和随机状态都会保留，脚本在 fit 之前所做的会再做一遍。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>The process has started; no fit has begun yet.</source>
+        <source>The process has started, but no fit has.</source>
         <translation>进程已启动，尚未开始 fit。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>The process lives; no fit is running.</source>
+        <source>The process is alive; no fit is running.</source>
         <translation>进程存活，没有正在运行的 fit。</translation>
     </message>
     <message>
@@ -5680,7 +5768,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The run has ended ({state}); nothing can be asked of it.</source>
+        <source>The run has ended ({state}); it takes no more actions.</source>
         <translation>运行已结束（{state}），无法再对它提出请求。</translation>
     </message>
     <message>
@@ -5690,12 +5778,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>The run's model leaves a length open, and a layer of it may change it.</source>
+        <source>The run's model has a variable length, and one of its layers may change it.</source>
         <translation>该运行的模型有一个长度未定，而它的某个层可能会改变这个长度。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>The same, making the variables anew</source>
+        <source>The same, recreating the variables</source>
         <translation>同上，并重新创建变量</translation>
     </message>
     <message>
@@ -5705,23 +5793,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The training saves a checkpoint if it can, ends after the current epoch, and fit returns as if all epochs were done. It cannot be started again from here.</source>
+        <source>The training saves a checkpoint if possible and ends after the current epoch; fit returns as if all epochs were done. It cannot be restarted from here.</source>
         <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>The training waited</source>
-        <translation>训练等待</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The webhook for alerts at {host} could not be reached: {why}.</source>
+        <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The webhook for alerts at {host} refused: {why}.</source>
         <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The webhook for alerts at {host} was not reached: {why}.</source>
-        <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
@@ -5730,7 +5813,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>The window forgets the host and shows its runs no more. Nothing there is touched: trainings and hub go on, and connecting again brings everything back.</source>
+        <source>The window forgets this host and no longer shows its runs. Nothing on the host changes: trainings and hub keep running, and connecting again brings everything back.</source>
         <translation>窗口会忘记此主机，不再显示其运行。那里的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
     </message>
     <message>
@@ -5739,18 +5822,13 @@
         <translation>自上次重新加载以来，{span}的 Theil-Sen 斜率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>There is no kmonitor on {host}. Tried there: {what}</source>
-        <translation>{host} 上没有 kmonitor。已尝试：{what}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>There is no ssh on this machine.</source>
-        <translation>本机没有 ssh。</translation>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>This folder is read only here.</source>
+        <translation>这里只查看文件夹，不更改其中任何内容。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>This hub was started with --keep-days or --keep-size on its command line: those count until it is started without them.</source>
+        <source>This hub was started with --keep-days or --keep-size: these options take precedence until it is started without them.</source>
         <translation>这个 hub 启动时带有 --keep-days 或 --keep-size：在不带它们重新启动之前，以它们为准。</translation>
     </message>
     <message>
@@ -5774,19 +5852,14 @@
         <translation>本进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>This process's context and rest</source>
-        <translation>本进程的上下文与其余部分</translation>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>This run accepts no actions: it was started with commands=False.</source>
+        <translation>此运行不接受命令：它以 commands=False 启动。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>This process's context, free pool and rest</source>
-        <translation>本进程的上下文、池中空闲与其余部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>This process's rest, and other processes</source>
-        <translation>本进程的其余部分与其他进程</translation>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>This run belongs to another hub of the team: connect to its host to send actions.</source>
+        <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
@@ -5796,23 +5869,33 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>This run ended before it told its model, or its agent was too old to.</source>
+        <source>This run ended before it reported its model, or its agent was too old.</source>
         <translation>此运行在告知其模型之前就结束了，或者其代理版本太旧。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>This run has not told its model yet: it does when it is built, with the first step at the latest.</source>
+        <source>This run has not reported its model yet; it will when the model is built, at the first step at the latest.</source>
         <translation>此运行尚未告知其模型：模型构建好时就会告知，最迟在第一步。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>This run takes no commands: it was started with commands=False.</source>
-        <translation>此运行不接受命令：它以 commands=False 启动。</translation>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>This run is pinned.</source>
+        <translation>它已固定。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>This run was read from a folder: its process cannot be asked from here.</source>
+        <source>This run was read from a folder: actions cannot be sent to its process.</source>
         <translation>此运行是从文件夹读取的：无法从这里请求其进程。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>This takes some seconds, mostly to start the framework.</source>
+        <translation>这需要几秒钟，大部分用于启动框架。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>This was counted, and grew over the same time</source>
+        <translation>正是它被统计到，并在相同区间内增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -5859,33 +5942,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>To predict only: {way}</source>
-        <translation>仅用于预测：{way}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>To train on: {way}</source>
+        <source>To continue training: {way}</source>
         <translation>继续训练：{way}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Together about {size} of history</source>
-        <translation>历史共约 {size}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Told at the end of the epoch that follows.</source>
-        <translation>在随后一轮结束时给出。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Too large</source>
         <translation>过大</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Took</source>
-        <translation>用时</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -5894,13 +5957,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Traces and who holds them</source>
+        <source>Traces and their holders</source>
         <translation>追踪及其持有者</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Traces let go, and dead models they were of</source>
-        <translation>释放的追踪，以及所属的已失效模型</translation>
+        <source>Traces that could not be released, and their holders</source>
+        <translation>未能释放的内容及其持有者</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -5914,7 +5977,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Training goes on</source>
+        <source>Training continues</source>
         <translation>训练继续</translation>
     </message>
     <message>
@@ -5926,6 +5989,11 @@
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Training metrics</source>
         <translation>训练指标</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>Training paused for</source>
+        <translation>训练等待</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -5943,23 +6011,13 @@
         <translation>已试过：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>Try</source>
-        <translation>尝试</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Try it in a terminal, where it must work without a question: {line}</source>
+        <source>Try it in a terminal; it must connect without a prompt: {line}</source>
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Twice a second under the pointer, else once: about a tenth of that, for a slow machine, a remote desktop or a battery.</source>
-        <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Unique to it</source>
+        <source>Unique set</source>
         <translation>独占</translation>
     </message>
     <message>
@@ -5968,8 +6026,13 @@
         <translation>单位</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>Unknown host: {host}.</source>
+        <translation>没有名为 {host} 的主机。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at the start: a full GPU says nothing of what the model needs.</source>
+        <source>Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at the start: a full GPU does not show how much the model needs.</source>
         <translation>除非打开内存增长，TensorFlow 一开始就占用几乎整个 GPU：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
@@ -5984,13 +6047,14 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Up to 30 times a second under the pointer, else 10. With 8 runs at 10 values a second about a quarter of one processor core.</source>
+        <source>Up to 30 updates a second under the pointer, else 10. With 8 runs at 10 values a second this takes about a quarter of a CPU core.</source>
         <translation>指针在窗口中时每秒最多 30 次，否则 10 次。8 个运行、每秒 10 个值时约占一个处理器核心的四分之一。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>User</source>
-        <translation>用户</translation>
+        <translation>谁</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -6032,7 +6096,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>Versions, the last log lines and where the program stood. User name, home folder, names of runs and hosts are left out; kmonitor sends nothing. If you report the fault, copy or save this and add what you did.</source>
+        <source>Versions, the last log lines and the traceback, without user name, home folder, run and host names. kmonitor sends nothing. To report the problem, copy or save this text and add what you did.</source>
         <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
     </message>
     <message>
@@ -6041,9 +6105,14 @@
         <translation>等待</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
+        <source>Waiting for a retry</source>
+        <translation>等待再试</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Waiting for the disk</source>
+        <source>Waiting for disk</source>
         <translation>等待磁盘</translation>
     </message>
     <message>
@@ -6058,57 +6127,11 @@
         <translation>等待第一个运行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>Waits for another try</source>
-        <translation>等待再试</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Weights</source>
         <translation>权重</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>What</source>
-        <translation>操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>What can be done with it</source>
-        <translation>可进行的操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>What could not be let go, and who holds it</source>
-        <translation>未能释放的内容及其持有者</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>What each line allocated and kept between two safe points</source>
-        <translation>各行在两个安全点之间分配并保留的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>What failed or was left out, and why</source>
-        <translation>失败或略过的内容及原因</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>What grew is usually caused by this; it is not proven</source>
-        <translation>通常由此引起增长，但未得到证明</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>What grows</source>
-        <translation>什么在增长</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>What it is called; pinned ones have a pin</source>
-        <translation>名称；已固定的带有图钉</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -6121,29 +6144,9 @@
         <translation>脚本中可尝试：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>What somebody noted on it</source>
-        <translation>有人写下的备注</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>What the GPU holds</source>
-        <translation>GPU 中有什么</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>What the framework's allocator holds</source>
-        <translation>框架的分配器中有什么</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <source>What the limits of {run} would have done:</source>
         <translation>{run} 的上限本会做的事：</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>What was done, and how a reload restored</source>
-        <translation>做了什么，以及重新加载如何恢复</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
@@ -6164,6 +6167,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
+        <source>When {when}, kmonitor collects after the current epoch.</source>
+        <translation>当{when}时，kmonitor 会在当前轮次后释放滞留的内容。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>When {when}, kmonitor collects, then reloads, as needed.</source>
         <translation>当{when}时，kmonitor 会视需要依次清理、重新加载。</translation>
     </message>
@@ -6174,8 +6182,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, kmonitor drops what is retained after the current epoch.</source>
-        <translation>当{when}时，kmonitor 会在当前轮次后释放滞留的内容。</translation>
+        <source>When {when}, kmonitor notifies you here.</source>
+        <translation>当{when}时，kmonitor 会在这里告诉您。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
@@ -6184,12 +6192,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, kmonitor tells you here.</source>
-        <translation>当{when}时，kmonitor 会在这里告诉您。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, the training starts again in a new process and resumes.</source>
+        <source>When {when}, the training restarts in a new process and continues.</source>
         <translation>当{when}时，训练会在新进程中重新启动并继续。</translation>
     </message>
     <message>
@@ -6198,24 +6201,9 @@
         <translation>当{when}时，训练会在当前轮次后停止。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Where each figure comes from</source>
-        <translation>各数值的来源</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Where it runs or ran</source>
-        <translation>在哪里运行</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>Where the time goes</source>
         <translation>时间花在哪里</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Who</source>
-        <translation>谁</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -6233,43 +6221,18 @@
         <translation>同时增长的有：{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>Without a graph</source>
-        <translation>不使用计算图</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>Workspace</source>
         <translation>工作区</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write 1 MiB or more; nothing keeps all.</source>
-        <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write a number of days, such as 90; nothing keeps all.</source>
-        <translation>请输入天数，例如 90；留空则全部保留。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write a size with its unit, such as 20 GiB or 500 MB.</source>
-        <translation>请输入带单位的大小，例如 20 GiB 或 500 MB。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Write at most {n} days.</source>
-        <translation>最多输入 {n} 天。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Write down what it was for, or what came of it</source>
+        <source>Write a note about its purpose or result</source>
         <translation>写下用途或结果</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Writes the exact state; kmonitor restore makes a .keras file of it later.</source>
+        <source>Writes the exact state; kmonitor restore can turn it into a .keras file later.</source>
         <translation>写入精确状态；之后可用 kmonitor restore 由它生成 .keras 文件。</translation>
     </message>
     <message>
@@ -6284,22 +6247,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>XLA decides by itself what it fuses: the rules were compared with its plans, not with an allocator, and on a CPU it takes up to three times as much; five watched steps correct that</source>
+        <source>XLA decides what it fuses: the rules were validated with its plans, not with an allocator, and on a CPU it takes up to three times as much; five watched steps correct that</source>
         <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>You may look at the runs of {host}, not change them: your key there is a viewer's.</source>
-        <translation>您可以查看 {host} 的运行，但不能更改：您在那里的密钥是查看者密钥。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>You may look at the runs of {host}, not command them: your key there is a viewer's.</source>
-        <translation>您可以查看 {host} 的运行，但不能发出命令：您在那里的密钥是查看者密钥。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
+        <source>Your key on {host} has the role viewer, and only an operator can read the audit log. The owner of the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
         <translation>您在 {host} 的密钥是查看者密钥，只有操作者可以阅读此列表。运行该 hub 的人可以更改：kmonitor authorize KEY --role operator --name NAME</translation>
     </message>
     <message>
@@ -6315,23 +6268,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>`py-spy dump --pid {pid}` on {host} shows in which call it waits; what is asked of it is done at its next step, and if none comes its process has to be ended there</source>
+        <source>`py-spy dump --pid {pid}` on {host} shows where it waits. Actions run at its next step; if none comes, end the process there</source>
         <translation>在 {host} 上运行 `py-spy dump --pid {pid}` 可看到它在等待哪个调用；请求它做的事在下一个训练步进行，若一直没有，就必须在那里结束其进程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>`{name}`: traces {n} ({dead} of them kept for models that are gone), operations {operations}</source>
+        <source>`{name}`: traces {n} ({dead} of them kept for models that no longer exist), operations {operations}</source>
         <translation>`{name}`：{n} 个追踪（其中 {dead} 个为已失效模型滞留），{operations} 个算子</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>`{name}`: traces {n}, operations {operations}</source>
         <translation>`{name}`：{n} 个追踪，{operations} 个算子</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>a cache of the data set is filling: {steps} of {of_steps} steps</source>
-        <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -6355,23 +6303,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>a reload would change the result: {name}, traced again, computes something else. What Python code reads while it is traced has changed since, such as an attribute or a random number. A variable in its place keeps the step the same</source>
+        <source>a reload would change the result: {name}, traced again, computes something else. Something that Python code reads while it is traced has changed, such as an attribute or a random number. Use a variable for it</source>
         <translation>重新加载会改变结果：{name} 再次追踪后计算的内容不同。追踪时 Python 代码读取的内容已经改变，例如某个属性或随机数。改用变量可使步骤保持不变</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>a run tells its model for one size; open the model's file for others</source>
+        <source>a run reports its model for one size; open the model file for others</source>
         <translation>运行只告知一种尺寸的模型；其他尺寸请打开模型文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>a signal</source>
         <translation>信号</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>a step of Reclaim (auto)</source>
-        <translation>回收 (auto) 的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
@@ -6397,11 +6340,6 @@
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>address space limit {amount}</source>
         <translation>地址空间上限 {amount}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>after an error let its frames go: sys.last_value = sys.last_traceback = None</source>
-        <translation>出错后释放其栈帧：sys.last_value = sys.last_traceback = None</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -6431,7 +6369,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>architecture alone, no weights</source>
+        <source>architecture only, no weights</source>
         <translation>只有架构，没有权重</translation>
     </message>
     <message>
@@ -6446,7 +6384,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>as a step of Reclaim</source>
+        <source>as part of Reclaim</source>
         <translation>回收的一个步骤</translation>
     </message>
     <message>
@@ -6456,22 +6394,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>asked by {who}</source>
-        <translation>由 {who} 请求</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>assign</source>
         <translation>assign</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>at least {low}; the upper end is not known</source>
+        <source>at least {low}; the upper bound is not known</source>
         <translation>至少 {low}；上限不可知</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>at the epoch's end</source>
+        <source>at the end of the epoch</source>
         <translation>轮次结束时</translation>
     </message>
     <message>
@@ -6495,28 +6428,18 @@
         <translation>批大小 {half}，gradient_accumulation_steps={n}：梯度来自 {whole} 个样本，但批归一化只看到 {seen} 个</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>begin to begin</source>
-        <translation>从一步开始到下一步开始</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>behind</source>
         <translation>慢</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>beside it {amount} pages of files, given back when needed</source>
-        <translation>另有 {amount} 文件页，需要时归还</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>best to predict</source>
+        <source>best for prediction</source>
         <translation>预测最佳</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>best to train on</source>
+        <source>best to continue training</source>
         <translation>继续训练最佳</translation>
     </message>
     <message>
@@ -6531,7 +6454,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between epochs: in callbacks after MonitorCallback, or in its action</source>
+        <source>between epochs: in callbacks after MonitorCallback, or in its actions</source>
         <translation>各轮之间：MonitorCallback 之后的回调中，或其操作中</translation>
     </message>
     <message>
@@ -6541,7 +6464,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>between fits: in what the script does from one fit to the next</source>
+        <source>between fits: in the script</source>
         <translation>各次 fit 之间：脚本在两次 fit 之间所做的事中</translation>
     </message>
     <message>
@@ -6556,22 +6479,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>blocks of shared memory are made and not unlinked</source>
+        <source>blocks of shared memory are created and never unlinked</source>
         <translation>建立共享内存块而不删除</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>bound</source>
-        <translation>上限</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>bound {size}</source>
-        <translation>上限 {size}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>build model and optimizer once, outside of the loop</source>
+        <source>build model and optimizer once, outside the loop</source>
         <translation>在循环之外只构建一次模型和优化器</translation>
     </message>
     <message>
@@ -6581,7 +6494,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>call gc.collect() less often, or gc.freeze() once what stays is made</source>
+        <source>call gc.collect() less often, or gc.freeze() after setting up</source>
         <translation>少调用 gc.collect()，或在长期对象建好后调用一次 gc.freeze()</translation>
     </message>
     <message>
@@ -6601,12 +6514,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>cause open</source>
+        <source>cause unknown</source>
         <translation>原因未定</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>cause open, after {what}</source>
+        <source>cause unknown; not {what}</source>
         <translation>原因未定，已排除：{what}</translation>
     </message>
     <message>
@@ -6631,23 +6544,33 @@
         <translation>没有任何变化</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check cooling, power limits and the CPU governor</source>
+        <translation>检查散热、功率上限和调频策略</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>check what the script does there, for example reading or writing a whole file</source>
+        <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>checkpoints</source>
         <translation>检查点</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes are started and do not end</source>
+        <source>child processes are started and never end</source>
         <translation>启动的子进程不结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes ended, and nobody waited for them</source>
+        <source>child processes ended and were never waited for</source>
         <translation>子进程已经结束，却无人等待</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes of the training take more and more</source>
+        <source>child processes of the training use more and more memory</source>
         <translation>训练的子进程占用越来越多</translation>
     </message>
     <message>
@@ -6662,12 +6585,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close and unlink each block of shared memory when it is read</source>
+        <source>close and unlink each shared memory block after reading it</source>
         <translation>读取之后关闭并删除每个共享内存块</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close connections, or keep one session for all</source>
+        <source>close connections, or reuse one session</source>
         <translation>关闭连接，或只保留一个会话</translation>
     </message>
     <message>
@@ -6677,13 +6600,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close pipes and end what was started: communicate(), close(), terminate(), join()</source>
-        <translation>关闭管道并结束所启动的进程：communicate()、close()、terminate()、join()</translation>
+        <source>close files after use: with open(...) as file</source>
+        <translation>关闭打开的文件：with open(...) as file</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close what is opened: with open(...) as file</source>
-        <translation>关闭打开的文件：with open(...) as file</translation>
+        <source>close pipes and end child processes: communicate(), close(), terminate(), join()</source>
+        <translation>关闭管道并结束所启动的进程：communicate()、close()、terminate()、join()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -6735,13 +6658,33 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>copy what workers hand over, or with PyTorch torch.multiprocessing.set_sharing_strategy('file_system')</source>
+        <source>copy data from workers, or with PyTorch torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>count</source>
+        <translation>其数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>counts {what}</source>
         <translation>统计{what}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>create the data set once, outside of the loop</source>
+        <translation>在循环之外只创建一次数据集</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool</source>
+        <translation>线程池只建立一次，或将其关闭：with ThreadPoolExecutor() as pool</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>create {name} once, outside the loop</source>
+        <translation>只创建一次 {name}，放在循环之外</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6810,6 +6753,11 @@
         <translation>驱动：NVML，本进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>end not known yet</source>
+        <translation>何时结束尚不知道</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>epoch</source>
@@ -6874,8 +6822,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>files, sockets or pipes are opened and not closed</source>
+        <source>files are written and never removed</source>
+        <translation>写入的内容留在磁盘上</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>files, sockets or pipes are opened and never closed</source>
         <translation>打开文件、套接字或管道而不关闭</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <source>first {value}</source>
+        <translation>起初 {value}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
@@ -6916,7 +6874,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>free memory: a smaller batch or cache, fewer workers, no other programs beside it</source>
+        <source>framework allocator</source>
+        <translation>框架的分配器分出的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>free memory kept by malloc</source>
+        <translation>malloc 保留的空闲内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>free memory: smaller batches or caches, fewer workers, no other programs</source>
         <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
     </message>
     <message>
@@ -6933,13 +6901,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>functions of data sets (from_generator, py_function) with what they refer to</source>
-        <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
+        <source>functions and their closures</source>
+        <translation>函数及其引用的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>functions with what they refer to</source>
-        <translation>函数及其引用的内容</translation>
+        <source>functions of data sets (from_generator, py_function) and their closures</source>
+        <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -6953,7 +6921,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>give it more processors, or start fewer threads and workers</source>
+        <source>garbage collections take longer, with more and more objects</source>
+        <translation>Python 为回收垃圾要检查的对象越来越多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>give it more CPUs, or start fewer threads and workers</source>
         <translation>给它更多处理器，或少启动线程和 worker</translation>
     </message>
     <message>
@@ -6969,7 +6942,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>growing less and less</source>
+        <source>growing, but levelling off</source>
         <translation>增长越来越慢</translation>
     </message>
     <message>
@@ -6981,11 +6954,6 @@
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
         <source>half of the time</source>
         <translation>一半的时间</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>have {name} do its work at each n-th step, or at the epoch's end</source>
-        <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
@@ -7001,11 +6969,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>host: total memory</source>
         <translation>主机：总内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>how many there are</source>
-        <translation>其数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -7039,63 +7002,58 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it changes by little, or no more than it scatters</source>
-        <translation>变化很小，或未超出波动</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>it ended after {units}</source>
         <translation>在 {units}后结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it gave up for want of memory, as its output says</source>
-        <translation>因内存不足而自行放弃，如其输出所说</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>it is passed</source>
-        <translation>越过它</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it left with exit status {status}</source>
+        <source>it exited with status {status}</source>
         <translation>以退出状态 {status} 离开</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it returned, but its process did not leave within {n} s (a thread that is no daemon?) and was ended</source>
+        <source>it expired before a safe point</source>
+        <translation>在有效期内没有出现安全点</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
+        <source>it is exceeded</source>
+        <translation>越过它</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>it ran out of memory, as its output shows</source>
+        <translation>因内存不足而自行放弃，如其输出所说</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>it returned, but its process did not exit within {n} s (a non-daemon thread?) and was ended</source>
         <translation>它已返回，但其进程在 {n} s 内没有退出（是否有非守护线程？），因而被终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rises in few steps, as buffers do</source>
+        <source>it rises in a few jumps, like buffers</source>
         <translation>呈少数几级阶梯上升，像缓冲区一样</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rose before, and not lately</source>
+        <source>it rose before, but not lately</source>
         <translation>此前上升，近来没有</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rose in the first epoch only, evenly as data were read</source>
+        <source>it rose only in the first epoch, while data were read</source>
         <translation>仅在第一轮中上升，随数据读取均匀增加</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it took longer than the {n} s that the finished folds let expect</source>
+        <source>it took longer than the {n} s that the finished folds suggest</source>
         <translation>用时超过 {n} s，即由已完成的折所推断的时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it took longer than timeout_s={n}</source>
         <translation>用时超过 timeout_s={n}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it was done less than the cool-down ago, and the limit is crossed again</source>
-        <translation>距上次执行不到冷却时间，而限制又被越过</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7109,8 +7067,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>its control group is held back from the processors more and more</source>
+        <source>its control group is throttled more and more</source>
         <translation>其控制组越来越多地被限制使用处理器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>its data end at the time limit of its job</source>
+        <translation>其数据止于作业的时间上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -7119,7 +7082,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>its growth bends towards a ceiling, as a cache's does</source>
+        <source>its growth levels off, like a cache</source>
         <translation>增长趋于封顶，像缓存一样</translation>
     </message>
     <message>
@@ -7129,28 +7092,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process cannot be seen from here: it counts its process ids apart (container)</source>
+        <source>its process cannot be seen from here: it has its own process ids (container)</source>
         <translation>从这里看不到其进程：它单独计进程号（容器）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process is gone without a word</source>
+        <source>its process ended without notice</source>
         <translation>其进程无声消失</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process is gone without a word; {what}</source>
+        <source>its process ended without notice; {what}</source>
         <translation>其进程无声消失；{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process is gone, what it left on disk is being read</source>
-        <translation>其进程已不在，正在读取它留在磁盘上的内容</translation>
+        <source>its process is alive</source>
+        <translation>其进程仍在运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process lives</source>
-        <translation>其进程仍在运行</translation>
+        <source>its process is gone, and what it left on disk is being read</source>
+        <translation>其进程已不在，正在读取它留在磁盘上的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7161,17 +7124,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>its processes held more than memory={bound}</source>
         <translation>其进程占用超过 memory={bound}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>its source was not told</source>
-        <translation>未告知其来源</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its time to live passed before a safe point came</source>
-        <translation>在安全点出现前有效期已过</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7200,27 +7152,32 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>keep history.history instead of what fit returns</source>
+        <source>keep history.history instead of the History object</source>
         <translation>保留 history.history，而不是 fit 的返回值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>keep numbers instead (float(loss), a mean), or the newest only</source>
+        <source>keep numbers only (float(loss), a mean), or only the newest</source>
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>kept after it</source>
+        <source>kept after loading</source>
         <translation>加载后保留</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>kept objects</source>
+        <translation>所保留的内容</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed by a process, not for want of memory: no such kill was counted</source>
+        <source>killed by a process, not for lack of memory: no such kill was counted</source>
         <translation>被某个进程杀死，而非内存不足：没有相应的计数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed; no counter here tells whether for want of memory</source>
+        <source>killed; whether for lack of memory is unknown here</source>
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
@@ -7230,13 +7187,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there is not shown here. Install {theirs} here.</source>
+        <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}), so its new features are not shown. Install {theirs} here.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）新：那里的新内容这里不会显示。请在这里安装 {theirs}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not know is missing here. Install {ours} there.</source>
+        <source>kmonitor on {host} is older ({theirs}) than this window ({ours}), so newer features are missing for its runs. Install {ours} there.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）旧：它不认识的内容这里会缺少。请在那里安装 {ours}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>kmonitor was not found on {host}. Tried: {what}</source>
+        <translation>{host} 上没有 kmonitor。已尝试：{what}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7247,11 +7209,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>kmonitor {version} on {host} is too old for this one.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太旧。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>kmonitor's own faults in the training process; the training is unaffected</source>
-        <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/workspace.py"/>
@@ -7300,6 +7257,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>limit</source>
         <translation>上限</translation>
@@ -7325,6 +7283,11 @@
         <translation>{metric}上限 {amount}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
+        <source>limit {size}</source>
+        <translation>上限 {size}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/limits/limit_store.py"/>
         <source>limit {value}, {action}</source>
         <translation>上限 {value}，{action}</translation>
@@ -7340,16 +7303,6 @@
         <translation>对数轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>look at cooling, power limits and the governor of the clock</source>
-        <translation>检查散热、功率上限和调频策略</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>look at what the script does there, such as a file that is read or written whole</source>
-        <translation>看看脚本在那里做什么，例如整个读写的文件</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>made {n} times</source>
         <translation>创建了 {n} 次</translation>
@@ -7361,22 +7314,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>make the data set once, outside of the loop</source>
-        <translation>在循环之外只创建一次数据集</translation>
+        <source>major page faults</source>
+        <translation>从磁盘取回的页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>make the pool of threads once, or shut it down: with ThreadPoolExecutor() as pool</source>
-        <translation>线程池只建立一次，或将其关闭：with ThreadPoolExecutor() as pool</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>make {name} once, outside of the loop</source>
-        <translation>只创建一次 {name}，放在循环之外</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>malloc keeps what it was given back: a cache, or fragmentation</source>
+        <source>malloc keeps freed memory: a cache, or fragmentation</source>
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>
     <message>
@@ -7436,7 +7379,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>measured between steps; weights {weights}, optimizer {slots}, data and else</source>
+        <source>measured between steps; weights {weights}, optimizer {slots}, data and other</source>
         <translation>在步与步之间实测：权重 {weights}、优化器 {slots}，以及数据等其他内容</translation>
     </message>
     <message>
@@ -7455,14 +7398,29 @@
         <translation>中位数 {median}，平均 {mean}，p95 {most}，p99 {nearly_all}，最大 {longest}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>memory bounded by the host</source>
-        <translation>内存只受主机限制</translation>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory allocated by Python</source>
+        <translation>Python 分配的内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory is short: pages are fetched from a disk, and tasks wait</source>
+        <source>memory allocated with malloc</source>
+        <translation>malloc 分出的内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory is short: pages are read back from disk, and tasks wait</source>
         <translation>内存不足：要从磁盘取回页，任务在等待</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>memory limit {size}</source>
+        <translation>内存最多 {size}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>memory limited by the host</source>
+        <translation>内存只受主机限制</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7473,11 +7431,6 @@
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>memory pressure</source>
         <translation>内存压力</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>memory up to {size}</source>
-        <translation>内存最多 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
@@ -7502,12 +7455,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are built anew, and something keeps them</source>
+        <source>models or optimizers are built repeatedly, and something keeps them</source>
         <translation>模型或优化器被反复构建，且有东西持有它们</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>more is known in about {time}</source>
+        <source>more in about {time}</source>
         <translation>约 {time} 后会知道更多</translation>
     </message>
     <message>
@@ -7527,17 +7480,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>native code keeps what it takes with malloc; Python's lines do not</source>
+        <source>native code keeps memory allocated with malloc; Python code does not</source>
         <translation>原生代码滞留用 malloc 取得的内存，Python 代码行没有</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>native memory: taken with malloc, by arrays or native code; not Python's small objects, not graphs</source>
+        <source>native memory: allocated with malloc by arrays or native code, not by Python objects or graphs</source>
         <translation>原生内存：由数组或原生代码用 malloc 取得，不是 Python 的小对象，也不是计算图</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>never reached from here</source>
+        <source>never connected</source>
         <translation>从未在此连上</translation>
     </message>
     <message>
@@ -7556,6 +7509,11 @@
         <translation>此主机没有 NVIDIA 驱动</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>no Python code kept new memory</source>
+        <translation>没有代码行保留新的内存</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>no batch size was measured for {n} steps</source>
         <translation>没有任何批大小实测满 {n} 步</translation>
@@ -7571,6 +7529,11 @@
         <translation>没有 cgroup 限制此进程的内存</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>no counter grew with it</source>
+        <translation>已统计的内容都没有随之增长</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <location filename="../../kmonitor/ui/charts/time_chart.py"/>
@@ -7584,11 +7547,6 @@
         <translation>{time} 没有数据；{what}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>no line of Python kept new memory</source>
-        <translation>没有代码行保留新的内存</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>no longer growing</source>
         <translation>不再增长</translation>
@@ -7600,13 +7558,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>no method works</source>
+        <translation>没有可行的方式</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>no optimizer</source>
         <translation>没有优化器</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>no reason was told</source>
+        <source>no reason was given</source>
         <translation>未说明原因</translation>
     </message>
     <message>
@@ -7621,28 +7584,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no safe point came within its time to live</source>
-        <translation>在有效期内没有出现安全点</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s after a fit, where the longest pause was {longest} s</source>
+        <source>no step for {n} s after a fit, the longest pause before was {longest} s</source>
         <translation>fit 之后 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s at its begin, where the longest pause was {longest} s</source>
+        <source>no step for {n} s at its start, the longest pause before was {longest} s</source>
         <translation>开始时 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s between epochs, where the longest pause was {longest} s</source>
+        <source>no step for {n} s between epochs, the longest pause before was {longest} s</source>
         <translation>轮与轮之间 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s within an epoch, where the longest pause was {longest} s</source>
+        <source>no step for {n} s within an epoch, the longest pause before was {longest} s</source>
         <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>no time limit</source>
+        <translation>时间不限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7656,12 +7619,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
-        <source>no weights; what it keeps is not known</source>
+        <source>no weights; its activations are not known</source>
         <translation>没有权重；保留多少不可知</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>no, or the file does not say how</source>
+        <source>no, or not recorded in the file</source>
         <translation>否，或者文件没有说明</translation>
     </message>
     <message>
@@ -7678,7 +7641,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>none: no way brings the optimizer's state back</source>
+        <source>none: no method restores the optimizer's state</source>
         <translation>无：没有方式能恢复优化器状态</translation>
     </message>
     <message>
@@ -7692,25 +7655,20 @@
         <translation>未知</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>not reached</source>
-        <translation>无法访问</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>not read yet</source>
         <translation>尚未读取</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
+        <source>not reported by this run</source>
+        <translation>此运行未告知</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>not said</source>
         <translation>未指定</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>not told by this run</source>
-        <translation>此运行未告知</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7730,23 +7688,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>nothing grew since the one before</source>
+        <source>nothing grew since the last one</source>
         <translation>与上一次相比没有增长</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>nothing known</source>
-        <translation>未知</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>nothing has been counted yet</source>
+        <translation>尚未统计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>nothing ran</source>
         <translation>未运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>nothing that is counted grew with it</source>
-        <translation>已统计的内容都没有随之增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7755,23 +7708,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>nothing was counted yet</source>
-        <translation>尚未统计</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>nothing was given back: the graph has {n} operations as before</source>
+        <source>nothing was released: the graph still has {n} operations</source>
         <translation>未释放任何内容：计算图仍有 {n} 个算子</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>nothing was retained</source>
         <translation>没有滞留的内容</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>nothing works</source>
-        <translation>没有可行的方式</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
@@ -7782,6 +7725,11 @@
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>now</source>
         <translation>现在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>number of kept objects</source>
+        <translation>所保留对象的数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7816,12 +7764,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>only one batch size was measured; a second one gives the law</source>
+        <source>only one batch size was measured; a second one is needed</source>
         <translation>只实测了一个批大小；再有一个就能得出规律</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>only while it loads</source>
+        <source>only while loading</source>
         <translation>仅在加载时</translation>
     </message>
     <message>
@@ -7837,18 +7785,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>optimizer as new: its state is lost</source>
-        <translation>优化器是全新的：其状态已丢失</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>optimizer present</source>
         <translation>有优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>others are being tried in a process of its own…</source>
-        <translation>正在独立的进程中尝试其他尺寸…</translation>
+        <location filename="../../kmonitor/ui/memory/load_cost.py"/>
+        <source>optimizer reset: its state is lost</source>
+        <translation>优化器是全新的：其状态已丢失</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7877,7 +7820,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>out of memory: the kernel killed for want of memory on this host (oom_kill)</source>
+        <source>out of memory: the kernel killed a process of this host (oom_kill)</source>
         <translation>内存不足：此主机内存不足，被内核杀死 (oom_kill)</translation>
     </message>
     <message>
@@ -7902,13 +7845,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pad batches to few shapes, or bucket them by length</source>
+        <source>pad batches to a few shapes, or bucket them by length</source>
         <translation>把批次填充为少数几种形状，或按长度分桶</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pages fetched from a disk</source>
-        <translation>从磁盘取回的页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -7941,8 +7879,13 @@
         <translation>固定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>plus {amount} of file pages, which the kernel can reclaim</source>
+        <translation>另有 {amount} 文件页，需要时归还</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
+        <source>prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
         <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE)、cache()，或 PyDataset 的 worker</translation>
     </message>
     <message>
@@ -7982,7 +7925,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>process: unique set (psutil), in between with the resident set's growth</source>
+        <source>process: unique set (psutil), in between extrapolated from the resident set</source>
         <translation>进程：独占内存 (psutil)，其间加上常驻内存的增长</translation>
     </message>
     <message>
@@ -8022,7 +7965,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>rate in {epochs}</source>
+        <source>rate available in {epochs}</source>
         <translation>{epochs}后给出速率</translation>
     </message>
     <message>
@@ -8042,7 +7985,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>recurrent layers keep as many steps at once as the framework is ahead with: theirs were not compared with an allocator</source>
+        <source>recurrent layers keep as many steps as the framework runs ahead; their rules were not validated with an allocator</source>
         <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
@@ -8066,6 +8009,11 @@
         <translation>已注册的函数</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>release the frames of the last error: sys.last_value = sys.last_traceback = None</source>
+        <translation>出错后释放其栈帧：sys.last_value = sys.last_traceback = None</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>released {what}</source>
         <translation>已释放 {what}</translation>
@@ -8080,13 +8028,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>remove temporary files when they are read</source>
+        <source>remove temporary files after reading them</source>
         <translation>读取之后删除临时文件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>rename</source>
         <translation>重命名</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>requested by {who}</source>
+        <translation>由 {who} 请求</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8168,8 +8121,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>run %reset -f out, and end cells with no array or with a semicolon</source>
+        <source>run %reset -f out, and end cells with a semicolon</source>
         <translation>运行 %reset -f out，单元格末行不要是数组，或以分号结尾</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>run {name} every n steps, or at the end of the epoch</source>
+        <translation>让 {name} 每 n 步或在一轮结束时才做</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -8215,7 +8173,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>slower, but less and less</source>
+        <source>slower, but levelling off</source>
         <translation>变慢，但越来越少</translation>
     </message>
     <message>
@@ -8225,7 +8183,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>small blocks that Python handed out</source>
+        <source>small blocks allocated by Python</source>
         <translation>Python 分出的小内存块</translation>
     </message>
     <message>
@@ -8234,9 +8192,25 @@
         <translation>平滑 {weight}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
+        <location filename="../../kmonitor/ui/memory/run_subject.py"/>
+        <source>source unknown</source>
+        <translation>未告知其来源</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>ssh is not installed on this machine.</source>
+        <translation>本机没有 ssh。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>start fewer workers, or anew for each epoch</source>
+        <source>start fewer workers, or restart them for each epoch</source>
         <translation>减少工作进程，或每轮重新启动它们</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>start to start</source>
+        <translation>从一步开始到下一步开始</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
@@ -8262,13 +8236,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
-        <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
+        <source>step clock, first start to last result: the mean of a whole epoch, whose steps were handed over ahead of the device that computes them</source>
+        <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, first begin to last result: the mean of a whole epoch, whose steps were handed over ahead of the device that computes them</source>
-        <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
+        <source>step clock, start to start: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
+        <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>step of Reclaim (auto)</source>
+        <translation>回收 (auto) 的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8277,7 +8256,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>steps are made again, after {n} s without one</source>
+        <source>steps are running again, after {n} s without one</source>
         <translation>{n} s 没有训练步之后，又有训练步了</translation>
     </message>
     <message>
@@ -8314,13 +8293,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>tensors are kept: the framework's allocator hands out more and more</source>
+        <source>tensors are kept: the framework's allocator grows</source>
         <translation>张量被滞留：框架的分配器分出的内存越来越多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>tensors of 256 KiB and more</source>
         <translation>256 KiB 及以上的张量</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the CPU clock is slower</source>
+        <translation>处理器时钟变慢</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8334,13 +8318,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} takes by the estimate; a larger batch shows more</source>
+        <source>the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} should take; a larger batch shows more</source>
         <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the callback</source>
         <translation>该回调</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the change is small, or within the scatter</source>
+        <translation>变化很小，或未超出波动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8353,13 +8342,18 @@
         <translation>连接已断开</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the data set cache is filling: {steps} of {of_steps} steps</source>
+        <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the database in {folder} cannot be written ({why})</source>
         <translation>{folder} 中的数据库无法写入（{why}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the database was damaged, put aside on {time} as {file}, and all that could be read taken over: what is missing is marked in its runs; remove the file once you need it no more, and this is told no more</source>
+        <source>the database was damaged and renamed to {file} on {time}; everything readable was recovered, and what is missing is marked in its runs. Remove that file to clear this message</source>
         <translation>数据库已损坏，已于 {time} 放到一旁并保存为 {file}，其中能读取的内容均已接管：缺失的部分在各运行中已标明；不再需要时请删除该文件，之后便不再提示</translation>
     </message>
     <message>
@@ -8369,7 +8363,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the disk of {folder} is full; free some space there</source>
+        <source>the disk of {folder} is full; free some space</source>
         <translation>{folder} 所在的磁盘已满；请在那里腾出空间</translation>
     </message>
     <message>
@@ -8378,18 +8372,13 @@
         <translation>驱动不报告各进程的显存：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>the first diagnosis is what later ones are compared with: take another</source>
-        <translation>第一次诊断供之后比较：请再做一次</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>the fit ends before its limit</source>
         <translation>fit 会在达到上限前结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the fit that it was meant for had ended</source>
+        <source>the fit that it was for had ended</source>
         <translation>它所针对的 fit 已经结束</translation>
     </message>
     <message>
@@ -8398,14 +8387,14 @@
         <translation>最近一次错误的栈帧（sys.last_traceback）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/cards.py"/>
+        <source>the framework's allocator does not see this model's tensors</source>
+        <translation>框架的分配器看不到该模型的任何张量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the framework's allocator on {device}, first {n} steps</source>
         <translation>{device} 上框架的分配器，前 {n} 步</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>the framework's allocator sees none of this model's tensors</source>
-        <translation>框架的分配器看不到该模型的任何张量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8424,22 +8413,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the hub was started anew with another database</source>
+        <source>the hub was restarted with another database</source>
         <translation>hub 已用另一个数据库重新启动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel counted no kill for want of memory</source>
+        <source>the kernel counted no kill for lack of memory</source>
         <translation>内核没有计到因内存不足的终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed for want of memory in its control group just then ({how}: oom_kill)</source>
+        <source>the kernel killed a process of its control group for lack of memory at that time ({how}: oom_kill)</source>
         <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed for want of memory on this host just then</source>
+        <source>the kernel killed a process of this host for lack of memory at that time</source>
         <translation>当时内核因内存不足在此主机上结束了进程</translation>
     </message>
     <message>
@@ -8484,18 +8473,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the loop goes on: it does not look at model.stop_training, which was set to True</source>
+        <source>the limit was exceeded again within its cool-down</source>
+        <translation>距上次执行不到冷却时间，而限制又被越过</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the loop continues: it ignores model.stop_training, which was set to True</source>
         <translation>循环仍在继续：它不检查已设为 True 的 model.stop_training</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
+        <source>the measurements are from a different training</source>
+        <translation>实测的是与此不同的训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the model is not compiled: no optimizer and no gradients are counted</source>
         <translation>模型未编译：不计优化器和梯度</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>the number of what is kept</source>
-        <translation>所保留对象的数量</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8504,7 +8498,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the peak is that of applying the gradients, which does not depend on the batch: try a larger batch</source>
+        <source>the peak occurs when gradients are applied, which does not depend on the batch: try a larger batch</source>
         <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
     </message>
     <message>
@@ -8518,23 +8512,18 @@
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>the processor's clock is slower</source>
-        <translation>处理器时钟变慢</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
         <source>the rest</source>
         <translation>其余</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>the run does not tell how long its sequences were</source>
+        <source>the run does not report the length of its sequences</source>
         <translation>该运行没有告知其序列有多长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>the run has not told its model</source>
+        <source>the run has not reported its model</source>
         <translation>此运行尚未告知其模型</translation>
     </message>
     <message>
@@ -8544,7 +8533,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the run told its layers and weights, not how the layers are connected</source>
+        <source>the run reported its layers and weights, but not their connections</source>
         <translation>此运行告知了层和权重，没有告知各层如何连接</translation>
     </message>
     <message>
@@ -8554,12 +8543,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the slots of {name} are not known: Adam's were taken</source>
+        <source>the slots of {name} are not known: Adam's are assumed</source>
         <translation>不知道 {name} 的槽：按 Adam 计算</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the spool {path} cannot be taken or freed ({why}): what is in there stays until it can</source>
+        <source>the spool {path} cannot be read or removed ({why}): its data stay there until then</source>
         <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
@@ -8594,13 +8583,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training is not paused</source>
-        <translation>训练未暂停</translation>
+        <source>the training is already paused</source>
+        <translation>训练已暂停</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training is paused already</source>
-        <translation>训练已暂停</translation>
+        <source>the training is not paused</source>
+        <translation>训练未暂停</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -8609,13 +8598,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training's process is gone</source>
+        <source>the training's process has ended</source>
         <translation>训练进程已不存在</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>the whole model</source>
         <translation>整个模型</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>their memory</source>
+        <translation>其占用</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8626,6 +8620,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>there was nothing to release</source>
         <translation>没有可释放的内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>this first diagnosis is the baseline: run another one to compare</source>
+        <translation>第一次诊断供之后比较：请再做一次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8639,7 +8638,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this hub knows no such run</source>
+        <source>this hub does not know this run</source>
         <translation>此 hub 没有这个运行</translation>
     </message>
     <message>
@@ -8649,27 +8648,27 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>this model takes no other, or Keras is not here to try</source>
+        <source>this model accepts no other, or Keras is not installed</source>
         <translation>此模型不接受其他尺寸，或这里没有 Keras 可供尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this system does not tell pages of files apart</source>
+        <source>this system does not report file pages</source>
         <translation>此系统不单独给出文件页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training takes no commands (it was started with commands=False)</source>
+        <source>this training accepts no commands (it was started with commands=False)</source>
         <translation>此训练不接受命令（它以 commands=False 启动）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training takes no commands: it was started with commands=False</source>
+        <source>this training accepts no commands: it was started with commands=False</source>
         <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>threads are started and do not end</source>
+        <source>threads are started and never end</source>
         <translation>启动的线程不结束</translation>
     </message>
     <message>
@@ -8683,23 +8682,18 @@
         <translation>限流</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>time learned</source>
-        <translation>时间由学习得出</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>time limit ({limit})</source>
         <translation>时间上限（{limit}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>time not bounded</source>
-        <translation>时间不限</translation>
+        <source>time limit learned</source>
+        <translation>时间由学习得出</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>time up to {time}</source>
+        <source>time limit {time}</source>
         <translation>时间最多 {time}</translation>
     </message>
     <message>
@@ -8734,12 +8728,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>traces of models that are gone</source>
+        <source>traces of models that no longer exist</source>
         <translation>已失效模型的追踪</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>traces of models that are gone are kept</source>
+        <source>traces of models that no longer exist are kept</source>
         <translation>已失效模型的追踪被滞留</translation>
     </message>
     <message>
@@ -8759,18 +8753,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>training can go on exactly</source>
+        <source>training can continue exactly</source>
         <translation>可以原样继续训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>training cannot go on exactly</source>
+        <source>training cannot continue exactly</source>
         <translation>不能原样继续训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>trial {n}</source>
         <translation>试验 {n}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/subjects.py"/>
+        <source>trying others in a separate process…</source>
+        <translation>正在独立的进程中尝试其他尺寸…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
@@ -8781,6 +8780,11 @@
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>unchanged</source>
         <translation>未变</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>unknown</source>
+        <translation>未知</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -8796,6 +8800,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>unpin</source>
         <translation>取消固定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>unreachable</source>
+        <translation>无法访问</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8829,7 +8838,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>values that the loop keeps in arrays of its own, and not in the model's variables, are not saved</source>
+        <source>values that the loop keeps in its own arrays instead of the model's variables are not saved</source>
         <translation>循环自己用数组保存、不在模型变量中的值未保存</translation>
     </message>
     <message>
@@ -8855,7 +8864,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>wait for child processes that ended: wait() or join()</source>
+        <source>wait for ended child processes: wait() or join()</source>
         <translation>等待已经结束的子进程：wait() 或 join()</translation>
     </message>
     <message>
@@ -8872,56 +8881,6 @@
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>weights {weights} and optimizer {slots}, from the model's variables</source>
         <translation>权重 {weights}，优化器 {slots}，来自模型的变量</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what Python allocated</source>
-        <translation>Python 分配的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what is kept</source>
-        <translation>所保留的内容</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what is written stays on the disk</source>
-        <translation>写入的内容留在磁盘上</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>what it told ends at the time limit of its job</source>
-        <translation>其数据止于作业的时间上限</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what malloc handed out</source>
-        <translation>malloc 分出的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what malloc keeps free</source>
-        <translation>malloc 保留的空闲内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what the framework's allocator handed out</source>
-        <translation>框架的分配器分出的内存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>what they take</source>
-        <translation>其占用</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>what was measured is of another training than this</source>
-        <translation>实测的是与此不同的训练</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>when it ends is not known yet</source>
-        <translation>何时结束尚不知道</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8956,12 +8915,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{action} gave back {given}</source>
+        <source>{action} freed {given}</source>
         <translation>{action}归还了 {given}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{action} gave back {given} of {risen} that had come</source>
+        <source>{action} freed {given} of {risen}</source>
         <translation>{action}归还了 {given}（此前增加了 {risen}）</translation>
     </message>
     <message>
@@ -9001,17 +8960,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>{amount} can be had</source>
+        <source>{amount} available</source>
         <translation>可得 {amount}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>{amount} can still be had</source>
+        <source>{amount} still available</source>
         <translation>还可得 {amount}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{done} fits ended; this one trains {model}</source>
+        <source>{done} fits have ended; this one trains {model}</source>
         <translation>已结束 {done} 次 fit，本次训练 {model}</translation>
     </message>
     <message>
@@ -9026,12 +8985,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{file} cannot be read ({why}): all history is kept until it is set anew ({line})</source>
+        <source>{file} cannot be read ({why}): all history is kept until it is set again ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前保留全部历史（{line}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{file} cannot be read ({why}): what was set before counts until it is set anew ({line})</source>
+        <source>{file} cannot be read ({why}): the previous setting applies until it is set again ({line})</source>
         <translation>{file} 无法读取（{why}）：在重新设置之前按先前的设置执行（{line}）</translation>
     </message>
     <message>
@@ -9046,12 +9005,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>{fold}, try {n}</source>
+        <source>{fold}, attempt {n}</source>
         <translation>{fold}，第 {n} 次尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>{fold}; it is tried again</source>
+        <source>{fold}; it is retried</source>
         <translation>{fold}；将再试</translation>
     </message>
     <message>
@@ -9061,12 +9020,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>{forecast}; other processes take {rate} of what is left</source>
+        <source>{forecast}; other processes use {rate} of what is left</source>
         <translation>{forecast}；其他进程占用所剩的部分，每单位 {rate}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>{forecast}; the fit ends before, in {left}</source>
+        <source>{forecast}; the fit ends before that, in {left}</source>
         <translation>{forecast}；fit 会先在 {left}后结束</translation>
     </message>
     <message>
@@ -9076,28 +9035,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{host} does not allow socket forwarding.</source>
+        <translation>{host} 不允许转发套接字。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{host} does not answer.</source>
         <translation>{host} 没有回应。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} does not let sockets be forwarded.</source>
-        <translation>{host} 不允许转发套接字。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>{host} is not reached.</source>
-        <translation>无法访问 {host}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} is there and refuses ssh.</source>
+        <source>{host} refused the ssh connection.</source>
         <translation>{host} 在线，但拒绝 ssh。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} shows another host key than before: set up anew, or not the same machine.</source>
-        <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -9111,7 +9060,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>{level}, as a step of Reclaim</source>
+        <source>{level}, part of Reclaim</source>
         <translation>{level}，回收的一个步骤</translation>
     </message>
     <message>
@@ -9136,7 +9085,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_store.py"/>
-        <source>{limit} · asked</source>
+        <source>{limit} · requested</source>
         <translation>{limit} · 已请求</translation>
     </message>
     <message>
@@ -9148,6 +9097,16 @@
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>{metric} above its limit</source>
         <translation>{metric}超过上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>{metric} exceeded its limit of {limit}: {value}</source>
+        <translation>{metric}超过上限 {limit}：{value}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
+        <source>{metric} exceeds {value}</source>
+        <translation>{metric}超过 {value}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -9163,16 +9122,6 @@
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>{metric} of 1 trial at its last epoch</source>
         <translation>{metric}，1 次试验的最后一轮</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>{metric} passed its limit of {limit}: {value}</source>
-        <translation>{metric}超过上限 {limit}：{value}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>{metric} passes {value}</source>
-        <translation>{metric}超过 {value}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
@@ -9201,13 +9150,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>{metric}: another verdict</source>
-        <translation>{metric}：判定改变</translation>
+        <source>{metric}: limit exceeded</source>
+        <translation>{metric}：越过上限</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>{metric}: limit crossed</source>
-        <translation>{metric}：越过上限</translation>
+        <source>{metric}: verdict changed</source>
+        <translation>{metric}：判定改变</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
@@ -9241,28 +9190,33 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} MiB of what is resident are neither weights nor optimizer: data on the device, another model</source>
+        <source>{n} MiB of resident memory are neither weights nor optimizer: data on the device, another model</source>
         <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>{n} at once</source>
-        <translation>同时 {n} 折</translation>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <source>{n} attempts</source>
+        <translation>{n} 次尝试</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} custom gradients whose trace cannot be told</source>
+        <source>{n} custom gradients whose trace is unknown</source>
         <translation>{n} 个自定义梯度的追踪无法确定</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/sections.py"/>
-        <source>{n} earlier ones are left out: kmonitor export</source>
+        <source>{n} earlier ones are not shown: kmonitor export</source>
         <translation>更早的 {n} 条未列出：kmonitor export</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>{n} epochs</source>
         <translation>{n} 轮</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
+        <source>{n} errors of kmonitor</source>
+        <translation>kmonitor 出错 {n} 次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
@@ -9280,11 +9234,6 @@
         <translation>{n} 失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{n} faults of kmonitor</source>
-        <translation>kmonitor 出错 {n} 次</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} folds</source>
         <translation>{n} 折</translation>
@@ -9296,6 +9245,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>{n} in parallel</source>
+        <translation>同时 {n} 折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} killed</source>
         <translation>{n} 被终止</translation>
     </message>
@@ -9303,6 +9257,11 @@
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} of 1 fold</source>
         <translation>{n} / 1 折</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>{n} of them are pinned.</source>
+        <translation>其中 {n} 个已固定。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/workspace.py"/>
@@ -9351,6 +9310,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>{n} retried</source>
+        <translation>{n} 重试过</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} running</source>
         <translation>{n} 运行中</translation>
     </message>
@@ -9367,12 +9331,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>{n} runs were removed to keep to it since the hub started.</source>
+        <source>{n} runs were removed by these limits since the hub started.</source>
         <translation>自 hub 启动以来，为此移除了 {n} 个运行。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} spools in {folder} cannot be taken or freed ({why}): what is in there stays until it can</source>
+        <source>{n} spools in {folder} cannot be read or removed ({why}): its data stay there until then</source>
         <translation>{folder} 中有 {n} 个 spool 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
@@ -9382,7 +9346,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; check this machine's disk and memory</source>
+        <source>{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; check the disk and memory of this machine</source>
         <translation>{n} 个已存储的事件损坏：已恢复 {restored} 个，{marked} 个标记为丢失；请检查本机的磁盘和内存</translation>
     </message>
     <message>
@@ -9421,16 +9385,6 @@
         <translation>{n} 次试验</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>{n} tried again</source>
-        <translation>{n} 重试过</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>{n} tries</source>
-        <translation>{n} 次尝试</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>{n} variables, {size}</source>
         <translation>{n} 个变量，{size}</translation>
@@ -9442,7 +9396,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{part} of it comes {where}</source>
+        <source>{part} of it happens {where}</source>
         <translation>其中 {part} 发生在{where}</translation>
     </message>
     <message>
@@ -9501,13 +9455,18 @@
         <translation>{resource}：最后一个样本中 {whole} 用了 {used}，剩余 {left}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>{rise} slower since {unit} {n}</source>
+        <translation>从第 {n} 个{unit}起多用 {rise}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{run}, validation</source>
         <translation>{run}，验证</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>{share} of what it takes longer is {part}</source>
+        <source>{share} of the increase is {part}</source>
         <translation>多用的时间中 {share} 是 {part}</translation>
     </message>
     <message>
@@ -9522,27 +9481,27 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: an instruction that this processor lacks</source>
+        <source>{signal}: an instruction that this CPU does not have</source>
         <translation>{signal}：此处理器没有的指令</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it gave up by itself; often a failed check or no memory in native code</source>
+        <source>{signal}: bus error, often because /dev/shm or a disk was full</source>
+        <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{signal}: it aborted, often after a failed check or out of memory in native code</source>
         <translation>{signal}：自行放弃；往往是原生代码中的检查失败或内存不足</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it reached for memory that is not its own; often a fault in native code</source>
-        <translation>{signal}：访问了不属于自己的内存；往往是原生代码出错</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it was asked to end, as kill, a service manager or a batch system does</source>
+        <source>{signal}: it was asked to end, for example by kill, systemd or a batch system</source>
         <translation>{signal}：被要求结束，如 kill、服务管理器或批处理系统所为</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it was interrupted, as by Ctrl+C</source>
+        <source>{signal}: it was interrupted, for example by Ctrl+C</source>
         <translation>{signal}：被中断，如按下 Ctrl+C</translation>
     </message>
     <message>
@@ -9552,18 +9511,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed by a process, not for want of memory: no such kill was counted</source>
+        <source>{signal}: killed by a process, not for lack of memory: no such kill was counted</source>
         <translation>{signal}：被某个进程终止，并非因内存不足：没有计到这样的终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed; no counter here tells whether for want of memory</source>
+        <source>{signal}: killed; whether for lack of memory is unknown here</source>
         <translation>{signal}：被终止；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: memory behind a file was gone; often a full /dev/shm or disk</source>
-        <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
+        <source>{signal}: segmentation fault, often a bug in native code</source>
+        <translation>{signal}：访问了不属于自己的内存；往往是原生代码出错</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
@@ -9597,12 +9556,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; tasks wait for a disk {n} % of the time</source>
+        <source>{stall}; tasks wait for the disk {n} % of the time</source>
         <translation>{stall}；任务有 {n} % 的时间在等待磁盘</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{state}, but other processes take what is left</source>
+        <source>{state}, but other processes use up what is left</source>
         <translation>{state}，但其他进程正在占用所剩的内存</translation>
     </message>
     <message>
@@ -9617,7 +9576,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>{text} ({n} more like it before)</source>
+        <source>{text} ({n} more like this)</source>
         <translation>{text}（此前还有 {n} 条类似的）</translation>
     </message>
     <message>
@@ -9647,7 +9606,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>{title} came too late and was dropped</source>
+        <source>{title} arrived too late and was dropped</source>
         <translation>{title}：来得太晚，已放弃</translation>
     </message>
     <message>
@@ -9672,17 +9631,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>{title} {n} reports are kept.</source>
+        <source>{title} {n} reports were saved.</source>
         <translation>{title}留存了 {n} 份报告。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>{title}: asked</source>
+        <source>{title}: requested</source>
         <translation>{title}：已请求</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>{title}: running now</source>
+        <source>{title}: running</source>
         <translation>{title}：正在执行</translation>
     </message>
     <message>
@@ -9722,11 +9681,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>{value} at first</source>
-        <translation>起初 {value}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>{value} smoothed</source>
         <translation>平滑后 {value}</translation>
     </message>
@@ -9747,7 +9701,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>{what} leave the history within minutes, for everyone who looks at it. Pinned and living runs stay, and so do checkpoints. This cannot be undone.</source>
+        <source>{what} are removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
     </message>
     <message>
@@ -9762,7 +9716,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>{what}. It goes on; trainings are not affected. Details are in {log}.</source>
+        <source>{what}. kmonitor keeps running, and trainings are not affected. Details are in {log}.</source>
         <translation>{what}。它会继续运行，训练不受影响。详情见 {log}。</translation>
     </message>
     <message>
@@ -9772,28 +9726,28 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>{who}, as a step of Reclaim</source>
+        <source>{who}, as part of Reclaim</source>
         <translation>{who}，回收的一个步骤</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{why}, at the time limit of its job</source>
+        <translation>{why}；正值其作业的时间限制</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{why}. Click for what came before.</source>
+        <source>{why}. Click to see what happened before.</source>
         <translation>{why}。单击查看此前的情况。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>{why}. Until then commands and changes are refused, and trainings hold what they tell on their own disks, as far as these have room.</source>
+        <source>{why}. Until then commands and changes are refused, and trainings keep their data on their own disks as long as there is space.</source>
         <translation>{why}。在此之前命令和修改会被拒绝，训练把数据暂存在自己的磁盘上（视剩余空间而定）。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{why}; starting again in a new process</source>
+        <source>{why}; restarting in a new process</source>
         <translation>{why}；正在新进程中重新开始</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{why}; that was at the time limit of its job</source>
-        <translation>{why}；正值其作业的时间限制</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>

@@ -3,6 +3,7 @@
 import struct
 from pathlib import Path
 
+from tests.benchmarks.peers.summary import costs, ticks
 from tests.benchmarks.peers.tell.moved import Move, moves, noise
 from tests.benchmarks.peers.tell.wording import moved_text, new_lines, quoted
 from tests.benchmarks.peers.watched import reading
@@ -94,3 +95,20 @@ def test_lines_written_by_hand_are_read_as_series(tmp_path: Path):
 
 def _part(data: bytes, kind: int) -> bytes:
     return struct.pack("<IHB", 0, len(data), kind) + data
+
+
+def test_the_summary_has_a_tick_for_each_thing_that_a_tool_did():
+    told = (
+        "| training | tool | numbers | said | done |\n| --- | --- | --- | --- | --- |\n"
+        "| hang | ours | `ram` 1 | nothing | stopped |\n"
+        "| hang | other | none | \u201clate\u201d | none found in the documentation |\n"
+    )
+
+    assert ticks(told).splitlines()[2] == "| hang | \u2713 \u2013 \u2713 | \u2013 \u2713 \u2013 |"
+
+
+def test_the_summary_has_the_cost_of_each_tool():
+    time = "| t |\n| - |\n| ours | 482 | 0.9 (0.8 to 1.1) | 112 | 0.15 | 1.2 |"
+    space = "| t |\n| - |\n| ours | +9 | 0 | +3 | 9.4 |"
+
+    assert costs(time, space).splitlines()[2] == "| kmonitor | 0.9 | 0.15 | +9 | 9.4 |"

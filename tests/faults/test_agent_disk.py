@@ -132,7 +132,7 @@ def test_a_run_that_neither_disk_nor_hub_takes_is_told_once_on_standard_error(
     told = capfd.readouterr().err.splitlines()
     assert len(told) == (0 if hub_is_there else 1)
     for each in told:
-        assert "/proc/kmonitor takes nothing (No such file" in each
+        assert "/proc/kmonitor cannot be written (No such file" in each
         assert "kmonitor doctor" in each
 
 
@@ -243,7 +243,7 @@ def test_on_a_full_disk_with_no_hub_the_weighty_events_and_the_end_are_kept(
     assert "No space left" in last.text
     assert f"{len(lost)} events" in last.text
     assert len(lost) >= 3
-    assert all("want of space" in e.why for e in lost)
+    assert all("lack of space" in e.why for e in lost)
     assert not (folders.spool / "run1" / "reserve").exists()
 
 

@@ -97,7 +97,7 @@ def test_what_takes_no_keys_is_not_talked_to(listening_hub: ListeningHub):
     port = plain.bind_to_random_port("tcp://127.0.0.1")
     fake = NetworkHub(replace(device.address, port=port), device.keys)
     # Which end notices first is a matter of microseconds.
-    why = "no hub that takes keys|does not have the key"
+    why = "not a hub that accepts keys|does not have the key"
     try:
         with HubClient(fake) as client, pytest.raises(HubAccessDenied, match=why):
             client.hub()
@@ -153,7 +153,7 @@ def test_a_window_that_is_let_in_no_more_stops_knocking_until_it_is_asked_to(
 
     follower.start()
     try:
-        wait_until(lambda: told(Connected), what="let in")
+        wait_until(lambda: told(Connected), what="accepted")
         listening_hub.revoke(device)
         out = wait_until(lambda: told(Disconnected), what="told that it is out")
         assert isinstance(out, Disconnected)
@@ -230,7 +230,7 @@ def test_a_routing_id_gives_nobody_the_place_of_another(listening_hub: Listening
         told = _told(second)
 
     assert (told["type"], told["code"]) == ("error", "unauthorised")
-    assert "begun with another key" in told["text"]
+    assert "started with another key" in told["text"]
 
 
 def test_a_training_reports_over_the_network_and_takes_commands(
@@ -323,7 +323,7 @@ def test_a_door_that_lets_a_stranger_in_is_closed_at_start(
 
     monkeypatch.setattr(KeyList, "find", everybody)
 
-    with pytest.raises(NetworkRefused, match="a key that nobody let in and was let in"):
+    with pytest.raises(NetworkRefused, match="an unauthorized key and was accepted"):
         doors.listen(BIND)
     wait_until(nobody_listens, what="nobody listens")
 
@@ -425,7 +425,7 @@ def test_a_list_of_keys_that_cannot_be_trusted_lets_nobody_in(tmp_path: Path, da
         lambda: again.grant(KeyGrant(key="cd" * 32, name="new", role="viewer")),
         lambda: again.revoke("friend"),
     ):
-        with pytest.raises(KeyListUntrusted, match=r"No key is let in.*(chmod 600|mv) "):
+        with pytest.raises(KeyListUntrusted, match=r"No key can connect.*(chmod 600|mv) "):
             change()
     assert path.read_bytes() == as_it_was
 

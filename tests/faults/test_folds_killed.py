@@ -77,7 +77,7 @@ def test_a_study_that_was_cut_goes_on_and_runs_no_finished_fold_again(tmp_path: 
     assert went_on.stdout.count(",") == 2
     assert ran.read_text().split() == ["0", "1", "1", "2"]
     said = (cut / "said").read_text()
-    assert ("goes on with the rest" in said) == (how == "Ctrl+C")
+    assert ("continues with the rest" in said) == (how == "Ctrl+C")
     assert "runner.py" not in said
     attempts = (cut / "study" / "attempts.txt").read_text()
     assert ("fold 1: the script that ran the study ended" in attempts) == (how == "kill")

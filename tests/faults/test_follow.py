@@ -82,7 +82,7 @@ def test_ctrl_c_ends_it_in_the_same_way_while_it_tells_and_while_it_waits(
             assert waiting.interrupt() == INTERRUPTED
 
     assert telling.err == []
-    assert waiting.err == ["kmonitor: Your hub was stopped. Another one is waited for, 60 s.\n"]
+    assert waiting.err == ["kmonitor: Your hub was stopped. Waiting 60 s for another one.\n"]
 
 
 @pytest.mark.ssh
@@ -96,7 +96,7 @@ def test_over_ssh_it_goes_on_after_a_cut_tells_nothing_twice_and_ends_while_it_w
         agent.end_epoch()
         agent.wait_acked()
         with following("--host", NAME) as follow:
-            follow.wait_for("Fit 1 began", follow.out)
+            follow.wait_for("Fit 1 started", follow.out)
             for each in psutil.Process(follow.process.pid).children(recursive=True):
                 each.kill()
             agent.end_epoch()
@@ -108,7 +108,7 @@ def test_over_ssh_it_goes_on_after_a_cut_tells_nothing_twice_and_ends_while_it_w
         tunnels = [each for each in psutil.process_iter() if each.name() == "ssh"]
 
     assert status == INTERRUPTED
-    assert ["waited for" in line for line in follow.err] == [True, False, True]
+    assert ["Waiting for" in line for line in follow.err] == [True, False, True]
     assert "goes on" in follow.err[1]
     assert sum("Epoch 2 of fit 1" in line for line in follow.out) == 1
     assert not tunnels

@@ -51,7 +51,7 @@ def test_a_run_whose_process_was_killed_is_lost_by_a_look_at_the_process(
 
     # A session that went silent gives another reason after its minute.
     # What the kernel counted follows where the hub had looked at the process while it lived.
-    assert client.runs()[0].state_why.startswith("its process is gone without a word")
+    assert client.runs()[0].state_why.startswith("its process ended without notice")
     assert client.hub().agents == 0
 
 
@@ -69,7 +69,7 @@ def test_a_command_to_a_killed_process_is_refused_at_once(
 
     status = client.command(run, "save")
 
-    assert (status.state, status.why) == ("refused", "the training's process is gone")
+    assert (status.state, status.why) == ("refused", "the training's process has ended")
 
 
 def test_a_process_that_hangs_is_silent_until_it_goes_on(
@@ -86,4 +86,4 @@ def test_a_process_that_hangs_is_silent_until_it_goes_on(
     wait_until(lambda: client.runs()[0].state == "starting", what="heard again")
 
     # How long depends on when the hub came to look.
-    assert re.fullmatch(r"no data for \d+ s; its process lives", run.state_why)
+    assert re.fullmatch("no data for \\d+ s; its process is alive", run.state_why)

@@ -169,7 +169,7 @@ def test_a_damaged_database_is_put_aside_and_filled_again(live_hub: LiveHub, fol
     (aside,) = folders.database.glob("hub.sqlite3.damaged-*")
     assert told is not None
     assert [str(aside) in trouble for trouble in told.troubles] == [True]
-    assert time.strftime("put aside on %Y-%m-%d", time.localtime()) in told.troubles[0]
+    assert time.strftime("on %Y-%m-%d", time.localtime()) in told.troubles[0]
 
 
 def test_a_database_damaged_in_its_middle_is_put_aside_and_filled_again(

@@ -115,4 +115,4 @@ def test_a_list_of_keys_of_another_user_lets_nobody_in_and_says_so(idle_hub: Liv
 
     idle_hub.start("--bind", "127.0.0.1:0")
 
-    assert "No key is let in" in (idle_hub.folders.logs / "hub.log").read_text()
+    assert "No key can connect" in (idle_hub.folders.logs / "hub.log").read_text()

@@ -93,7 +93,7 @@ def test_a_study_that_was_cut_goes_on_and_runs_no_finished_fold_again(tmp_path: 
 
     assert went_on.stdout.splitlines()[-1] == uninterrupted.stdout.splitlines()[-1]
     assert ran.read_text().split() == ["0", "1", "1", "2"]
-    assert ("goes on with the rest" in (cut / "said").read_text()) == (how == "Ctrl+C")
+    assert ("continues with the rest" in (cut / "said").read_text()) == (how == "Ctrl+C")
 
 
 @pytest.mark.usefixtures("address")

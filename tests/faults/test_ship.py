@@ -86,7 +86,7 @@ def test_who_follows_a_folder_without_a_run_waits_and_a_killed_one_of_a_containe
     )
     try:
         assert shipping.stderr is not None
-        assert "yet: it is waited for" in shipping.stderr.readline()
+        assert "yet; waiting" in shipping.stderr.readline()
         with spooling({"KMONITOR_SPOOL": str(shared)}, *OTHER_NAMESPACE) as process:
             process.tell("20")
             wait_until(client.runs, what="shipped")

@@ -127,7 +127,7 @@ def test_axis_and_metric_are_chosen_and_a_run_is_left_out(window: DeskWindow):
     click(button(page(window), "Metric: Step time"))
     assert chart.accessibleName() == "Comparison, Step time"
 
-    click(button(page(window), "Leave out exp-1"))
+    click(button(page(window), "Remove exp-1"))
     window.settle()
     assert heads(window) == ["exp-0", LONG]
     # Two are the fewest that can be compared.
@@ -159,7 +159,7 @@ def test_the_table_is_copied_and_shortened_to_what_differs(window: DeskWindow):
     text = QGuiApplication.clipboard().text()
     assert text.splitlines()[0] == "\texp-0\texp-1"
     assert len(text.splitlines()) == n_all + 1
-    click(button(page(window), "Only differences"))
+    click(button(page(window), "Differences only"))
     assert 0 < table.model().rowCount() < n_all
     index = table.model().index(0, 1)
     assert "exp-0" in str(index.data(Qt.ItemDataRole.AccessibleTextRole))

@@ -62,7 +62,7 @@ def test_keys_do_the_same(window: DeskWindow):
 
 def test_other_ways_to_save_and_reload_are_in_menus_that_keys_reach(window: DeskWindow):
     def menu_of(name: str) -> dict[str, QAction]:
-        more = next(b for b in buttons if b.accessibleName() == f"Other ways: {name}")
+        more = next(b for b in buttons if b.accessibleName() == f"More options: {name}")
         more.setFocus()
         QTest.keyClick(more, Qt.Key.Key_Return)
         (menu,) = (m for m in window.window.findChildren(QMenu) if m.isVisible())
@@ -72,7 +72,7 @@ def test_other_ways_to_save_and_reload_are_in_menus_that_keys_reach(window: Desk
 
     buttons = window.window.actions_panel.findChildren(QAbstractButton)
     window.window.activateWindow()
-    reload = menu_of("Save + Clear + Reload")["Make the variables anew (recreate)"]
+    reload = menu_of("Save + Clear + Reload")["Recreate the variables (recreate)"]
     assert "no tf.function of yours" in reload.toolTip()
     reload.trigger()
     menu_of("Save checkpoint")
@@ -100,7 +100,7 @@ def test_a_stop_is_asked_back_first(window: DeskWindow):
     keep = next(b for b in box.buttons() if "Keep" in b.text())
     bold = QFont(keep.font())
     bold.setBold(True)
-    assert keep.width() >= QFontMetrics(bold).horizontalAdvance("Keep it running") + 16
+    assert keep.width() >= QFontMetrics(bold).horizontalAdvance("Keep running") + 16
     QTest.mouseClick(keep, Qt.MouseButton.LeftButton)
     assert names(window) == []
 
@@ -213,7 +213,7 @@ def test_axis_hold_and_zoom_change_the_view(window: DeskWindow):
     assert presenter.x_kind == "seconds"
     window.window.cards["ram"].range_zoomed.emit(100.0, 200.0)
     assert presenter.x_range() == (100.0, 200.0)
-    assert button(window, "Held").isVisible()
+    assert button(window, "Frozen").isVisible()
     QTest.keyClick(window.window, Qt.Key.Key_Space)
     assert presenter.is_live
     QTest.mouseClick(button(window, "Live"), Qt.MouseButton.LeftButton)

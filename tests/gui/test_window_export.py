@@ -121,7 +121,7 @@ def test_a_chart_is_saved_as_svg_and_png_as_it_is_shown(
 
 @pytest.mark.parametrize(
     ("other", "title"),
-    [("training", "Export all 2 runs that are drawn"), ("finished", "Export <b>&")],
+    [("training", "Export all 2 runs on the charts"), ("finished", "Export <b>&")],
 )
 def test_all_that_is_drawn_is_called_by_how_many_there_are(
     export: ExportController, shown: DeskWindow, other: str, title: str
@@ -205,7 +205,7 @@ def test_while_the_view_is_held_what_is_shown_is_exported(
 
     assert export._held_span_s() == pytest.approx((600.0, 900.0))
     (dialog,) = shown.window.findChildren(QFileDialog)
-    assert dialog.windowTitle().startswith("Export what is shown of")
+    assert dialog.windowTitle().startswith("Export the visible range of")
     dialog.close()
 
 

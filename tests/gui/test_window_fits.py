@@ -277,7 +277,7 @@ def test_a_hub_that_cannot_start_is_not_called_starting(small: DeskWindow):
     texts = [label.text() for label in visible_labels(small)]
     texts += [w.text() for w in small.window.run_tree.findChildren(QLabel)]
 
-    assert "The hub does not start" in texts
+    assert "The hub cannot start" in texts
     assert "Starting the hub\u2026" not in texts
     assert "Connecting to the hub\u2026" not in texts
 

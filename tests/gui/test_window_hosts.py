@@ -127,10 +127,10 @@ def test_the_dialog_gives_address_name_and_command_and_says_why_not(
     address.setText("gpu-02")
     name.setText("two")
     command.setText("/opt/kmonitor")
-    asked.why = "no host name"
+    asked.why = "not a host name"
     button.click()
     assert dialog.isVisible()
-    assert dialog._why.text() == "no host name"
+    assert dialog._why.text() == "not a host name"
 
     asked.why = ""
     QTest.keyClick(address, Qt.Key.Key_Return)
@@ -172,7 +172,7 @@ def test_a_name_that_is_refused_is_asked_for_again_with_the_reason(
     menus = window.controller.hosts
     menus.open_rename_dialog(FAR)
     (box,) = window.window.findChildren(QInputDialog)
-    asked.why = '"three" is another host already.'
+    asked.why = '"three" is already the name of another host.'
     box.setTextValue("three")
     box.accept()
 
@@ -222,7 +222,7 @@ def test_a_host_is_connected_to_its_run_charted_commanded_and_remembered(
         app = start(with_hub=False)
         hosts = app._hosts
         assert hosts is not None
-        assert "no host name" in hosts.connect_to("-x", "", "")
+        assert "not a host name" in hosts.connect_to("-x", "", "")
         assert hosts.connect_to(NAME, "big one", "") == ""
         qtbot.waitUntil(
             lambda: app.charts_controller is not None and app.charts_controller.is_loaded,
@@ -271,4 +271,4 @@ def test_what_the_command_line_does_with_hosts_is_seen_by_an_open_window(
     qtbot.waitUntil(lambda: len(HostStore(folders).hosts()) == 1, timeout=DEADLINE_MS)
     banner = app.workspace.banner(0.0)
     assert banner is not None
-    assert "put aside" in banner.text
+    assert "renamed" in banner.text

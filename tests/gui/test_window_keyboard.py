@@ -195,7 +195,7 @@ def test_the_guide_is_searched_page_by_page(window: DeskWindow) -> None:
     guide._search.setText("no such words anywhere")
     guide.find_next()
 
-    assert guide._count.text() == "Not in the guide"
+    assert guide._count.text() == "No matches"
     assert first != ""
     guide.close()
 

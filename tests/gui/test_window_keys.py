@@ -104,7 +104,7 @@ def test_tab_goes_on_from_a_button_that_waits(window: DeskWindow):
 
 
 def test_a_menu_that_was_used_leaves_the_focus_on_its_action(window: DeskWindow):
-    more = action(window, "Other ways: Save checkpoint")
+    more = action(window, "More options: Save checkpoint")
     more.setFocus()
     window.window.actions_panel.command_requested.emit("save", "export")
     window.settle()
@@ -145,8 +145,8 @@ def test_every_action_has_a_key_of_its_own_that_its_tooltip_names(window: DeskWi
     [
         ("diagnose", "Diagnose: Not possible in this process."),
         ("restart", "Restart: Not possible in this process."),
-        ("save", "Save checkpoint: Already asked; it waits for its safe point."),
-        ("save_export", "Save checkpoint: Already asked; it waits for its safe point."),
+        ("save", "Save checkpoint: Already requested; it waits for a safe point."),
+        ("save_export", "Save checkpoint: Already requested; it waits for a safe point."),
         ("pause", ""),
     ],
 )
@@ -172,7 +172,7 @@ def test_the_keys_of_a_run_that_has_ended_say_so_and_those_of_no_run_nothing():
     said = note.text()
     window.close()
 
-    assert said == "Stop training: The run has ended (finished); nothing can be asked of it."
+    assert said == "Stop training: The run has ended (finished); it takes no more actions."
 
 
 def test_a_search_changes_what_the_tree_shows_and_not_which_run_is_looked_at(window: DeskWindow):

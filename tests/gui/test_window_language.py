@@ -269,8 +269,8 @@ def test_another_language_is_remembered_and_the_window_offers_to_open_again(
     assert english.language.current_language == "en"
     assert english.controller.settings(WindowSettings()).language == "zh_CN"
     (box,) = english.window.findChildren(QMessageBox)
-    assert "when the window is opened again" in box.text()
-    next(button for button in box.buttons() if button.text() == "Open again").click()
+    assert "after a restart of the window" in box.text()
+    next(button for button in box.buttons() if button.text() == "Restart").click()
     assert wanted == ["again"]
     settings.close()
 

@@ -46,7 +46,7 @@ def test_the_key_and_the_menu_show_the_selected_runs_map(window: DeskWindow):
     window.window.header.map_requested.emit()
     window.settle()
     assert memory.is_open
-    assert memory.panel._text.text().startswith("This run has not told its model yet")
+    assert memory.panel._text.text().startswith("This run has not reported its model yet")
 
     window.tell_events(told_model())
     work_out(window)
@@ -195,7 +195,7 @@ def test_a_file_is_chosen_read_beside_the_window_and_shown(
     window.window.header.model_file_requested.emit()
     dialog = next(top for top in QApplication.topLevelWidgets() if isinstance(top, QFileDialog))
     dialog.fileSelected.emit(str(tmp_path / "small.h5"))
-    assert "process of its own" in memory_of(window).panel._text.text()
+    assert "separate process" in memory_of(window).panel._text.text()
 
     wait_until(
         lambda: (window.qt.processEvents(), memory_of(window).map_estimator.layout is not None)[1],
@@ -245,7 +245,9 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
     )
     assert not panel._missing.isVisible()
     assert opening._reading is not None
-    opening.refused.emit(opening._reading, "names mine", "Custom classes: --custom classes.py")
+    opening.refused.emit(
+        opening._reading, "names mine", "For custom classes use --custom classes.py"
+    )
     window.settle()
 
     assert panel._missing.isVisible()

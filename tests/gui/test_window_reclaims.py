@@ -288,7 +288,7 @@ def test_diagnose_is_asked_followed_and_read(window: DeskWindow):
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
     assert [command.name for command in window.commands()] == ["diagnose"]
-    assert sheet._progress.text() == "Diagnose: asked"
+    assert sheet._progress.text() == "Diagnose: requested"
     assert not sheet._again.isEnabled()
     assert sheet.text() == ""
 
@@ -380,8 +380,8 @@ def test_a_limits_own_menu_says_what_it_can_do_and_does_it(window: DeskWindow):
     entries = menu_entries(menu)
 
     assert entries["Save + Clear + Reload"].isChecked()
-    assert "Restart the process and resume" in entries
-    entries["Collect: let go of what is retained"].trigger()
+    assert "Restart the process and continue" in entries
+    entries["Collect: release retained traces"].trigger()
     asked = window.commands()[-1].args
     assert isinstance(asked, SetLimits)
     assert [(each.metric, each.action) for each in asked.limits] == [("ram", "collect")]
@@ -391,7 +391,7 @@ def test_a_limits_own_menu_says_what_it_can_do_and_does_it(window: DeskWindow):
 def test_what_limits_do_is_chosen_beside_the_switch_and_remembered(window: DeskWindow):
     at_limit = window.window.actions_panel._at_limit
     menu = at_limit.menu()
-    menu_entries(menu)["Reclaim: collect, then more if that is not enough"].trigger()
+    menu_entries(menu)["Reclaim: collect, then reload or restart if needed"].trigger()
     menu.close()
     window.settle()
 
@@ -453,7 +453,7 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     assert row.line.startswith("Failed: out of memory")
     chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())
     assert chip.accessibleName() == "Failed: out of memory"
-    assert chip.toolTip() == f"{killed}. Click for what came before."
+    assert chip.toolTip() == f"{killed}. Click to see what happened before."
     assert window.window.header._subtitle.text().startswith(killed)
     lines = [each.line.text for each in window.desk.log.rows()]
     assert lines[0] == f"Process died: {killed}"

@@ -81,8 +81,8 @@ def answer(window: DeskWindow, *, yes: bool) -> None:
 def test_theme_sizes_and_pace_are_in_force_at_once_and_remembered(window: DeskWindow) -> None:
     settings = opened(window)
     press(settings, "Theme: Light")
-    press(settings, "Sizes: MB, GB")
-    press(settings, "Charts move: Sparing")
+    press(settings, "Units: MB, GB")
+    press(settings, "Chart updates: Slow")
     while window.look.palette.name != "light":
         window.qt.processEvents()
     window.settle()
@@ -179,11 +179,11 @@ def test_what_is_typed_wrongly_is_told_beside_the_field_and_nothing_is_written(
 ) -> None:
     settings = opened(window, HISTORY)
     type_in(settings.history, "Size of the history", "20 bananas")
-    assert "Write a size" in words(settings.history)
+    assert "Enter a size" in words(settings.history)
     assert load_keep_or_default(folders) == Keep()
     type_in(settings.history, "Days of history", "soon")
 
-    assert "Write a number of days" in words(settings.history)
+    assert "Enter a number of days" in words(settings.history)
     assert not window.window.findChildren(QMessageBox)
     settings.close()
 
@@ -235,7 +235,7 @@ def test_hosts_are_listed_renamed_and_removed(window: DeskWindow) -> None:
     press(settings.hosts, "Remove\u2026 big")
 
     assert wanted == ["gpu-01"]
-    assert "never reached from here" in words(settings.hosts)
+    assert "never connected" in words(settings.hosts)
     (box,) = window.window.findChildren(QMessageBox)
     assert "big" in box.text()
     box.reject()
@@ -261,7 +261,7 @@ def test_a_real_hub_takes_over_what_the_settings_say(
     page = app.controller.preferences._page
     assert page is not None
     until = qtbot.waitUntil  # type: ignore[attr-defined]
-    until(lambda: "takes" in words(page.history), timeout=DEADLINE_MS)
+    until(lambda: "uses" in words(page.history), timeout=DEADLINE_MS)
     save_keep(folders, Keep(30.0, 0))
     field = page.history._days
     until(lambda: field.text() == "30", timeout=DEADLINE_MS)

@@ -75,7 +75,7 @@ def test_the_strip_is_walked_by_keys(stage: Stage):
     for _ in range(4):
         QTest.keyClick(page.fold_grid, Qt.Key.Key_Right)
     QTest.keyClick(page.fold_grid, Qt.Key.Key_Left)
-    assert page.fold_grid.accessibleDescription().startswith("fold 3: Out of memory, try 2")
+    assert page.fold_grid.accessibleDescription().startswith("fold 3: Out of memory, attempt 2")
     QTest.keyClick(page.fold_grid, Qt.Key.Key_Return)
 
     assert stage.desk.desk.run_store.selected == "fold3"
@@ -133,7 +133,7 @@ def test_the_table_is_copied_as_text(stage: Stage):
     QTest.keyClick(page.table_view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
 
     lines = QApplication.clipboard().text().splitlines()
-    assert lines[0].startswith("Fold\tTry\tState")
+    assert lines[0].startswith("Fold\tAttempt\tState")
     assert lines[1].startswith("0\t1\tHang")
 
 
@@ -144,7 +144,7 @@ def test_the_guide_opens_at_its_page(stage: Stage):
 
     (guide,) = stage.desk.window.findChildren(GuideWindow)
     assert guide.page == "folds.md"
-    assert guide.findChildren(QTextBrowser)[0].textCursor().block().text() == "In the app"
+    assert guide.findChildren(QTextBrowser)[0].textCursor().block().text() == "In the window"
 
 
 def test_tries_that_begin_are_added_and_the_selection_stays(stage: Stage):

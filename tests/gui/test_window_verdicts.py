@@ -130,7 +130,7 @@ def test_the_evidence_opens_beside_the_chart_which_shades_its_window(window: Des
 
     assert sheet.isVisible()
     assert "RAM: leak suspected" in sheet.text()
-    assert "With it grew: traces of models that are gone" in sheet.text()
+    assert "With it grew: traces of models that no longer exist" in sheet.text()
     picture = window.board.standard_charts.state("ram", 300)
     assert picture.evidence is not None
     assert window.board.standard_charts.state("graph", 300).evidence is None
@@ -204,7 +204,7 @@ def test_what_the_hub_judged_from_a_trainings_events_is_what_the_window_says(win
     assert [b.text() for b in _buttons(window, "graph")] == ["growing"]
     assert [b.text() for b in _buttons(window, "step_time")] == ["steady"]
     text = with_plain_spaces(sheet.text())
-    assert "traces of models that are gone" in text
+    assert "traces of models that no longer exist" in text
     assert "+40.0 MiB / epoch" in text
     assert "ost limit 4 GiB in about" in text
 
@@ -251,7 +251,7 @@ def test_the_line_of_a_death_and_the_state_open_the_last_minute_of_the_run(windo
     assert sheet.isVisible()
     assert "Failed: out of memory" in sheet.text()
     assert "RAM in the last" in with_plain_spaces(sheet.text())
-    assert "Nothing of it was saved" in sheet.text()
+    assert "Nothing was saved" in sheet.text()
     sheet.close()
     chip = next(
         c for c in window.window.header.findChildren(Chip) if "Failed" in c.accessibleName()

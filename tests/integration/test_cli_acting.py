@@ -82,7 +82,7 @@ def test_a_wait_that_is_too_long_ends_with_a_status_of_its_own(training: Simulat
     ran = kmonitor("command", "last", "save", "--wait", "--timeout", "0.3")
 
     assert ran.status == 3
-    assert "still be done" in ran.err
+    assert "will still run" in ran.err
 
 
 def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
@@ -117,8 +117,8 @@ def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent)
     [
         (("fly",), 2, "reload"),
         (("set_limits",), 1, "at least one limit"),
-        (("set_limits", "ram=much"), 1, '"ram=much" is no limit'),
-        (("save", "ram=80%"), 1, "takes no further words"),
+        (("set_limits", "ram=much"), 1, '"ram=much" is not a limit'),
+        (("save", "ram=80%"), 1, "Unexpected arguments"),
         (("save", "--at", "once"), 2, "epoch"),
         (("save", "--wait", "--timeout", "-1"), 2, "-1"),
     ],
@@ -277,8 +277,8 @@ def test_purge_leaves_alone_what_kmonitor_did_not_write(own_hub: Folders):
     assert ran.status == 0, ran.err
     assert sorted(str(path.relative_to(own_hub.state)) for path in files) == sorted(mine)
     assert not (own_hub.spool / RUN).exists()
-    assert f"left alone, not kmonitor's: {own_hub.logs}/train/\n" in ran.out
-    assert f"left alone, not kmonitor's: {own_hub.checkpoints}/{RUN}/best.h5\n" in ran.out
+    assert f"kept, not from kmonitor: {own_hub.logs}/train/\n" in ran.out
+    assert f"kept, not from kmonitor: {own_hub.checkpoints}/{RUN}/best.h5\n" in ran.out
 
 
 def test_purge_leaves_the_folder_that_the_user_named_and_folders_that_were_empty(
@@ -295,7 +295,7 @@ def test_purge_leaves_the_folder_that_the_user_named_and_folders_that_were_empty
 
 
 def test_purge_of_nothing_says_so(own_hub: Folders):
-    assert "nothing" in kmonitor("purge").out
+    assert "Nothing" in kmonitor("purge").out
     assert not own_hub.state.exists()
 
 
@@ -353,7 +353,7 @@ def test_a_hub_that_answers_nothing_is_not_waited_for_for_ever(own_hub: Folders)
         ran = kmonitor("hub", "status")
 
     assert ran.status == 1
-    assert "No hub answers" in ran.err
+    assert "No hub is running" in ran.err
 
 
 @pytest.mark.gui
@@ -361,7 +361,7 @@ def test_without_a_screen_the_window_explains_itself_and_does_not_abort(own_hub:
     ran = kmonitor(environ=NO_SCREEN)
 
     assert ran.status == 1
-    assert "no screen here" in ran.err
+    assert "There is no display" in ran.err
     assert "--screenshot" in ran.err
     assert not own_hub.state.exists()
 
@@ -384,9 +384,9 @@ def test_a_mistyped_command_is_answered_with_the_one_that_was_meant():
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("hub", "bogus"), 'There is no command "hub bogus".'),
+        (("hub", "bogus"), 'Unknown command "hub bogus".'),
         (("hub", "statsu"), "Did you mean: kmonitor hub status?"),
-        (("hub", "status", "extra"), "This is too much: extra"),
+        (("hub", "status", "extra"), "Unexpected arguments: extra"),
     ],
 )
 def test_a_mistyped_word_after_hub_is_named(words: tuple[str, ...], said: str):

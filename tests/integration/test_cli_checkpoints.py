@@ -69,8 +69,8 @@ def test_checkpoints_of_a_run_are_listed_with_those_in_a_folder_that_its_script_
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has another checksum"),
-        (MAKING.encode(), "what it says of the model has another checksum"),
+        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has a wrong checksum"),
+        (MAKING.encode(), "the description of the model has a wrong checksum"),
     ],
     ids=["values", "making"],
 )
@@ -123,9 +123,9 @@ def test_what_its_beginning_or_length_shows_is_told_without_being_asked(
     assert sorted(states) == sorted(
         path.name for path in tmp_path.glob("*.h5") if path.name != "weights.h5"
     )
-    assert "bytes of" in states[cut.name]
-    assert "does not begin as" in states[zeroed.name]
-    assert "bytes of" in states[renamed.name]
+    assert " bytes" in states[cut.name]
+    assert "does not start like" in states[zeroed.name]
+    assert " bytes" in states[renamed.name]
     assert [each["epoch"] for each in listed.json if each["path"] == str(zeroed)] == [2]
     assert "damaged: " in shown.out
 
@@ -156,8 +156,8 @@ def test_how_to_reload_and_whether_to_export_are_asked_of_the_training(training:
     [
         (("command", "last", "save", "--mode", "assign"), "--mode is for reload"),
         (("command", "last", "reload", "--export"), "--export is for save"),
-        (("restore", "no.h5", "--into", "model.keras"), "There is no file no.h5"),
-        (("restore", "no.h5", "--into", "model.h5"), "model.h5 is no .keras file"),
+        (("restore", "no.h5", "--into", "model.keras"), "File not found: no.h5"),
+        (("restore", "no.h5", "--into", "model.h5"), "model.h5 is not a .keras file"),
     ],
 )
 def test_what_does_not_go_together_is_explained(
@@ -177,7 +177,7 @@ def test_checkpoint_that_says_nothing_of_its_model_says_what_to_do(tmp_path: Pat
     ran = kmonitor("restore", checkpoint, "--into", tmp_path / "model.keras")
 
     assert ran.status == 1
-    assert "does not say what the model is made of" in ran.err
+    assert "describes the model" in ran.err
     assert "--like" in ran.err
     assert not (tmp_path / "model.keras").exists()
 

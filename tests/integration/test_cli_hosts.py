@@ -39,7 +39,7 @@ def test_a_host_that_forbids_sockets_is_named_and_not_remembered(ssh_host: SshHo
 
     for refused in (listed, added):
         assert refused.status == 1
-        assert f"{NAME} does not let sockets be forwarded" in refused.err
+        assert f"{NAME} does not allow socket forwarding" in refused.err
         assert "AllowStreamLocalForwarding yes" in refused.err
     assert "answers" not in added.out
     assert "No hosts yet" in kmonitor("hosts").out
@@ -58,7 +58,7 @@ def test_runs_there_are_pinned_pruned_and_the_audit_there_says_who(
     prune = ("runs", "prune", "--older-than", "0s", "--yes", *there)
 
     assert kmonitor("runs", "pin", "far", *there).status == 0
-    assert "No run that has ended" in kmonitor(*prune).out
+    assert "No ended run" in kmonitor(*prune).out
     assert kmonitor("runs", "unpin", "far", *there).status == 0
     assert "1 run removed" in kmonitor(*prune).out
     rows = kmonitor("audit", "--json", *there).json
@@ -100,11 +100,11 @@ def test_the_window_draws_a_run_of_a_remembered_host_and_says_whom_it_asked_in_v
     assert picture.stat().st_size > 10_000
     assert none.status == 1
     assert none.err.splitlines()[:5] == [
-        'kmonitor: There is no run "nobody" on any host that was asked.',
+        'kmonitor: No host has a run "nobody".',
         "Asked:",
         "  this machine: no runs",
         f"  {NAME}: 1 run, none of them",
-        "  no-such-host.invalid: No host is called no-such-host.invalid.",
+        "  no-such-host.invalid: Unknown host: no-such-host.invalid.",
     ]
 
 
@@ -126,4 +126,4 @@ def test_a_host_is_added_once_it_answers_shown_and_exported(live_ssh_host: SshHo
     assert any(line["type"] == "epoch_end" for line in exported.lines)
     refused = kmonitor("runs", "--host", "no-such-host.invalid")
     assert refused.status == 1
-    assert "No host is called no-such-host.invalid" in refused.err
+    assert "Unknown host: no-such-host.invalid" in refused.err

@@ -72,13 +72,13 @@ def test_a_device_is_let_in_looks_may_not_command_and_is_revoked(
 
 def _all_is_written_down(say: Say) -> None:
     status, _, why = say("keys", "revoke", "anna laptop")
-    assert (status, 'no key is called "anna laptop"' in why) == (1, True)
+    assert (status, 'no key has the name or the value "anna laptop"' in why) == (1, True)
     rows = say("audit")[1].splitlines()
     assert [line.split()[-1] for line in rows[1:] if "authorize" in line] == ["viewer"]
     assert any(
         "anna laptop (key" in line and "refused: its role is viewer" in line for line in rows
     )
-    assert any("unknown keys" in line and "not let in" in line for line in rows)
+    assert any("unknown keys" in line and "no access" in line for line in rows)
     assert any("revoke" in line and line.rstrip().endswith("done") for line in rows)
     assert say("audit", "--json", "--last", "1")[1].startswith('[{"row":')
 
@@ -91,7 +91,11 @@ def test_a_key_that_is_known_keeps_its_role_unless_it_is_to_be_replaced(
     other = ("authorize", "ab" * 32, "--role", "operator", "--name", "bob")
 
     status, _, why = say(*other)
-    assert (status, 'already, as "anna" (viewer)' in why, "--replace" in why) == (2, True, True)
+    assert (status, 'already authorized as "anna" (viewer)' in why, "--replace" in why) == (
+        2,
+        True,
+        True,
+    )
     assert "operator" not in say("keys", "list")[1]
 
     status, told, _ = say(*other, "--replace")
@@ -102,14 +106,14 @@ def test_a_key_that_is_known_keeps_its_role_unless_it_is_to_be_replaced(
 def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say: Say):
     for arguments, why in (
         (("authorize", "abc", "--role", "viewer", "--name", "x"), "64 hexadecimal digits"),
-        (("authorize", "ab" * 32, "--role", "viewer", "--name", "!x"), "begin with a letter"),
+        (("authorize", "ab" * 32, "--role", "viewer", "--name", "!x"), "start with a letter"),
         (
             ("authorize", "ab" * 32, "--role", "viewer", "--name", "!" * 5000),
             "!!!\N{HORIZONTAL ELLIPSIS}!!!",
         ),
         (("authorize", "ab" * 32, "--role", "boss", "--name", "x"), "boss"),
         (("runs", "--hub", "gpu-01"), "write tcp://HOST:PORT?key=KEY"),
-        (("runs", "--hub", "tcp://gpu-01:5577"), "names no key"),
+        (("runs", "--hub", "tcp://gpu-01:5577"), "has no key"),
         (("keys", "lst"), 'Did you mean "list"'),
         (("hub", "--bind", "here"), "Write ADDRESS:PORT"),
     ):
@@ -144,7 +148,10 @@ def test_a_list_of_keys_that_is_open_to_others_is_told_and_kept(
     assert say("authorize", "ab" * 32, "--role", "viewer", "--name", "anna")[0] == 0
     path = folders.state / "keys" / "authorized.json"
     path.chmod(0o666)
-    why = f"can be read or written by others; see whom it lists, then: chmod 600 {path}"
+    why = (
+        "can be read or written by other users; check which keys it lists, then run: chmod 600"
+        f" {path}"
+    )
 
     for words in (
         say("keys", "list")[2],

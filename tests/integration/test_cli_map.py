@@ -159,9 +159,9 @@ def test_a_class_that_is_not_keras_own_is_refused_before_anything_is_made(
 @pytest.mark.parametrize(
     ("target", "words"),
     [
-        ("nowhere.keras", "There is no file"),
+        ("nowhere.keras", "File not found"),
         ("train.py", "needs a function"),
-        pytest.param("train.py:nothing", "no model of Keras", marks=pytest.mark.full),
+        pytest.param("train.py:nothing", "not a Keras", marks=pytest.mark.full),
         pytest.param("train.py:absent", "has no absent", marks=pytest.mark.full),
     ],
 )

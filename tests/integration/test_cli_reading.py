@@ -78,7 +78,7 @@ def test_show_tells_state_metrics_epochs_and_events(told: SimulatedAgent):
     ran = kmonitor("show", told.run[:6])
 
     assert ran.status == 0, ran.err
-    for words in ("training", "500 MiB", "24 374", "loss", "Fit 1 began: net"):
+    for words in ("training", "500 MiB", "24 374", "loss", "Fit 1 started: net"):
         assert words in ran.out
     assert "tensorflow allocator, CPU:0 in use" in ran.out
     assert "\x1b" not in ran.out
@@ -94,7 +94,7 @@ def test_a_training_that_makes_no_step_is_told_with_what_to_do(live_hub: LiveHub
         listed, shown = kmonitor("runs"), kmonitor("show", "last")
         (as_json,) = kmonitor("runs", "--json").json
 
-    words = "no step for 24 s within an epoch, where the longest pause was 1 s"
+    words = "no step for 24 s within an epoch, the longest pause before was 1 s"
     assert "training, no step for " in " ".join(listed.out.split())
     assert f"State        training ({words})" in shown.out
     assert "Advice       `py-spy dump --pid" in shown.out
@@ -114,7 +114,7 @@ def test_show_tells_one_truth_of_a_process_that_could_not_know_its_exit_status(
             session=told.session,
             how="status",
             status=3,
-            why="it left with exit status 3",
+            why="it exited with status 3",
         )
     )
     told.wait_acked()
@@ -143,7 +143,7 @@ def test_a_metric_without_a_value_says_why(live_hub: LiveHub):
         agent.wait_acked()
         late = kmonitor("show", "last").out
 
-    assert "no step was measured yet" in early
+    assert "no steps measured yet" in early
     assert "histogram" not in early
     assert "the run ended before it was measured" in late
 
@@ -163,9 +163,9 @@ def test_show_tells_what_grows_with_its_evidence_and_when_a_limit_is_met(live_hu
         ended = kmonitor("show", "last").out
 
     for words in (
-        "RAM         leak suspected: traces of models that are gone are kept",
+        "RAM         leak suspected: traces of models that no longer exist are kept",
         "+8.02 MiB / epoch (95 % interval",
-        "With it grew: traces of models that are gone +2 / epoch",
+        "With it grew: traces of models that no longer exist +2 / epoch",
         "host limit 1.4 GiB in about 10 epochs (",
         f"What may help: Collect (kmonitor command {agent.run[:8]} collect)",
         "Step time   steady",
@@ -203,7 +203,7 @@ def test_show_tells_what_a_diagnosis_found_and_which_lines_allocated(told: Simul
     at = next(n for n, line in enumerate(shown) if "Diagnosis after epoch 1: 5 traces" in line)
     assert shown[at + 1].strip() == "5 traces held by `my_step` (5 shapes)"
     assert shown[at + 2].endswith(
-        "followed to the end of epoch 2: most new memory: train.py:41 (+12.0 MiB)"
+        "until the end of epoch 2: most new memory: train.py:41 (+12.0 MiB)"
     )
     assert shown[at + 3].strip() == "train.py:41: growth +12.0 MiB, blocks +40"
 
@@ -220,7 +220,7 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     process = start_kmonitor("show", "last", "--follow")
     assert process.stdout is not None
     for line in process.stdout:
-        if "Fit 1 began" in line:
+        if "Fit 1 started" in line:
             break
 
     told.start_epoch()
@@ -259,8 +259,8 @@ def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(
         "fit_end",
         "session_end",
     ]
-    assert "It is waited for" in waits
-    assert "it goes on" in goes_on
+    assert "Waiting for it" in waits
+    assert "Reconnected" in goes_on
 
 
 def test_following_as_json_writes_one_event_a_line(told: SimulatedAgent):
@@ -278,7 +278,7 @@ def test_ctrl_c_ends_following_quietly(told: SimulatedAgent):
     with start_kmonitor("show", "last", "--follow") as process:
         assert process.stdout is not None
         for line in process.stdout:
-            if "Fit 1 began" in line:
+            if "Fit 1 started" in line:
                 break
         process.send_signal(signal.SIGINT)
         _, err = process.communicate(timeout=DEADLINE_S)
@@ -342,7 +342,7 @@ def test_export_as_csv_goes_into_the_file_that_was_named(told: SimulatedAgent, t
     assert ran.status == 0, ran.err
     assert ran.out == ""
     assert "4 lines in " in ran.err
-    assert "ram_bytes is from process: /proc/self/statm" in ran.err
+    assert "ram_bytes: process: /proc/self/statm" in ran.err
     assert "device_total_bytes is empty: no NVIDIA driver on this host" in ran.err
     assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 2
     assert list(tmp_path.glob("*.part")) == []
@@ -377,7 +377,7 @@ def test_an_export_of_no_known_form_says_what_to_add(
 
 @pytest.mark.parametrize(
     ("place", "remedy"),
-    [("no-such-folder/run.csv", "Name another file"), ("a-folder", "Name a file in it")],
+    [("no-such-folder/run.csv", "Choose another file"), ("a-folder", "Choose a file in it")],
 )
 def test_an_output_that_cannot_be_written_is_named(
     told: SimulatedAgent, tmp_path: Path, place: str, remedy: str
@@ -426,7 +426,7 @@ def test_an_unknown_run_is_named(told: SimulatedAgent, arguments: tuple[str, ...
 
     assert ran.status == 1
     assert ran.out == ""
-    assert 'no run "zz"' in ran.err
+    assert 'Unknown run: "zz"' in ran.err
     assert "kmonitor runs" in ran.err
 
 

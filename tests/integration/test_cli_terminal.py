@@ -104,7 +104,7 @@ def test_top_lists_details_filters_and_sorts(home: Mapping[str, str]) -> None:
     with PseudoTerminal("top", environ=home) as terminal:
         terminal.wait_for(NAME[:4], "training")
         terminal.type("\r")
-        details = terminal.wait_for("RAM, 10 min", "Limits       none", "began")
+        details = terminal.wait_for("RAM, 10 min", "Limits       none", "started")
         terminal.type("\x1b")
         terminal.type("/nothing like it")
         terminal.wait_for("in its name, host or model")
@@ -125,7 +125,7 @@ def test_top_asks_before_it_acts(home: Mapping[str, str]) -> None:
         terminal.type("s")
         terminal.wait_for(f'Save a checkpoint of "{NAME}"')
         terminal.type("n")
-        terminal.wait_for("Nothing was sent.")
+        terminal.wait_for("Cancelled.")
         for key, question, result in (
             ("s", "Save a checkpoint", "save is done"),
             ("c", "Collect what", "collect is done"),

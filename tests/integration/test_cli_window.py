@@ -38,8 +38,8 @@ def test_the_window_is_drawn_into_a_file_on_a_machine_without_a_screen(
     [
         ("no-such-folder/window.png", "there is no folder {}/no-such-folder"),
         ("a-folder.png", "it is a folder"),
-        ("window.jpg", "the picture is a PNG file"),
-        ("window", "the picture is a PNG file"),
+        ("window.jpg", "the picture must be a PNG file"),
+        ("window", "the picture must be a PNG file"),
     ],
 )
 def test_a_picture_that_cannot_be_written_is_named_with_the_cause(
@@ -60,7 +60,7 @@ def test_a_folder_is_no_stem_of_a_pictures_name(tmp_path: Path, place: str):
     with pytest.raises(UserError) as told:
         check_screenshot_name(tmp_path / place)
 
-    assert told.value.remedy == "Name a file that ends in .png."
+    assert told.value.remedy == "Choose a file name that ends in .png."
 
 
 def test_a_disk_that_is_full_is_the_one_cause_that_is_told(live_hub: LiveHub, tmp_path: Path):
@@ -73,7 +73,7 @@ def test_a_disk_that_is_full_is_the_one_cause_that_is_told(live_hub: LiveHub, tm
     assert ran.status == 1
     assert ran.err.splitlines() == [
         f"kmonitor: {picture} cannot be written: No space left on device.",
-        "Name another file.",
+        "Choose another file.",
     ]
 
 

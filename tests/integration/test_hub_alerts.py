@@ -251,7 +251,7 @@ def test_rules_are_listed_and_tried_on_what_is_stored(told_hub: LiveHub):
         tried = kmonitor("alerts", "dry-run", "--since", "1h", "--json").json
 
     assert "limit:ram" in listed
-    assert "hands alerts over" in listed
+    assert "sends alerts" in listed
     assert [alert["kind"] for alert in tried] == ["limit", "died"]
 
 

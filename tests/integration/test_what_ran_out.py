@@ -150,7 +150,7 @@ def check(text: str, said: list[Verdict], met_after: int, resource: str) -> None
     check_forecast(said, met_after)
     end = text.partition("Before its end:")[2]
     assert f"  {resource}: " in end, text
-    assert "RAM" not in end.partition("Nothing of it was saved")[0], text
+    assert "RAM" not in end.partition("Nothing was saved")[0], text
     growing = [verdict for verdict in said if verdict.state == "growing"]
     assert growing, [(verdict.state, verdict.units) for verdict in said]
     assert growing[0].forecast is not None
@@ -164,7 +164,7 @@ def test_files_run_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub):
 
     text, said, met_after = shown(live_hub, "open_files")
     check(text, said, met_after, "Open files")
-    assert "files, sockets or pipes are opened and not closed: " in text
+    assert "files, sockets or pipes are opened and never closed: " in text
     assert "part-*.bin" in text
 
 
@@ -180,7 +180,7 @@ def test_threads_run_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub)
 
     text, said, met_after = shown(live_hub, "threads")
     check(text, said, met_after, "Threads")
-    assert "threads are started and do not end: loader-*" in text
+    assert "threads are started and never end: loader-*" in text
 
 
 @contextlib.contextmanager
@@ -205,7 +205,7 @@ def test_a_disk_runs_full(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub
 
     text, said, met_after = shown(live_hub, "disk")
     check(text, said, met_after, "Disk")
-    assert "what is written stays on the disk" in text
+    assert "files are written and never removed" in text
 
 
 def test_others_in_the_group_take_what_is_left_of_a_flat_training(
@@ -223,7 +223,7 @@ def test_others_in_the_group_take_what_is_left_of_a_flat_training(
     assert forecasts, [(each.state, each.units) for each in said]
     assert forecasts[-1].of == "cgroup"
     assert forecasts[-1].by_others == pytest.approx(60 << 20, rel=0.3)
-    assert "other processes take what is left" in text
+    assert "other processes use up what is left" in text
     assert "Reloaded" not in text
 
 

@@ -53,7 +53,7 @@ def test_limit_dragged_in_a_real_window_reloads_the_training_and_leaves_its_resu
     assert done.limit["action"] == "reload"
     assert done.limit["value"] == pytest.approx(0.6 * done.value, rel=0.05)
     assert "reload" in done.flags
-    assert any("passed its limit" in line for line in done.log)
+    assert any("exceeded its limit" in line for line in done.log)
     assert any(line.startswith("Reloaded") for line in done.log)
     assert "saves, clears and reloads" in done.sentence
     assert any("reload" in record for record in ended.records)

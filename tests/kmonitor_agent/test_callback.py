@@ -76,7 +76,7 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
         ({"hub": ""}, "hub is empty"),
         ({"checkpoint_dir": 5}, "checkpoint_dir"),
         ({"checkpoint_dir": ""}, "checkpoint_dir is empty"),
-        ({"keep_checkpoints": 0}, "outside of 1 to 1000"),
+        ({"keep_checkpoints": 0}, "outside 1 to 1000"),
         ({"keep_checkpoints": True}, "write keep_checkpoints=2"),
         ({"logs": "yes"}, "write logs=True"),
         ({"hub": "/"}, "is a folder"),
@@ -277,7 +277,7 @@ def test_request_is_carried_out_and_leaves_a_record(monitor: Any, told: Told, at
 
     [record] = monitor.records
     assert (record.action, record.ok, record.why) == ("reload", True, "")
-    assert "asked by script" in str(record)
+    assert "requested by script" in str(record)
     [event] = of(ActionRecord, told(monitor))
     assert (event.fit, event.epoch, event.requested_by, event.mode) == (1, 1, "script", "assign")
 

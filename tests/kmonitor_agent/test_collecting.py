@@ -126,7 +126,7 @@ def test_a_block_is_the_whole_life_of_the_models_fitted_in_it(framework: Framewo
 
     assert counts(framework) == kept
     assert [each.released_models for each in done] == [0], "the model has a name still"
-    assert str(done[0]).startswith(f"released {_traces(done[0])} that no model uses any more")
+    assert str(done[0]).startswith(f"released {_traces(done[0])} no longer used by any model")
     assert before.train_function is not None
     model.fit(**arrays(validation=False), verbose=0)  # its functions are made anew
 
@@ -140,7 +140,7 @@ def test_a_live_model_that_was_compiled_anew_is_not_called_dead():
 
     assert done.released_traces == done.disused_traces > 0
     assert done.released_models == 0
-    assert f"released {_traces(done)} that no model uses any more (" in str(done)
+    assert f"released {_traces(done)} no longer used by any model (" in str(done)
 
 
 def test_a_dead_model_inside_of_another_counts_too_and_once_however_often_it_was_compiled():
@@ -281,5 +281,5 @@ def test_without_keras_only_garbage_is_collected_and_nothing_is_imported():
         check=True,
     )
 
-    assert "no Keras is imported in this process" in done.stdout
+    assert "Keras is not imported in this process" in done.stdout
     assert done.stderr == ""

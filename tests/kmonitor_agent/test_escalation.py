@@ -78,7 +78,10 @@ def test_process_that_was_just_started_again_is_not_left_again_at_once(escalatio
     steps = [escalation.next_step({}, 10.0) for _ in range(3)]
 
     assert steps == ["collect", "reload", "nothing"]
-    assert "restart not done: it was done less than the cool-down ago" in escalation.summary()
+    assert (
+        "restart not done: the limit was exceeded again within its cool-down"
+        in escalation.summary()
+    )
 
 
 def test_process_that_was_started_again_long_ago_may_be_left_again(escalation: Escalation):
@@ -105,9 +108,9 @@ def test_what_gave_nothing_back_is_remembered_over_resets_and_restarts():
     second = Escalation(cooldown_s=60.0)
     second.started_again(0.0, first.remembered)
     assert second.futile("other") == ["collect"]
-    why_not = dict.fromkeys(second.futile("other"), "it gave nothing back before")
+    why_not = dict.fromkeys(second.futile("other"), "it freed nothing before")
     assert second.next_step(why_not, 100.0) == "reload"
-    assert "collect not done: it gave nothing back before" in second.summary()
+    assert "collect not done: it freed nothing before" in second.summary()
 
 
 def test_what_helped_against_nothing_may_help_against_traces_of_models_that_are_gone():

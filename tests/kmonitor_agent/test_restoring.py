@@ -104,7 +104,7 @@ def test_reload_s_checkpoint_takes_the_making_from_another_of_its_fit(folder: Pa
 
     assert kept(keras.saving.load_model(folder / "model.keras")) == kept(model)
     alone = saved(model, folder, act=reload, fit=2)
-    with pytest.raises(CannotRestore, match="does not say what the model is made of") as refused:
+    with pytest.raises(CannotRestore, match="describes the model") as refused:
         restore_into(keras, alone, folder / "other.keras")
     assert "--like" in refused.value.remedy
     assert "from kmonitor_agent import restore" in refused.value.remedy
@@ -150,9 +150,9 @@ def of_half_precision() -> Any:
 @pytest.mark.parametrize(
     ("other", "says"),
     [
-        (wider, r"has model/.*dense.*/kernel \(8, 8\) float32 where the model has .* \(8, 9\)"),
+        (wider, r"has model/.*dense.*/kernel \(8, 8\) float32, but the model has .* \(8, 9\)"),
         (longer, "end/kernel"),
-        (of_half_precision, r"\(8, 8\) float32 where the model has .* float16"),
+        (of_half_precision, r"\(8, 8\) float32, but the model has .* float16"),
         (lambda: dense_model(optimizer="sgd"), "optimizer/adam"),
     ],
 )
@@ -183,7 +183,7 @@ def test_damaged_checkpoint_is_refused_and_changes_nothing(trained: Any, folder:
     before = kept(model)
 
     with pytest.raises(
-        CannotRestore, match="no whole checkpoint, it is damaged: variable 7 has another checksum"
+        CannotRestore, match="a damaged checkpoint: variable 7 has a wrong checksum"
     ):
         restore(model, checkpoint)
     with pytest.raises(CannotRestore, match="cannot be read as a checkpoint"):
@@ -196,7 +196,7 @@ def test_damaged_making_is_not_trusted_and_said_to_be_damaged(trained: Any, fold
     checkpoint = saved(trained, folder)
     flip_in_making(checkpoint)
 
-    with pytest.raises(CannotRestore, match=r"it is damaged: .* model has another checksum"):
+    with pytest.raises(CannotRestore, match=r"damaged checkpoint: .* model has a wrong checksum"):
         restore_into(keras, checkpoint, folder / "model.keras")
 
 
@@ -207,7 +207,7 @@ def test_no_damage_of_a_checkpoint_gets_into_a_model(trained: Any, folder: Path)
 
     for data in damaged_ways(checkpoint.read_bytes(), seed=2, flips=200):
         checkpoint.write_bytes(data)
-        with pytest.raises(CannotRestore, match="it is damaged"):
+        with pytest.raises(CannotRestore, match="is a damaged checkpoint"):
             restore(model, checkpoint)
 
     assert kept(model)[: len(before)] == before
@@ -220,9 +220,11 @@ def test_damaged_neighbours_end_neither_a_training_nor_a_restore(trained: Any, f
     flip_that_crashes_hdf5(crashing)
 
     without = saved(trained, folder, act=reload)
-    with pytest.raises(CannotRestore, match="it is damaged: it does not begin as a checkpoint"):
+    with pytest.raises(
+        CannotRestore, match="damaged checkpoint: it does not start like a checkpoint"
+    ):
         restore(trained, crashing)
-    with pytest.raises(CannotRestore, match="does not say what the model is made of"):
+    with pytest.raises(CannotRestore, match="describes the model"):
         restore_into(keras, without, folder / "model.keras")
     saved(trained, folder)
     restore_into(keras, without, folder / "model.keras")

@@ -50,7 +50,7 @@ def made_up_run(run: str = "run1", **changed: Any) -> RunSummary:
         "ram": MetricReading(value=73.4 * GIB, of=192 * GIB, source="process and children"),
         "vram": MetricReading(value=50.7 * GIB, of=80 * GIB, source="tensorflow allocator, GPU:0"),
         "graph": MetricReading(value=24374.0, source="tensorflow: live traces"),
-        "step_time": MetricReading(value=0.272, source="begin to begin"),
+        "step_time": MetricReading(value=0.272, source="start to start"),
         "actions": ACTIONS,
         "checkpoint_epoch": 35,
         "checkpoint_bytes": 312 * 2**20,

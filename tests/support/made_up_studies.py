@@ -25,12 +25,12 @@ TOOK_S: Final = 620.0
 ENDED: Final[dict[str, tuple[str, str]]] = {
     "error": ("ValueError: no luck with fold 4", ""),
     "out_of_memory": ("its processes held more than memory=4.0 GiB", ""),
-    "timeout": ("it took longer than the 2480 s that the finished folds let expect", ""),
+    "timeout": ("it took longer than the 2480 s that the finished folds suggest", ""),
     "hang": (
-        "no step for 61 s within an epoch, where the longest pause was 20.3 s",
+        "no step for 61 s within an epoch, the longest pause before was 20.3 s",
         "",
     ),
-    "killed": ("SIGSEGV: it reached for memory that is not its own", "SIGSEGV"),
+    "killed": ("SIGSEGV: segmentation fault", "SIGSEGV"),
 }
 
 

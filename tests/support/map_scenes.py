@@ -55,8 +55,8 @@ def map_refused(stage: Stage) -> QWidget:
         key="/models/mine.keras",
         title="mine.keras",
         kind="file",
-        why_none="mine.keras names what is not Keras' own: layers.MyGate.",
-        remedy="Give the Python file with its classes; it is run in a process of its own.",
+        why_none="mine.keras uses classes that are not part of Keras: layers.MyGate.",
+        remedy="Give the Python file with its classes; it runs in a separate process.",
     )
     stage.desk.controller.memory.open_file(subject, needs="custom")
     return _worked_out(stage)
@@ -107,7 +107,7 @@ def load_cost_refused(stage: Stage) -> QWidget:
     """A damaged file."""
     shown = _file_window(stage)
     desk = LoadCostStore()
-    why = "small_resnet.keras cannot be read as a model: it is damaged or no .keras file."
+    why = "small_resnet.keras cannot be read as a model: it is damaged or not a .keras file."
     desk.refuse(why, "")
     shown.cost.show_state(desk.state())
     shown.show_file(refused_file(why, ""))

@@ -53,7 +53,7 @@ def run(
         check=False,
     )
     assert ran.returncode == 0, ran.stderr[-4000:]
-    starts = 1 + ran.stderr.count("starting the script again")
+    starts = 1 + ran.stderr.count("restarting the script")
     return Recycled(json.loads(result.read_text()), starts)
 
 

@@ -45,7 +45,7 @@ def study_of_fifty(stage: Stage) -> QWidget:
 def study_lost(stage: Stage) -> QWidget:
     """Its process was killed; a long name."""
     ends = ["finished", "finished", "running", "queued", "queued"]
-    lost = {"state": "lost", "state_why": "its process is gone without a word"}
+    lost = {"state": "lost", "state_why": "its process ended without notice"}
     return told(stage, MadeUpStudy(ends, study=lost, name=LONG))
 
 

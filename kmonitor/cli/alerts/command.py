@@ -55,7 +55,7 @@ _MOST_INPUT: Final = 16 * 2**20
 
 @app.default
 def alerts(*, json: JsonOption = False) -> int:
-    """List the rules for alerts, and where alerts go.
+    """List the rules for alerts and their targets.
 
     Example: `kmonitor alerts --json`
 
@@ -81,7 +81,7 @@ def alerts(*, json: JsonOption = False) -> int:
         return DONE
     print_text(f"Command  {terminal_safe(settings.command) or 'none'}")
     print_text(f"Webhook  {terminal_safe(settings.webhook) or 'none'} ({settings.form})")
-    hubs = {"on": "hands alerts over", "off": "has nowhere to hand them to"}
+    hubs = {"on": "sends alerts", "off": "has no target for them"}
     print_text(f"Hub      {hubs.get(hub, 'none runs here now')}")
     print_text()
     rows = [
@@ -110,18 +110,18 @@ def set_targets(
     webhook: Annotated[str | None, Parameter(name="--webhook")] = None,
     form: Annotated[WebhookForm | None, Parameter(name="--form")] = None,
 ) -> int:
-    """Set where alerts go: a command, a web address, or both; an empty one takes it away.
+    """Set the targets of alerts: a command, a web address, or both; an empty value removes one.
 
     Example: `kmonitor alerts set --webhook https://ntfy.sh/my-topic`
 
     Args:
-        command: Run on this host for each alert, without a shell, with the alert as JSON at its
+        command: Run on this host for each alert, without a shell, with the alert as JSON on
             standard input.
-        webhook: Posted to, with a body as `--form` says.
-        form: `json`, `slack`, `mattermost` or `ntfy`; `auto`: as the address suggests.
+        webhook: Receives each alert by POST, in the form of `--form`.
+        form: `json`, `slack`, `mattermost` or `ntfy`; `auto`: chosen by the address.
     """
     if command is None and webhook is None and form is None:
-        raise UsageError("Say where alerts go: --command COMMAND or --webhook URL.")
+        raise UsageError("No target given. Use --command COMMAND or --webhook URL.")
     for why in (invalid_command_reason(command or ""), invalid_webhook_reason(webhook or "")):
         if why:
             raise UsageError(why)
@@ -132,7 +132,7 @@ def set_targets(
             settings, **{name: value for name, value in changed.items() if value is not None}
         )
     )
-    print_text("Saved. The hub of this host and an open window take it within seconds.")
+    print_text("Saved. The hub of this host and an open window apply it within seconds.")
     print_text("Try it: kmonitor alerts test")
     return DONE
 
@@ -152,13 +152,13 @@ def rule(
 
     Args:
         name: As `kmonitor alerts` lists it: `limit:ram`, `verdict:step_time`, `host`, `died`.
-        is_on: There are alerts of this kind; `--off`: there are none.
-        hold: Its cause must have lasted so long: `30s`, `5m`.
-        cool_down: At most one alert in so long, of the same run or host: `10m`.
+        is_on: Turn alerts of this kind on; `--off`: turn them off.
+        hold: How long the cause must last: `30s`, `5m`.
+        cool_down: Minimum time between two alerts of the same run or host: `10m`.
     """
     keys = {rule_name(*key): key for key in rule_keys()}
     if name not in keys:
-        raise UsageError(f'There is no rule "{name}".', f"Rules: {', '.join(keys)}")
+        raise UsageError(f'Unknown rule: "{name}".', f"Rules: {', '.join(keys)}")
     folder = find_folders().settings
     settings = load_alert_settings(folder)
     before = settings.rule(*keys[name])
@@ -178,7 +178,7 @@ def _seconds(text: str | None, option: str, before: float, most: float) -> float
         return before
     seconds = 0.0 if text == "0" else seconds_from(text, option)
     if seconds > most:
-        raise UsageError(f"{option} {text}: that is longer than {duration_text(most)}.")
+        raise UsageError(f"{option} {text} is longer than {duration_text(most)}.")
     return seconds
 
 
@@ -189,17 +189,19 @@ def _save(settings: AlertSettings) -> None:
 
 @app.command
 def test() -> int:
-    """Hand over a made-up alert now, and say what went wrong.
+    """Send a sample alert now, and report errors.
 
     Example: `kmonitor alerts test`
     """
     settings = load_alert_settings(find_folders().settings)
     if not (settings.command or settings.webhook):
-        raise UserError("Alerts go nowhere.", "Set it: kmonitor alerts set --webhook URL")
+        raise UserError(
+            "No target for alerts is set.", "Set it: kmonitor alerts set --webhook URL"
+        )
     why = "This is a test: nothing happened."
     if _hand_over([Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)], settings):
         return FAILED
-    print_text("Handed over.")
+    print_text("Sent.")
     return DONE
 
 
@@ -209,7 +211,7 @@ def dry_run(
     since: Annotated[str, Parameter(name="--since")] = "24h",
     json: JsonOption = False,
 ) -> int:
-    """List the alerts that the rules would have given in the last time, by what is stored.
+    """List the alerts that the rules would have sent lately, from the stored data.
 
     Example: `kmonitor alerts dry-run --since 7d`
 
@@ -248,7 +250,7 @@ def dry_run(
         ]
         print_table(("WHEN", "RUN", "NAME", "RULE", "ALERT"), rows, folds=("ALERT",))
     else:
-        print_text("No alert would have been given.")
+        print_text("There would have been no alerts.")
     return DONE
 
 
@@ -259,7 +261,7 @@ def _apply(evaluator: AlertEvaluator, run: RunSummary, event: Any, wall_s: float
 
 @app.command(show=False)
 def deliver() -> int:
-    """Hand over the alerts that the hub gives at standard input; for the hub."""
+    """Send the alerts that the hub writes to standard input; for the hub."""
     found = decode_alerts(sys.stdin.buffer.read(_MOST_INPUT))
     settings = load_alert_settings(find_folders().settings)
     return FAILED if _hand_over(found, settings) else DONE

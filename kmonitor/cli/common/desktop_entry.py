@@ -151,10 +151,10 @@ def _data_home(environ: Mapping[str, str] | None) -> Path:
 
 def _require_own_desktop(environ: Mapping[str, str]) -> None:
     if not sys.platform.startswith(("linux", "freebsd")):
-        raise UserError("A desktop entry is for Linux; here there is no such menu.")
+        raise UserError("Desktop entries exist on Linux only.")
     user = environ.get("SUDO_USER", "")
     if os.geteuid() == 0 and user not in ("", "root"):
         raise UserError(
-            f"This would be root's menu, not that of {user}.",
-            "Run it without sudo: it needs no rights that you do not have.",
+            f"This would change root's menu, not that of {user}.",
+            "Run it without sudo.",
         )

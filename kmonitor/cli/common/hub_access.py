@@ -78,7 +78,7 @@ def open_hub(
     """
     folders = find_folders()
     if sum(option is not None for option in (host, folder, hub)) > 1:
-        raise UsageError("--host, --hub and --folder name several hubs.", "Give one of them.")
+        raise UsageError("--host, --hub and --folder name several hubs.", "Use one of them.")
     with ExitStack() as stack:
         endpoint = None
         if folder is not None:
@@ -143,7 +143,7 @@ def _loss_named(
             raise silent from exc
         if host is None or not isinstance(endpoint, str):
             raise
-        remedy = f"Ask again. What is wrong, if it stays so: kmonitor doctor --host {host}"
+        remedy = f"Try again. If it persists, run: kmonitor doctor --host {host}"
         raise route_lost(host, remedy) from exc
 
 
@@ -203,5 +203,5 @@ def folder_faults_named(folders: Folders) -> Generator[None]:
         path = exc.filename or folders.state
         remedy = "Set KMONITOR_HOME to a folder that you can write to."
         if exc.errno in (errno.ENOSPC, errno.EDQUOT):
-            remedy = "Free some space there, or set KMONITOR_HOME to a folder on another disk."
+            remedy = "Free some space, or set KMONITOR_HOME to a folder on another disk."
         raise UserError(f"{path} cannot be used: {exc.strerror or exc}.", remedy) from exc

@@ -24,7 +24,7 @@ LAST = "last"
 PINNED = "pinned:"
 """Begins what means the newest pinned run of a name."""
 
-NO_RUNS = "No runs yet. Put MonitorCallback() among a fit's callbacks, or try: kmonitor demo"
+NO_RUNS = "No runs yet. Add MonitorCallback() to the callbacks of fit, or try: kmonitor demo"
 
 _SHOWN_IDS = 8
 """Number of candidates that a message names."""
@@ -66,7 +66,7 @@ class AmbiguousRun(UserError):
         left_out = len(found) - len(lines)
         more = [f"  and {left_out} older ones"] if left_out else []
         super().__init__(
-            f'"{terminal_safe(wanted)}" could be any of {len(found)} runs.',
+            f'"{terminal_safe(wanted)}" matches {len(found)} runs.',
             "\n".join(["Give more of the id:", *lines, *more]),
         )
 
@@ -105,8 +105,8 @@ class RunFoundNowhere(UserError):
             f"  {host_name}: {terminal_safe(reason)}" for host_name, reason in attempts
         )
         super().__init__(
-            f'There is no run "{terminal_safe(wanted)}" on any host that was asked.',
-            f"Asked:\n{lines}\nSee the runs of one with: kmonitor runs --host NAME",
+            f'No host has a run "{terminal_safe(wanted)}".',
+            f"Searched:\n{lines}\nList the runs of a host: kmonitor runs --host NAME",
         )
 
 
@@ -142,7 +142,7 @@ def find_run_anywhere(folders: Folders, local_runs: list[RunSummary], wanted: st
 
 
 def _no_match_text(runs: list[RunSummary]) -> str:
-    return f"{pluralized(len(runs), 'run')}, none of them" if runs else "no runs"
+    return f"{pluralized(len(runs), 'run')}, no match" if runs else "no runs"
 
 
 def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:

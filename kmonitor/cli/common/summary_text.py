@@ -122,7 +122,7 @@ def field_absence(source_events: Iterable[FieldSources], field: str) -> str:
 def _not_yet(run: RunSummary, metric: LimitMetric) -> str:
     if has_ended(run):
         return "the run ended before it was measured"
-    return "no step was measured yet" if metric == "step_time" else "not read yet"
+    return "no steps measured yet" if metric == "step_time" else "not read yet"
 
 
 def summary_metric_text(run: RunSummary, metric: LimitMetric) -> str:

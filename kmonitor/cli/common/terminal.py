@@ -152,7 +152,7 @@ def is_confirmed(question: str, remedy: str) -> bool:
         UserError: Standard input is no terminal.
     """
     if not sys.stdin.isatty():
-        raise UserError("Nobody is there to be asked.", remedy)
+        raise UserError("Cannot ask for confirmation: stdin is not a terminal.", remedy)
     print(f"{question} Type yes: ", end="", flush=True)
     return sys.stdin.readline().strip().lower() in ("yes", "y")
 

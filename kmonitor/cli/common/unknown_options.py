@@ -14,7 +14,7 @@ _LOCAL_ONLY: Final[Mapping[str, str]] = {
     "restore": "reads a file",
     "hub": "is about the hub",
     "purge": "removes files",
-    "hosts": "is about the hosts that are remembered",
+    "hosts": "is about the remembered hosts",
     "alerts": "is about the alerts",
     "keys mine": "is about the key",
 }
@@ -33,12 +33,12 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
     # After `--` nothing is an option any more, and the parser is of another mind.
     if "--" in arguments and option in arguments[arguments.index("--") :]:
         return (
-            f"{option} stands after --, where no option is read.",
-            "Write options before it, and nothing but the rest after it.",
+            f"{option} comes after --, where options are not read.",
+            "Put options before it.",
         )
     if tuple(arguments[:2]) in _ADDRESSED and not option.startswith("--"):
-        what = f'"{option}" is no host name: it begins with a hyphen.'
-        return what, "Type it as for ssh: gpu-01 or user@gpu-01."
+        what = f'"{option}" is not a host name: it begins with a hyphen.'
+        return what, "Write it as for ssh: gpu-01 or user@gpu-01."
     called = next((c for c in (" ".join(arguments[:2]), *arguments[:1]) if c in _LOCAL_ONLY), "")
     name = option.partition("=")[0]
     if name not in _ELSEWHERE or not called:
@@ -46,7 +46,7 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
     at = next(at for at, argument in enumerate(arguments) if argument.partition("=")[0] == name)
     host = arguments[at].partition("=")[2] or "".join(arguments[at + 1 : at + 2])
     is_host = name == "--host" and _is_plain(host)
-    what = f"kmonitor {called} {_LOCAL_ONLY[called]} of the machine that it is called on"
+    what = f"kmonitor {called} {_LOCAL_ONLY[called]} of the machine that it runs on"
     remedy_command = f"ssh {host if is_host else 'HOST'} kmonitor {' '.join(arguments[:at])}"
     return f"{what}, and has no {name}.", f"Run it there: {remedy_command}"
 

@@ -61,24 +61,24 @@ def compare(  # noqa: PLR0913 - the user's options
 
     Example: `kmonitor compare pinned:main last --fail-if "ram>+5%"`
 
-    Exit status: 0 they were compared and no condition holds; 1 one holds; 4 they cannot be
-    compared: a run or file is not there, or lacks what a condition is about.
+    Exit status: 0 if no condition holds; 1 if one holds; 4 if they cannot be compared: a run or
+    file does not exist, or lacks a value that a condition needs.
 
     Args:
-        a: What to compare with: a run (its id, the beginning of it, its name, or `last`),
-            `pinned:NAME` for the newest pinned run of that name, or a file of `kmonitor export`.
-        b: What is compared, likewise.
+        a: The baseline: a run (its id, the beginning of it, its name, or `last`), `pinned:NAME`
+            for the newest pinned run of that name, or a file of `kmonitor export`.
+        b: The run or file to compare, likewise.
         fail_if: A condition on B: `ram>+5%` or `graph>+1000` for the change from A, `ram>8GiB` for
             the value. The names are those in the table's first column. May be repeated.
         markdown: A table in Markdown, for a comment on a pull request.
         json: One JSON object: `a`, `b`, `measures`, `conditions`, `failed`.
-        folder: Of the runs whose spools lie in this folder, which is only read.
+        folder: Use the runs in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     if markdown and json:
-        raise UsageError("--markdown and --json are two forms.", "Give one of them.")
+        raise UsageError("--markdown and --json are two forms.", "Use one of them.")
     conditions = [parse_condition(text) for text in fail_if]
     try:
         before, after = _measures((a, b), HubRoute(host, folder, hub))

@@ -53,7 +53,7 @@ class Condition:
         if value is None:
             known = ", ".join(known_measures((a, b))) or "nothing"
             what = f'"{self.text}": {of.name} has no {self.measure}.'
-            raise CannotCompare(what, f"Measured are: {known}.")
+            raise CannotCompare(what, f"Available: {known}.")
         return value
 
 

@@ -140,10 +140,10 @@ def measures_of_file(path: Path) -> Measures:
         why = exc.strerror or str(exc)
         raise CannotCompare(f"{terminal_safe(str(path))} cannot be read: {why}.") from exc
     except (ValueError, csv.Error) as exc:
-        what = f"{terminal_safe(str(path))} is no export of a run: {terminal_safe(str(exc))}."
+        what = f"{terminal_safe(str(path))} is not an export of a run: {terminal_safe(str(exc))}."
         raise CannotCompare(what, "Write one with: kmonitor export RUN --output FILE") from exc
     if not measures.values:
-        what = f"{terminal_safe(str(path))} has no sample and no epoch of a run."
+        what = f"{terminal_safe(str(path))} contains no sample and no epoch."
         raise CannotCompare(what, "Write one with: kmonitor export RUN --output FILE")
     return measures
 
@@ -160,7 +160,7 @@ def _lines(path: Path) -> Iterator[Mapping[str, Any]]:
         case "parquet":
             yield from _parquet_lines(path)
         case _:
-            raise ValueError("its name ends in none of .csv, .json, .jsonl and .parquet")
+            raise ValueError("its name does not end in .csv, .json, .jsonl or .parquet")
 
 
 def _parquet_lines(path: Path) -> Iterator[Mapping[str, Any]]:

@@ -73,7 +73,7 @@ class Options:
 
 
 def demo(*, options: Options = Options()) -> int:
-    """Watch a real Keras training that leaks, and what kmonitor does about it.
+    """Watch a real Keras training that leaks, and how kmonitor fixes it.
 
     Example: `kmonitor demo`
 
@@ -83,7 +83,7 @@ def demo(*, options: Options = Options()) -> int:
     clears and reloads itself in the middle of `fit` and goes on. The same training runs beside
     it without kmonitor, and the results are compared bit for bit.
 
-    Exit status 1 when growth, crossing, record or equality is missing.
+    Exit status 1 if growth, crossing, record or equality is missing.
     """
     plan = _plan(options)
     _check_screenshot_options(options, plan)
@@ -144,7 +144,7 @@ def _plan(options: Options) -> DemoPlan:
 def _check_screenshot_options(options: Options, plan: DemoPlan) -> None:
     if options.png is not None and options.no_window:
         raise UsageError(
-            "--png draws the window, --no-window leaves it out.", "Leave out one of them."
+            "--png draws the window, --no-window leaves it out.", "Use only one of them."
         )
     if plan.screenshot is None or not plan.window:
         return
@@ -159,7 +159,7 @@ def _require_keras() -> None:
     lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
     if lacking:
         raise UserError(
-            f"The demo needs {' and '.join(lacking)}, not installed here.",
+            f"The demo needs {' and '.join(lacking)}, which is not installed.",
             how_to_add("demo"),
         )
 
@@ -226,7 +226,7 @@ def print_comparison(
         print_text()
     for sentence in _comparison_sentences(evidence, monitored, plain):
         print_text(with_plain_spaces(sentence))
-    print_text(f"Look again at any time: kmonitor show {run[:8]}")
+    print_text(f"To see it again: kmonitor show {run[:8]}")
     print_text()
 
 

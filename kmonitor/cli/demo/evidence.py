@@ -66,7 +66,7 @@ def missing(
     if not _grows(monitored[:2] if plain is None else plain):
         lacking.append("growth: the graph did not grow from model to model on this TensorFlow")
     if not evidence.crossings:
-        lacking.append("crossing: the graph size never passed its limit")
+        lacking.append("crossing: the graph size never exceeded its limit")
     if evidence.failed:
         lacking.append(f"record: a reload failed: {evidence.failed[0].why or 'nothing came back'}")
     if not evidence.reloads:

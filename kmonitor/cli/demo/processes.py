@@ -85,7 +85,7 @@ class DemoScene:
         while not self.run:
             if not self._next_report():
                 self._trainings["kmonitor"].wait()
-                raise UserError("The demo's training ended before it began.")
+                raise UserError("The demo's training ended before its first epoch.")
 
     def open_window(self) -> None:
         """Open the app with the demo's run selected, once the hub knows it."""
@@ -150,8 +150,8 @@ class DemoScene:
                 return
             time.sleep(_POLL_S)
         raise UserError(
-            f"The hub did not hear of the training's {what} within {_STORED_S:g} s.",
-            "See what it knows with: kmonitor show last",
+            f"The hub did not receive the training's {what} within {_STORED_S:g} s.",
+            "Check its data with: kmonitor show last",
         )
 
     def _next_report(self) -> bool:
@@ -251,7 +251,7 @@ class DemoProcess:
         lines = read_own(self._log).decode("utf-8", "replace").splitlines()[-_ERROR_LINES:]
         raise UserError(
             f"The demo's training ({self.name}) ended with status {status}.",
-            "\n".join(["It said last:", *lines]),
+            "\n".join(["Last output:", *lines]),
         )
 
     def stop(self) -> None:

@@ -65,17 +65,15 @@ def doctor(
 
     Example: `kmonitor doctor`
 
-    Nothing is started, installed or kept here: a small file is written where kmonitor's would
-    lie, and removed. Each remembered host is reached once, side by side, for 15 s at most, and
-    its hub started if none answers there. Exit status 1 when something is bad: kmonitor cannot
-    work here as it is, or the one `--host` is not reached. A note is for your information:
-    something is missing that only some uses need.
+    Nothing is started, installed or kept here; a small test file is written and removed. All
+    remembered hosts are contacted in parallel, for 15 s at most, and a hub is started if none
+    answers there. Exit status 1 if something is bad: kmonitor cannot work here, or the host of
+    `--host` cannot be reached. A note means that something is missing that only some uses need.
 
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
-        verify: Only read every stored event, and compare it with its checksum: some 2 s for a
-            million.
-        host: Only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
+        verify: Only compare every stored event with its checksum: about 2 s for a million.
+        host: Check only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
     """
     folders = find_folders()
     if verify:
@@ -148,7 +146,7 @@ def _other_package_finding() -> Finding:
             f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
         )
     if not version_of(DISTRIBUTION):
-        found = "it runs from a folder and is not installed"
+        found = "runs from a folder, not installed"
         return Finding("package names", "note", found, "python -m pip install .")
     return Finding("package names", "ok", f"the imported kmonitor is {DISTRIBUTION}")
 
@@ -171,7 +169,7 @@ def _libraries() -> Finding:
     if missing:
         found = f"missing for the window: {', '.join(missing)}"
         return Finding("system libraries", "note", found, install_line(missing))
-    return Finding("system libraries", "ok", "all that the window needs")
+    return Finding("system libraries", "ok", "complete")
 
 
 def _fonts() -> Iterator[Finding]:
@@ -181,7 +179,7 @@ def _fonts() -> Iterator[Finding]:
     if has_one:
         yield Finding("fonts", "ok", "one for Chinese too")
         return
-    found = "none has Chinese letters: names of runs in them are shown as boxes in the window"
+    found = "no font has Chinese letters: run names in Chinese appear as boxes in the window"
     remedy = install_line({"a font": PACKAGE}) + "\n(or fonts-noto-cjk, which has all weights)"
     yield Finding("fonts", "note", found, remedy)
 
@@ -226,7 +224,7 @@ def _frameworks() -> Iterator[Finding]:
     if keras:
         yield Finding("Keras", "ok", f"{keras} {location}")
     else:
-        absent = f"not installed {location}; trainings may well use another environment"
+        absent = f"not installed {location}; trainings may use another environment"
         yield Finding("Keras", "note", absent, f"for the demo: {how_to_add('demo')}")
     found = [f"{name} {version}" for name, version in backends.items() if version]
     if found:
@@ -248,7 +246,7 @@ def _hub(folders: Folders) -> Iterator[Finding]:
         yield Finding("hub", "bad", silent.what, silent.remedy)
         return
     if reply is None:
-        found = "none answers; one is started by kmonitor, kmonitor runs or kmonitor hub"
+        found = "not running; kmonitor, kmonitor runs and kmonitor hub start one"
         yield Finding("hub", "note", found)
         return
     yield _hub_finding(reply, folders)
@@ -273,12 +271,12 @@ def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
     """Who can read the hub's metrics."""
     if reply.prometheus:
         is_local = is_loopback(reply.prometheus)
-        who = "every user of this host" if is_local else "whoever reaches that port"
-        found = f"{reply.prometheus} has no login: {who} may read names and figures of runs"
+        who = "every user of this host" if is_local else "anybody who can reach that port"
+        found = f"{reply.prometheus} has no login: {who} can read names and metrics of runs"
         remedy = "" if is_local else "to show them on this host alone: --prometheus 127.0.0.1:9188"
-        yield Finding("figures", "ok" if is_local else "note", found, remedy)
+        yield Finding("metrics", "ok" if is_local else "note", found, remedy)
     if reply.otlp:
-        yield Finding("figures", "ok", f"they are sent to {reply.otlp}")
+        yield Finding("metrics", "ok", f"sent to {reply.otlp}")
 
 
 def _keys(folders: Folders) -> Iterator[Finding]:
@@ -305,8 +303,8 @@ def _state_folder(folders: Folders) -> Finding:
         fault = write_fault(folder)
         if fault:
             found = f"{folder} cannot be written: {fault}"
-            return Finding("state folder", "bad", found, f"{_ELSEWHERE}, or free some room")
-    return _owned(folders, "" if existing == folders.state else " (not made yet)")
+            return Finding("state folder", "bad", found, f"{_ELSEWHERE}, or free some space")
+    return _owned(folders, "" if existing == folders.state else " (not created yet)")
 
 
 def _owned(folders: Folders, created_text: str) -> Finding:
@@ -368,7 +366,7 @@ def _disk_space_findings(folders: Folders) -> Iterator[Finding]:
     found = f"{size_text(free)} free for {folders.state}"
     if free < LITTLE_ROOM_BYTES:
         state: FindingLevel = "bad" if free < NO_ROOM_BYTES else "note"
-        remedy = f"free some, or {_ELSEWHERE} on another disk"
+        remedy = f"free some space, or {_ELSEWHERE} on another disk"
         yield Finding("free space", state, f"only {found}", remedy)
     else:
         yield Finding("free space", "ok", found)
@@ -389,9 +387,9 @@ def _runtime_folder(folders: Folders) -> Finding:
     except FileNotFoundError:
         fault = write_fault(folders.runtime)
         if fault:
-            found = f"{folders.runtime} cannot be made: {fault}"
+            found = f"{folders.runtime} cannot be created: {fault}"
             return Finding("socket folder", "bad", found, _ELSEWHERE)
-        return Finding("socket folder", "ok", f"{folders.runtime} (not made yet)")
+        return Finding("socket folder", "ok", f"{folders.runtime} (not created yet)")
     except NotPrivate as exc:
         return Finding("socket folder", "bad", f"{exc.path} {exc.why}")
     except OSError as exc:

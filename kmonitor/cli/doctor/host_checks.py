@@ -142,7 +142,7 @@ def _host(folders: Folders, level: FindingLevel, host: RememberedHost) -> Findin
             found = check_host(folders, host, stop=stop)
     except ConnectCancelled:
         what = f"{host.address} took longer than {HOST_S:g} s to answer"
-        return Finding(subject, level, what, f"see how long this takes: ssh {host.address} true")
+        return Finding(subject, level, what, f"check how long this takes: ssh {host.address} true")
     except HostError as exc:
         step = _STEPS.get(exc.code, "its hub")
         return Finding(subject, level, f"{step}: {exc.what.rstrip('.')}", exc.remedy)

@@ -15,8 +15,7 @@ from kmonitor_agent.wire.local.folders import Folders
 
 _ROWS_AT_ONCE: Final = 10_000
 _REMEDY: Final = (
-    "The hub mends what can be mended while it has little to do, and marks the rest as lost:"
-    " kmonitor hub status"
+    "The hub repairs what it can when idle, and marks the rest as lost: kmonitor hub status"
 )
 
 
@@ -45,8 +44,8 @@ def verify_store(folders: Folders) -> Finding:
     except UserError as exc:
         return Finding("stored events", "bad", exc.what, exc.remedy)
     except (OSError, *READ_ERRORS) as exc:
-        return Finding("stored events", "bad", f"they cannot be read to their end: {exc}", _REMEDY)
-    sound = f"{count_text(n_sound)} are as they were stored"
+        return Finding("stored events", "bad", f"they cannot be read completely: {exc}", _REMEDY)
+    sound = f"{count_text(n_sound)} are intact"
     if n_damaged or broken:
         found = f"{count_text(n_damaged)} are damaged{broken}; {sound}"
         return Finding("stored events", "bad", found, _REMEDY)

@@ -101,19 +101,19 @@ def run(
     Trainings send to it, `kmonitor` and the other commands read from it; they start one by
     themselves when none answers.
 
-    Under systemd its log goes to the journal. What it keeps otherwise stands in the settings:
-    `kmonitor hub keep`.
+    Under systemd its log goes to the journal. `kmonitor hub keep` sets the default limits of its
+    history.
 
     Args:
-        keep_days: Remove runs that ended longer ago, bit by bit; pinned ones stay.
+        keep_days: Remove runs that ended longer ago; pinned ones stay.
         keep_size: Remove the oldest ended runs while the history is larger: `20GiB`.
-        bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted,
-            and only for keys that were let in with `kmonitor authorize`.
+        bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted, and
+            only for keys authorized with `kmonitor authorize`.
         store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
-            a password; or `here`, in a file of its own. Otherwise as `kmonitor hub store` says.
-        prometheus: Serve figures for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
-            without a login: whoever reaches the port reads names and figures of runs.
-        otlp: Send figures to this OpenTelemetry collector, such as http://127.0.0.1:4318.
+            a password; or `here`, in a file of its own. Default: as set with `kmonitor hub store`.
+        prometheus: Serve metrics for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
+            without a login: anybody who can reach the port can read names and metrics of runs.
+        otlp: Send metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318.
     """
     folders = find_folders()
     is_chosen = keep_days is not None or keep_size is not None
@@ -142,7 +142,7 @@ def _serve(folders: Folders, options: HubOptions) -> None:
     except service.HubCannotStart as exc:
         if isinstance(exc.__cause__, UnsafePath) or not disk_space_problem(folders):
             raise
-        remedy = "Free some space there, or set KMONITOR_HOME to a folder that you can write to."
+        remedy = "Free some space, or set KMONITOR_HOME to a folder that you can write to."
         raise UserError(exc.what, exc.remedy or remedy) from exc
 
 
@@ -171,17 +171,15 @@ def print_listen_address(folders: Folders) -> None:
     if reply.fault:
         print_stderr(f"{terminal_safe(reply.fault)}.")
     elif reply.address and not reply.keys:
-        print_text("No key may connect yet: kmonitor authorize KEY --role ROLE --name NAME")
+        print_text("No keys are authorized yet: kmonitor authorize KEY --role ROLE --name NAME")
 
 
 def print_metrics_addresses(reply: HubReply) -> None:
     """Print where others find the hub's metrics, and that no password is needed there."""
     if reply.prometheus:
-        print_text(
-            f"Figures for Prometheus, for whoever reaches it, without a login: {reply.prometheus}"
-        )
+        print_text(f"Metrics for Prometheus, without a login: {reply.prometheus}")
     if reply.otlp:
-        print_text(f"Figures are sent to: {terminal_safe(reply.otlp)}")
+        print_text(f"Metrics are sent to: {terminal_safe(reply.otlp)}")
 
 
 @app.command
@@ -202,7 +200,7 @@ def status(*, json: JsonOption = False) -> int:
         print_stderr(f"kmonitor: {terminal_safe(silent.what)}")
         print_stderr(silent.remedy)
     elif reply is None:
-        print_stderr("No hub answers. One starts with: kmonitor, kmonitor runs, or kmonitor hub")
+        print_stderr("No hub is running. Start one with: kmonitor, kmonitor runs, or kmonitor hub")
     else:
         print_text(hub_status_text(reply))
         print_metrics_addresses(reply)
@@ -221,7 +219,7 @@ def hub_status_text(reply: HubReply) -> str:
     )
     if reply.retention_days or reply.retention_bytes:
         text += f". {keep_text(reply.retention_days, reply.retention_bytes)}"
-        text += f" {pluralized(reply.runs_removed, 'run')} removed for that since it started"
+        text += f" {pluralized(reply.runs_removed, 'run')} removed since it started"
     return with_plain_spaces(text)
 
 
@@ -254,9 +252,9 @@ def _end_silent(folders: Folders) -> int:
         threading.Event().wait(_POLL_S)
     pid = end_silent_hub(folders)
     if pid is None:
-        print_text("No hub answers; nothing to stop.")
+        print_text("No hub is running.")
     else:
-        print_text(f"The hub of process {pid} did not answer; it was ended.")
+        print_text(f"The hub (process {pid}) did not answer; it was killed.")
     return DONE
 
 
@@ -266,12 +264,12 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
 
     Example: `kmonitor hub keep --keep-days 90 --keep-size 20GiB`
 
-    A hub that runs takes it over within seconds, unless it was started with `--keep-days` or
-    `--keep-size`. Pinned runs and living ones stay in any case.
+    A running hub applies it within seconds, unless it was started with `--keep-days` or
+    `--keep-size`. Pinned and live runs are always kept.
 
     Args:
-        days: Remove runs that ended longer ago; 0: none for their age.
-        size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: none.
+        days: Remove runs that ended longer ago; 0: no limit.
+        size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: no limit.
     """
     folders = find_folders()
     with folder_faults_named(folders):
@@ -280,12 +278,12 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
         if days is not None or size is not None:
             save_keep(folders, found)
             if reply is not None and reply.retention_is_fixed:
-                print_stderr("The hub that runs was started with --keep-days or --keep-size:")
-                print_stderr("those count until it is started without them.")
+                print_stderr("The running hub was started with --keep-days or --keep-size:")
+                print_stderr("these take precedence until it is started without them.")
     try:
         load_keep(folders)
     except KeepUnreadable as exc:
-        print_stderr(f"kmonitor: {terminal_safe(exc.what)}; set it anew: {exc.remedy}")
+        print_stderr(f"kmonitor: {terminal_safe(exc.what)}; set it again: {exc.remedy}")
     print_text(keep_text(found.days, found.n_bytes))
     return DONE
 
@@ -320,7 +318,7 @@ def keep_text(days: float, n_bytes: int) -> str:
     parts = [f"runs that ended in the last {days:g} days"] if days else []
     whose = "of them" if days else "of runs that ended"
     parts += [f"at most {size_text(n_bytes)} {whose}"] if n_bytes else []
-    return f"Kept: {', '.join(parts)}; pinned and living runs in any case."
+    return f"Kept: {', '.join(parts)}; pinned and live runs are always kept."
 
 
 @app.command(name="install-unit")
@@ -355,9 +353,9 @@ def install_unit(
     except OSError as exc:
         raise UserError(f"{path} cannot be written: {exc.strerror or exc}.") from exc
     print_text(f"Written: {path}")
-    print_text("Switch it on: systemctl --user daemon-reload")
+    print_text("Enable it:    systemctl --user daemon-reload")
     print_text("              systemctl --user enable --now kmonitor-hub")
-    print_text("To have it run while you are logged out: loginctl enable-linger")
+    print_text("To keep it running while you are logged out: loginctl enable-linger")
     print_text("Its log: journalctl --user -u kmonitor-hub")
     return DONE
 
@@ -367,12 +365,13 @@ def install_unit(
     "\n\nExample: `kmonitor hub dashboard --output kmonitor.json`"
 )
 def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> int:
-    """Write out an example dashboard, to be imported in Grafana (Dashboards, New, Import).
+    """Write an example dashboard for Grafana (Dashboards, New, Import).
 
-    It asks a Prometheus that scrapes `kmonitor hub --prometheus`, or takes what `--otlp` sends.
+    It queries a Prometheus that scrapes `kmonitor hub --prometheus`, or receives the metrics of
+    `--otlp`.
 
     Args:
-        output: This file, which is replaced; standard output without it.
+        output: File to write, which is replaced; default: standard output.
     """
     text = resource_path("grafana", "kmonitor.json").read_text(encoding="utf-8")
     if output is None:

@@ -29,7 +29,7 @@ OFF_FILE = "no-hub"
 def ensure(*, json: JsonOption = False) -> int:
     """Start a hub here if none answers, and show where its socket is.
 
-    A window on another machine calls this over ssh. It refuses, with exit status 1, where
+    A window on another machine calls this over ssh. It refuses, with exit status 1, if
     `KMONITOR_HUB=off` is set or the file `settings/no-hub` exists among kmonitor's files.
 
     Args:

@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
     """Show or set where every hub of yours keeps its history; without a URL it only shows.
 
-    A team's database on a PostgreSQL server is shared by many hubs: each keeps the runs that are
-    told to it, and shows those of all. It is tried before it is set, and counts from the next
-    start of a hub on.
+    A team's database on a PostgreSQL server is shared by many hubs: each stores its own runs, and
+    shows those of all. It is tested before it is set, and applies from the next start of a hub.
 
     Args:
         where: `postgresql://USER@HOST:PORT/DATABASE`, whose password libpq finds in ~/.pgpass or
@@ -66,31 +65,29 @@ def store_text(folders: Folders, url: str) -> str:
 def _print_restart_hint(folders: Folders) -> None:
     if request_local_hub(folders) is not None:
         print_stderr(
-            "The hub that runs goes on as it was: end it with kmonitor hub stop, and the next"
+            "The running hub does not change: stop it with kmonitor hub stop, and the next"
         )
-        print_stderr("one keeps its history there. Trainings wait for it, and lose nothing.")
+        print_stderr("one keeps its history there. Trainings wait for it and lose no data.")
 
 
 def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
     """Copy the history in this machine's file to a team's database, as this hub's.
 
-    Each run is compared on the server with what was sent before it is shown there. The file stays
-    as it is. If it is interrupted, call it again: it goes on where it stopped.
+    Each run is compared on the server before it is shown there. The file does not change. If it is
+    interrupted, run it again to continue.
 
     Args:
-        where: As for `kmonitor hub store`; otherwise the database that is set.
+        where: As for `kmonitor hub store`; default: the database that is set.
     """
     folders = find_folders()
     with folder_faults_named(folders):
         url = stored_store(folders) if where is None else store_named(where)
         if not url:
-            raise UsageError("No team's database is named.", "kmonitor hub move-history URL")
+            raise UsageError("No team database given.", "kmonitor hub move-history URL")
         try:
             moved = moved_to(folders, url, _progress)
         except KeyboardInterrupt:
-            print_stderr(
-                "Interrupted; what was moved stays. Call it again: it goes on from there."
-            )
+            print_stderr("Interrupted; what was moved stays. Run it again to continue.")
             raise
     print_text(
         f"Moved and compared: {pluralized(moved.runs, 'run')}, "
@@ -100,13 +97,12 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
         print_text(f"Moved before: {pluralized(moved.before, 'run')}.")
     if moved.ahead:
         print_text(
-            f"{pluralized(moved.ahead, 'run')} went on in the team's database before this move:"
-            " what"
+            f"{pluralized(moved.ahead, 'run')} already continued in the team's database: their"
         )
-        print_text("came before that stays in the file only.")
+        print_text("earlier data stay only in the file.")
     if stored_store(folders) != url:
-        print_text("Have your hubs keep their history there: kmonitor hub store URL")
-    print_text(f"The file in {terminal_safe(str(folders.database))} is as it was.")
+        print_text("Let your hubs keep their history there: kmonitor hub store URL")
+    print_text(f"The file in {terminal_safe(str(folders.database))} is unchanged.")
     return DONE
 
 
@@ -141,7 +137,7 @@ def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], obj
         try:
             return history_move.copy_history(path, database, on_progress)
         except READ_ERRORS as exc:
-            remedy = "Call it again once the server is back: it goes on where it stopped."
+            remedy = "Run it again once the server is back: it continues where it stopped."
             raise UserError(f"The move was interrupted: {exc}.", remedy) from exc
         finally:
             database.close()

@@ -95,17 +95,16 @@ def show(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Show one run: state, metrics and how they develop, its epochs, and what happened.
+    """Show one run: state, metrics with verdicts, epochs, and events.
 
     Example: `kmonitor show last --follow`
 
     Args:
         run: Id, the beginning of an id, name, or `last`.
         json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
-        follow_it: Go on with each new event, and RAM, VRAM, graph size and step time at each
-            epoch's end, until the run has ended, or Ctrl+C; a hub that is lost meanwhile is
-            waited for.
-        folder: Of the runs whose spools lie in this folder, which is only read.
+        follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
+            epoch, until the run has ended, or Ctrl+C. If the hub is lost, it waits for it.
+        folder: Use the runs in this folder, which is only read.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
@@ -189,7 +188,7 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         number = "" if run.checkpoint_epoch is None else f"of epoch {run.checkpoint_epoch + 1}, "
         facts.append(("Checkpoint", f"{number}state {bytes_text(run.checkpoint_bytes)}"))
     if run.faults or run.gaps:
-        facts.append(("Faults", f"{run.faults} of kmonitor's own; {run.gaps} events missing"))
+        facts.append(("Faults", f"{run.faults} of kmonitor itself; {run.gaps} events missing"))
     return facts
 
 
@@ -204,7 +203,7 @@ def _job_facts(run: RunSummary) -> list[tuple[str, str]]:
     if run.rank is not None:
         facts.append(("Rank", f"{run.rank} of {run.world_size}, group {run.group or 'unknown'}"))
     if run.is_shipped:
-        facts.append(("Read from", "a folder; its process cannot be asked from here"))
+        facts.append(("Read from", "a folder; commands cannot be sent to its process"))
     if run.is_elsewhere:
         facts.append(("Kept by", "another hub of the team; it cannot be changed from here"))
     return facts
@@ -384,18 +383,16 @@ class EventFollower:
     def _print_reconnected(self) -> None:
         if self._is_waiting:
             self._is_waiting = False
-            print_stderr("kmonitor: The hub answers again; it goes on.")
+            print_stderr("kmonitor: Reconnected.")
 
 
 def _print_waiting(route: HubRoute, lost: UserError) -> None:
     if route.is_stopped:
-        print_stderr(
-            f"kmonitor: Your hub was stopped. Another one is waited for, {_STOPPED_S:g} s."
-        )
+        print_stderr(f"kmonitor: Your hub was stopped. Waiting {_STOPPED_S:g} s for another one.")
     else:
-        print_stderr(f"kmonitor: {terminal_safe(lost.what)} It is waited for; Ctrl+C ends this.")
+        print_stderr(f"kmonitor: {terminal_safe(lost.what)} Waiting for it; press Ctrl+C to stop.")
 
 
 def _hub_stopped_error() -> UserError:
     what = f"Your hub was stopped, and no other was started within {_STOPPED_S:g} s."
-    return UserError(what, "Called again, kmonitor show --follow starts one.")
+    return UserError(what, "Run kmonitor show --follow again to start one.")

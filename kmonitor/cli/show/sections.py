@@ -63,7 +63,7 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
         return
     print_text()
     if reply.unread:
-        known = "as stored so far" if reply.verdicts else "none is stored so far"
+        known = "as stored so far" if reply.verdicts else "none stored so far"
         text = f"{known}; {count_text(reply.unread)} samples are being read: ask again in a minute"
         _print_verdict_line("Verdicts", text)
     for verdict in filter(is_said, reply.verdicts):

@@ -40,21 +40,21 @@ def top(
 
     Example: `kmonitor top --sort ram`
 
-    Enter opens the details of the selected run, `p`, `s`, `r`, `c` and `x` pause, save, reload,
-    collect and stop it after a question, `?` lists all keys, `q` leaves.
+    Enter opens the details of the selected run. `p`, `s`, `r`, `c` and `x` pause, save, reload,
+    collect and stop it after a question. `?` lists all keys, `q` quits.
 
     Args:
         sort: Order of the runs; `o` changes it.
         ended: Also list runs that have ended; `a` does so later.
-        folder: Only the runs whose spools lie in this folder, which is only read.
+        folder: Only the runs in this folder, which is only read.
         host: Only the runs of this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
             `kmonitor hosts`.
         hub: Only the runs of the hub at this address, tcp://HOST:PORT?key=KEY.
     """
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
         raise UsageError(
-            "kmonitor top needs a terminal that can move its cursor.",
-            "Without one: kmonitor runs, or kmonitor runs --watch --json",
+            "kmonitor top needs a terminal with cursor control.",
+            "Instead use: kmonitor runs, or kmonitor runs --watch --json",
         )
     state = TopState(sort=sort, states=() if ended else ("live",))
     with ExitStack() as stack:
@@ -129,7 +129,7 @@ class TopSession:
                 self._screen.redraw()
             case "send" if question is not None:
                 self._state.question = None
-                self._state.note = f"{question.run.name}: {question.action} is being sent."
+                self._state.note = f"{question.run.name}: sending {question.action}."
                 self._reader_of[question.run.run].send(question)
             case _:
                 pass

@@ -30,12 +30,12 @@ _ACTION_KEYS: Final[dict[str, CommandName]] = {
 _ALWAYS: Final[dict[str, Effect]] = {"suspend": "suspend", "redraw": "redraw"}
 _LEAVING: Final = ("interrupt", "f10")
 QUESTIONS: Final[dict[CommandName, str]] = {
-    "pause": 'Pause "{name}" at its epoch\'s end? y or n',
+    "pause": 'Pause "{name}" at the end of its epoch? y or n',
     "resume": 'Resume "{name}"? y or n',
-    "save": 'Save a checkpoint of "{name}" at its epoch\'s end? y or n',
-    "reload": 'Save, clear and reload "{name}" at its epoch\'s end? y or n',
-    "collect": 'Collect what dead models left behind in "{name}"? y or n',
-    "stop": 'Stop "{name}" at its epoch\'s end? y or n',
+    "save": 'Save a checkpoint of "{name}" at the end of its epoch? y or n',
+    "reload": 'Save, clear and reload "{name}" at the end of its epoch? y or n',
+    "collect": 'Collect traces of models that no longer exist in "{name}"? y or n',
+    "stop": 'Stop "{name}" at the end of its epoch? y or n',
 }
 KEYS_TEXT: Final = (
     "Up Down j k select   Enter details    / filter   o order    a ended too",
@@ -204,7 +204,7 @@ class TopState:
         if key in ("y", "Y"):
             return "send"
         self.question = None
-        self.note = "Nothing was sent."
+        self.note = "Cancelled."
         return ""
 
     def _type(self, key: str) -> None:

@@ -174,7 +174,7 @@ def _nothing_text(state: TopState) -> str:
         )
     if state.all_runs:
         return "No run is live. a lists those that have ended."
-    return "No runs yet. Put MonitorCallback() among a fit's callbacks."
+    return "No runs yet. Add MonitorCallback() to the callbacks of fit."
 
 
 def _columns(

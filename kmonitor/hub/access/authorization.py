@@ -87,13 +87,13 @@ def why_not(role: Role, tag: str, name: str) -> str:
         return f"this socket is for {whose} and takes no {tag}"
     kind = KNOWN_TAGS.get(tag)
     if role == "agent":
-        return f'the key "{name}" is a training\'s: it may only tell of its own runs'
+        return f'the key "{name}" belongs to a training: it may only report its own runs'
     needed = "agent" if kind is not None and MAY_SEND[kind] == _AGENT else "operator"
     act = _ACTS.get(tag, f"send {tag}")
     # It is known already, and so is refused without `--replace`.
     return (
-        f'the key "{name}" has the role {role} and may not {act}; whoever runs the hub can '
-        f"change that: kmonitor authorize KEY --role {needed} --name NAME --replace"
+        f'the key "{name}" has the role {role} and may not {act}; the owner of the hub can'
+        f" change that: kmonitor authorize KEY --role {needed} --name NAME --replace"
     )
 
 
@@ -101,7 +101,7 @@ _ACTS: Final[Mapping[str, str]] = {
     "command_request": "command trainings",
     "edit": "rename, annotate or delete runs",
     "keys": "see or change who may connect",
-    "audit": "see what was done",
+    "audit": "read the audit log",
 }
 
 
@@ -142,13 +142,13 @@ class Authorizer:
         if peer is None:
             self._faults.record(f"{endpoint}: unauthorised", sender_key(frames[0]))
             self.refusals.note_unknown_key(sender_key(frames[0]), _tag(frames) or "connect")
-            text = "this key may not connect any more"
+            text = "this key may no longer connect"
             send(frames[0], ErrorMessage(code="unauthorised", text=text, fatal=True))
             return False
         if peer.is_far and not self._is_within(peer, frames):
             self._faults.record(f"{endpoint}: quota", peer.who)
-            self.refusals.of_peer(peer, "send", "it sends more than the hub takes from one key")
-            text = "this key sends more than the hub takes from one"
+            self.refusals.of_peer(peer, "send", "it sends more than the hub accepts from one key")
+            text = "this key sends more than the hub accepts from one"
             error = ErrorMessage(
                 code="quota", text=text, retry_ms=RETRY_MS, request_id=_request_number(frames)
             )
@@ -285,7 +285,7 @@ class Refusals:
 
     def note_unknown_key(self, key: str, what: str) -> None:
         """What a key asked for that is not on the list, or no longer."""
-        self._note(_STRANGERS, what, "", key, "refused: this key is not let in")
+        self._note(_STRANGERS, what, "", key, "refused: this key has no access")
 
     def step(self) -> None:
         """Write what was only counted, once its time is over; call now and then."""
@@ -295,7 +295,7 @@ class Refusals:
         left_out, self._left_out = self._left_out, 0
         for action, count in again.items():
             if count:
-                self.write(*action, f"refused {count} times more")
+                self.write(*action, f"refused {count} more times")
         if left_out:
             self.write("several", "several", "", "", f"refused: {left_out} more")
 

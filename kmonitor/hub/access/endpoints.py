@@ -114,7 +114,7 @@ class HubEndpoints:
             if self._direct is not None:
                 self._serve_direct(self._direct, ingest, views)
         except Flooded:
-            self._faults.record("flood: frames", "every connection was ended")
+            self._faults.record("flood: frames", "all connections were closed")
             self._rebind()
 
     def to_agent(self, identity: bytes, message: msgspec.Struct) -> bool:
@@ -136,7 +136,7 @@ class HubEndpoints:
             is_working: The hub itself computes something large.
         """
         if self._memory.check(is_working=is_working):
-            self._faults.record("flood: memory", "every connection was ended")
+            self._faults.record("flood: memory", "all connections were closed")
             self._rebind()
 
     def refresh_keys(self) -> None:
@@ -196,7 +196,9 @@ class HubEndpoints:
 
     def _rebind_direct(self) -> None:
         if self._direct is not None and not self._direct.rebind():
-            self._faults.record("direct: address taken", "nobody reaches this hub directly")
+            self._faults.record(
+                "direct: address taken", "no device can connect to this hub directly"
+            )
             self._rebind_at_s = self._clock.monotonic_s() + 1.0
         self.watch(self._wakeup_fd)
 

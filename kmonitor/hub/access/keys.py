@@ -91,9 +91,9 @@ class KeyList:
         self._save_faulty_file()
         others = {key: each for key, each in self._grants.items() if key != grant.key}
         if any(each.name == grant.name for each in others.values()):
-            raise KeyNameTaken(f'another key is called "{grant.name}" already')
+            raise KeyNameTaken(f'another key already has the name "{grant.name}"')
         if len(others) >= MAX_KEYS:
-            raise UserError(f"there are {MAX_KEYS} keys already; revoke some")
+            raise UserError(f"there are already {MAX_KEYS} keys; revoke some")
         self._write({**others, grant.key: grant})
 
     def revoke(self, name_or_key: str) -> KeyGrant | None:
@@ -147,19 +147,24 @@ def read_key_list(path: Path) -> dict[str, KeyGrant]:
     Raises:
         KeyListUntrusted: It is not this user's alone, or cannot be read or understood.
     """
-    open_to_others = f"can be read or written by others; see whom it lists, then: chmod 600 {path}"
+    open_to_others = (
+        "can be read or written by other users; check which keys it lists, then run: chmod 600"
+        f" {path}"
+    )
     try:
         check_secret(path, open_to_others)
         found = msgspec.json.decode(read_own(path), type=_File)
     except FileNotFoundError:
         return {}
     except NotPrivate as exc:
-        raise KeyListUntrusted(f"No key is let in: {path} {exc.why}") from exc
+        raise KeyListUntrusted(f"No key can connect: {path} {exc.why}") from exc
     except OSError as exc:
-        raise KeyListUntrusted(f"No key is let in: {path} cannot be read: {exc.strerror}") from exc
+        raise KeyListUntrusted(
+            f"No key can connect: {path} cannot be read: {exc.strerror}"
+        ) from exc
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
-        what = f"No key is let in: {path} is damaged ({exc})"
-        aside = f"mend it, or put it aside: mv {path} {path}.damaged"
+        what = f"No key can connect: {path} is damaged ({exc})"
+        aside = f"repair it, or move it away: mv {path} {path}.damaged"
         raise KeyListUntrusted(f"{what}; {aside}") from exc
     return {grant.key: grant for grant in found.keys}
 

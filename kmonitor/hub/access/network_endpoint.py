@@ -67,7 +67,7 @@ def parse_bind(text: str) -> BindAddress:
     found = _BIND.match(text.strip())
     if found is None or int(found["port"]) > _MAX_PORT:
         raise NetworkRefused(
-            f'"{text}" is no address to listen on.',
+            f'"{text}" is not an address to listen on.',
             "Write ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for every network.",
         )
     host = found["host"].strip("[]")
@@ -79,8 +79,8 @@ def parse_bind(text: str) -> BindAddress:
     try:
         address = socket.gethostbyname(host)
     except OSError as exc:
-        what = f'The name "{host}" is not known here.'
-        raise NetworkRefused(what, "Write the address in numbers.") from exc
+        what = f'The host name "{host}" is unknown.'
+        raise NetworkRefused(what, "Use a numeric address.") from exc
     return BindAddress(ipaddress.ip_address(address), port)
 
 
@@ -179,10 +179,10 @@ def _hub_keys(folders: Folders) -> KeyPair:
     try:
         return own_keys(folders, "hub")
     except NotPrivate as exc:
-        raise NetworkRefused(f"The hub's own key cannot be used: {exc.path} {exc.why}.") from exc
+        raise NetworkRefused(f"The hub's key cannot be used: {exc.path} {exc.why}.") from exc
     except OSError as exc:
         folder = exc.filename or keys_folder(folders)
-        what = f"The hub's own key cannot be made in {folder}: {exc.strerror}."
+        what = f"The hub's key cannot be created in {folder}: {exc.strerror}."
         raise NetworkRefused(what) from exc
 
 
@@ -222,7 +222,7 @@ class NetworkEndpoint:
         except zmq.ZMQError as exc:
             raise NetworkRefused(
                 f"The hub cannot listen on {bind.host}:{bind.port}: {exc.strerror}.",
-                "Choose an address of this host and a port that is free.",
+                "Choose an address of this host and a free port.",
             ) from exc
         port = _port_of(self.socket)
         self.bound = BindAddress(bind.ip, port)
@@ -301,14 +301,16 @@ class NetworkEndpoint:
             and router_socket.getsockopt(zmq.ZAP_ENFORCE_DOMAIN) == 1
         )
         if not is_guarded:
-            raise NetworkRefused("The hub's door would be open to everybody; it was closed again.")
+            raise NetworkRefused(
+                "The hub's port would have been open to everybody; it was closed again."
+            )
         wanted = (str(self.bound.ip), self.bound.port)
         listening = _listening()
         if listening != {wanted}:
             where = ", ".join(f"{ip} port {port}" for ip, port in sorted(listening)) or "nowhere"
             raise NetworkRefused(
-                f"The hub was to listen on {wanted[0]} port {wanted[1]} and listens on {where}; "
-                "it was closed again."
+                f"The hub should listen on {wanted[0]} port {wanted[1]} but listens on {where};"
+                " the port was closed again."
             )
 
 
@@ -341,12 +343,15 @@ def verify_refusal(endpoint: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> 
     """
     stranger = KeyPair(*zmq.curve_keypair())
     zap.tried.add(stranger.public_text)
-    for who, keys in (("a key that nobody let in", stranger), ("no key", None)):
+    for who, keys in (("an unauthorized key", stranger), ("no key", None)):
         outcome = _try(endpoint.bound, zap, hub.public, keys)
         if outcome == "refused":
             continue
         raise NetworkRefused(
-            f"The hub tried its own door with {who} and was {outcome}; it was closed again.",
+            (
+                f"The hub tested its own port with {who} and was {outcome}; the port was closed"
+                " again."
+            ),
             "Please report this, with the output of: kmonitor doctor",
         )
 
@@ -382,7 +387,7 @@ def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapHandler) -> str:
         zap.serve()
         if monitor in ready:
             event = recv_monitor_message(monitor)["event"]
-            return "let in" if event == _LET_IN else "refused"
+            return "accepted" if event == _LET_IN else "refused"
     return "not answered"
 
 

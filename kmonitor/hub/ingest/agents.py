@@ -160,12 +160,12 @@ class AgentService:
             is_foreign = connection is not None and sender_key(connection.identity) != key
         if is_foreign:
             self._faults.record("ingest: foreign run", f"{run}, by key {key}")
-            text = "this run was begun with another key, and only that one may go on with it"
+            text = "this run was started with another key, and only that key may continue it"
             error = ErrorMessage(code="unauthorised", text=text, fatal=True, run=run)
             self._send(identity, error)
         elif record is None and self._event_log.registry.count_of(key) >= MAX_RUNS_PER_KEY:
             is_foreign = True
-            text = f"this key has told of {MAX_RUNS_PER_KEY} runs; delete some"
+            text = f"this key has reported {MAX_RUNS_PER_KEY} runs; delete some"
             self._send(identity, ErrorMessage(code="quota", text=text, retry_ms=30_000, run=run))
         return is_foreign
 
@@ -214,7 +214,7 @@ class AgentService:
         silent_s = 0.0 if current is None else self._clock.monotonic_s() - current.last_heard_s
         if current is None or current.identity == identity or silent_s >= _ALIVE_S:
             return False
-        text = "the training itself tells this hub of it"
+        text = "the training itself reports it to this hub"
         error = ErrorMessage(code="superseded", text=text, fatal=True, run=run)
         if current.ships:
             text = "it is being shipped already"

@@ -154,13 +154,17 @@ class OomKillWatch:
         before = counts[0]
         path, is_up = _group_rose(before.groups)
         if is_up:
-            why = "the kernel killed for want of memory in its control group just then"
+            why = (
+                "the kernel killed a process of its control group for lack of memory at that time"
+            )
             return OomEvidence("out of memory", f"{why} ({path}: oom_kill)")
         if is_up is None:
             is_up = _rose(before.host, read_oom_kill_count(self._proc / "vmstat"))
         if is_up:
-            return OomEvidence(why="the kernel killed for want of memory on this host just then")
-        nothing = "the kernel counted no kill for want of memory"
+            return OomEvidence(
+                why="the kernel killed a process of this host for lack of memory at that time"
+            )
+        nothing = "the kernel counted no kill for lack of memory"
         return OomEvidence(why="" if is_up is None else nothing)
 
 
@@ -204,8 +208,8 @@ _AWAITED_S = 10.0
 """A dead process's spool that gives nothing for so long is awaited no more: a child of the
 process may hold its lock."""
 
-_GONE = "its process is gone without a word"
-_AT_LIMIT = "what it told ends at the time limit of its job"
+_GONE = "its process ended without notice"
+_AT_LIMIT = "its data end at the time limit of its job"
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
 
@@ -335,9 +339,9 @@ class Liveness:
         step_s = max((step for step in _STEPS_S if step <= silent_s), default=_STEPS_S[0])
         text = f"no data for {_duration(step_s)}"
         if is_gone:
-            return f"{text}; its process is gone, what it left on disk is being read"
+            return f"{text}; its process is gone, and what it left on disk is being read"
         if self._processes.can_see(record.host, record.session, record.pid_namespace):
-            return f"{text}; its process lives"
+            return f"{text}; its process is alive"
         text += f"; {_unseen_reason(record, self._processes)}"
         ends_s = record.job_ends_wall_s
         if record.ends_at_limit:
@@ -354,7 +358,7 @@ class Liveness:
 
 def _unseen_reason(record: RunRecord, processes: ProcessWatch) -> str:
     if record.host == processes.host:
-        return "its process cannot be seen from here: it counts its process ids apart (container)"
+        return "its process cannot be seen from here: it has its own process ids (container)"
     return f"its process on {record.host} cannot be seen from here"
 
 

@@ -148,7 +148,7 @@ class SpoolIngest:
         named = {folder.name for folder in spooled_runs(self._root)}
         found = {name for name in named if is_id(name)}
         for name in sorted(named - found):
-            self._faults.record("spools: name", "its folder's name is no run's id", of=name)
+            self._faults.record("spools: name", "its folder's name is not a run id", of=name)
         self._looked_s = {run: at for run, at in self._looked_s.items() if run in found}
         self._held_bytes = {run: n for run, n in self._held_bytes.items() if run in found}
         self._trouble.only(found)
@@ -288,7 +288,7 @@ class SpoolTrouble:
         """The disk refused something of this run's spool, or of the root where `run` is empty."""
         why = _problem_text(exc)
         if self._refused.get(run) != why:
-            LOG.warning("%s cannot be taken or freed: %s", self._root / run, why)
+            LOG.warning("%s cannot be read or removed: %s", self._root / run, why)
         self._refused[run] = why
 
     def note_unsafe(self, entries: Iterable[UnsafePath]) -> None:
@@ -296,7 +296,7 @@ class SpoolTrouble:
         for entry in entries:
             if entry.path not in self._left_alone and len(self._left_alone) < _MOST_NAMED:
                 self._left_alone.add(entry.path)
-                LOG.warning("%a is left alone: it %s", str(entry.path), entry.why)
+                LOG.warning("%a is ignored: it %s", str(entry.path), entry.why)
 
     def clear_refusal(self, run: str) -> None:
         """It refuses nothing of this spool any more."""
@@ -320,7 +320,7 @@ class SpoolTrouble:
         if len(runs) > 1:
             which = f"{len(runs)} spools in {self._root}"
         why = ", ".join(sorted(set(self._refused.values())))
-        return f"{which} cannot be taken or freed ({why}): what is in there stays until it can"
+        return f"{which} cannot be read or removed ({why}): its data stay there until then"
 
 
 def _problem_text(exc: OSError) -> str:

@@ -75,10 +75,10 @@ class WhyNot(StrEnum):
     TOO_FEW = "too few units"
     TOO_SMALL = "the rise is small, or no larger than the noise"
     NO_TREND = "no lasting trend"
-    STEPS = "it rises in few steps"
+    STEPS = "it rises in a few jumps"
     SLOWING = "it slows down"
-    BENDING = "it bends towards a ceiling"
-    STOPPED = "it rose before, and not lately"
+    BENDING = "it levels off"
+    STOPPED = "it rose before, but not lately"
 
 
 _BENT: Final = frozenset({WhyNot.STEPS, WhyNot.SLOWING, WhyNot.BENDING})

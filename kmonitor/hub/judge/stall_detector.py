@@ -25,7 +25,7 @@ was stopped, or its host slept."""
 class FitStage(StrEnum):
     """Where in a fit no step is made."""
 
-    BEGIN = "at its begin"
+    BEGIN = "at its start"
     EPOCH = "within an epoch"
     BETWEEN = "between epochs"
 

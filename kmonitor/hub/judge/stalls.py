@@ -127,7 +127,7 @@ class StallMonitor:
                 self._event_log.notify(record, t_s, "warning", "no_steps", record.stalled_why)
         elif was is not None and silence.is_moving:
             _clear(record)
-            text = f"steps are made again, after {t_s - was:.0f} s without one"
+            text = f"steps are running again, after {t_s - was:.0f} s without one"
             self._event_log.notify(record, t_s, "info", "steps_again", text)
 
     def _excuse(self, record: RunRecord, t_s: float) -> None:
@@ -151,11 +151,11 @@ def _pressure_text(sample: Sample) -> str:
     if memory >= _MUCH_MEMORY:
         return f"; memory is short: tasks wait for it {100 * memory:.0f} % of the time"
     if disk >= _MUCH_DISK:
-        return f"; tasks wait for a disk {100 * disk:.0f} % of the time"
+        return f"; tasks wait for the disk {100 * disk:.0f} % of the time"
     return ""
 
 
 def _stall_text(stall: Stall) -> str:
     longest = f"{stall.longest_s:.2g}" if stall.longest_s < _WHOLE_S else f"{stall.longest_s:.0f}"
-    where = f"{stall.fit_stage.value}, where the longest pause was {longest} s"
+    where = f"{stall.fit_stage.value}, the longest pause before was {longest} s"
     return f"no step for {stall.silent_s:.0f} s {where}"

@@ -60,9 +60,13 @@ class MetricsExporters:
         except ImportError as exc:
             raise _not_installed("--prometheus", "prometheus-client", "prometheus", exc) from exc
         self._page = PrometheusPage(address, self._snapshot_holder)
-        who = "every user of this host" if address.ip.is_loopback else "whoever reaches this port"
+        who = (
+            "every user of this host"
+            if address.ip.is_loopback
+            else "anybody who can reach this port"
+        )
         log = LOG.info if address.ip.is_loopback else LOG.warning
-        log("figures are served at %s without a login: %s may read them", self._page.url, who)
+        log("metrics are served at %s without a login: %s may read them", self._page.url, who)
 
     def send(self, url: str, *, hub: str, host: str) -> None:
         """Send metrics to the OpenTelemetry collector at `url`.
@@ -115,7 +119,7 @@ def metrics_endpoint(url: str) -> str:
         is_good = False
         split = urlsplit("")
     if not is_good or _CONTROL.search(url) or split.query or split.fragment:
-        raise ExporterRefused(f'"{url}" is no address of a collector.', remedy)
+        raise ExporterRefused(f'"{url}" is not the address of a collector.', remedy)
     if "@" in split.netloc:
         # Whoever lists processes reads the command line.
         raise ExporterRefused(
@@ -139,8 +143,8 @@ def page_address(bind: str) -> BindAddress:
     except NetworkRefused as exc:
         raise ExporterRefused(
             f"--prometheus: {exc.what}",
-            "Write ADDRESS:PORT, such as 127.0.0.1:9188 for this host alone; an address of the"
-            " network lets whoever reaches the port read, without a login.",
+            "Write ADDRESS:PORT, such as 127.0.0.1:9188 for this host alone; with a network"
+            " address anybody who can reach the port can read them without a login.",
         ) from exc
 
 

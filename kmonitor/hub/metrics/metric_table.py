@@ -48,56 +48,54 @@ def _of_run(name: str, unit: str, about: str, *labels: str) -> MetricDefinition:
 
 
 INFO: Final = _of_run(
-    "info", "", "1, with what else is known of the run", "host", "backend", "model", "job", "study"
+    "info", "", "1, with labels that describe the run", "host", "backend", "model", "job", "study"
 )
-STATE: Final = _of_run("state", "", "1 for the state that the run is in", "state")
+STATE: Final = _of_run("state", "", "1 for the current state of the run", "state")
 LAST_EVENT: Final = _of_run(
-    "last_event_timestamp_seconds", "s", "When the hub took its newest event, UTC"
+    "last_event_timestamp_seconds", "s", "Time of the newest event that the hub received, UTC"
 )
 RAM: Final = _of_run(
-    "ram_bytes", "By", "Memory of the process and its children that the kernel cannot take back"
+    "ram_bytes", "By", "Memory of the process and its children that the kernel cannot reclaim"
 )
 RAM_LIMIT: Final = _of_run(
-    "ram_limit_bytes", "By", "RAM that can be had: what the run holds and what is left"
+    "ram_limit_bytes", "By", "RAM available to the run: what it holds and what is left"
 )
 VRAM: Final = _of_run(
     "vram_bytes", "By", "Device memory in use, by the allocator or the driver", "source"
 )
-VRAM_LIMIT: Final = _of_run("vram_limit_bytes", "By", "What vram_bytes is a part of", "source")
+VRAM_LIMIT: Final = _of_run("vram_limit_bytes", "By", "Limit of vram_bytes", "source")
 GRAPH: Final = _of_run("graph_operations", "", "Operations in live traces: graph size")
 STEP_TIME: Final = _of_run("step_time_seconds", "s", "Median step time of the last epoch")
 STEP_PERCENTILE: Final = _of_run(
-    "step_time_percentile_seconds", "s", "Step time that so many percent do not exceed", "percent"
+    "step_time_percentile_seconds", "s", "Percentiles of the step time", "percent"
 )
 STEP_MEAN: Final = _of_run("step_time_mean_seconds", "s", "Mean step time of the last epoch")
 STEP_MAX: Final = _of_run("step_time_max_seconds", "s", "Longest step of the last epoch")
 SLOW_STEPS: Final = _of_run(
-    "slow_steps_ratio", "1", "Part of the time of its steps that those of over three medians took"
+    "slow_steps_ratio", "1", "Share of step time taken by steps longer than three medians"
 )
-EPOCH_PART: Final = _of_run(
-    "epoch_part_seconds", "s", "Where the time of the last epoch went, by part", "part"
-)
-EPOCH: Final = _of_run("epoch", "", "Index of the running epoch of the last fit, from 0")
-PLANNED: Final = _of_run("epochs_planned", "", "Epochs that the last fit is to have")
+EPOCH_PART: Final = _of_run("epoch_part_seconds", "s", "Time of the last epoch by part", "part")
+EPOCH: Final = _of_run("epoch", "", "Index of the current epoch of the last fit, from 0")
+PLANNED: Final = _of_run("epochs_planned", "", "Planned epochs of the last fit")
 EPOCHS: Final = MetricDefinition(
-    "kmonitor_run_epochs_done", "", "Epochs that ended, in all fits together", _SUMMARY, RUN
+    "kmonitor_run_epochs_done", "", "Finished epochs of all fits", _SUMMARY, RUN
 )
-RATE: Final = _of_run("learning_rate", "", "Learning rate as it was told last")
+RATE: Final = _of_run("learning_rate", "", "Last known learning rate")
 VERDICT: Final = _of_run(
-    "verdict", "", "1 for a metric that is growing, or suspected to leak", "metric", "state"
+    "verdict", "", "1 for a metric that grows or is suspected to leak", "metric", "state"
 )
 FAULTS: Final = _of_run("faults", "", "Faults of kmonitor's own in the training process")
-GAPS: Final = _of_run("lost_events", "", "Events of the run that are known to be lost")
+GAPS: Final = _of_run("lost_events", "", "Events of the run that were lost")
 
 EPOCH_LOG: Final = MetricDefinition(
     "kmonitor_run_log",
     "",
-    "A log of Keras at the last epoch's end",
+    "A log of Keras at the end of the last epoch",
     "ends of epochs",
     (*RUN, "log"),
 )
 LOGS_LEFT_OUT: Final = MetricDefinition(
-    "kmonitor_run_logs_left_out", "", "Logs beyond those that are shown", "ends of epochs", RUN
+    "kmonitor_run_logs_left_out", "", "Logs that are not shown", "ends of epochs", RUN
 )
 
 RECLAIMS: Final = MetricDefinition(
@@ -111,93 +109,97 @@ RECLAIMS: Final = MetricDefinition(
 RECLAIMED: Final = MetricDefinition(
     "kmonitor_run_reclaimed_bytes",
     "By",
-    "By how much they brought the process's memory down",
+    "Process memory freed by collects, reloads and restarts",
     _ACTIONS,
     RUN,
     "counter",
 )
 RECLAIMING: Final = MetricDefinition(
-    "kmonitor_run_reclaim_seconds", "s", "How long the training waited for them", _ACTIONS, RUN,
-    "counter",
+    "kmonitor_run_reclaim_seconds", "s", "Time that the training waited for reclaims", _ACTIONS,
+    RUN, "counter",
 )  # fmt: skip
 
 OF_SAMPLE: Final = {
-    "ram_process_bytes": _of_sample("process_bytes", "By", "The same of the process alone"),
-    "ram_file_bytes": _of_sample("file_bytes", "By", "Pages of files, given back when needed"),
-    "ram_unique_bytes": _of_sample("unique_bytes", "By", "What would be freed if it ended"),
-    "ram_children_bytes": _of_sample(
-        "children_bytes", "By", "What its children add to that of the process"
+    "ram_process_bytes": _of_sample("process_bytes", "By", "Of the process alone"),
+    "ram_file_bytes": _of_sample(
+        "file_bytes", "By", "Pages of files, which the kernel can reclaim"
     ),
+    "ram_unique_bytes": _of_sample(
+        "unique_bytes", "By", "Unique set: what would be freed if the process ended"
+    ),
+    "ram_children_bytes": _of_sample("children_bytes", "By", "Memory of its children"),
     "ram_peak_bytes": _of_sample("resident_peak_bytes", "By", "Highest resident set so far"),
     "cgroup_used_bytes": _of_sample(
         "cgroup_used_bytes",
         "By",
-        "What the control group with the limit uses of it, by its account",
+        "Memory of the limiting control group",
     ),
-    "ram_left_bytes": _of_sample(
-        "ram_left_bytes", "By", "Memory that the process can still get, whoever uses the rest"
+    "ram_left_bytes": _of_sample("ram_left_bytes", "By", "Memory that the process can still get"),
+    "swapped_bytes": _of_sample(
+        "swapped_bytes", "By", "Memory of the process that is swapped out"
     ),
-    "swapped_bytes": _of_sample("swapped_bytes", "By", "Of the process, what is swapped out"),
     "vram_left_bytes": _of_sample("vram_left_bytes", "By", "Free on the device"),
     "open_files": _of_sample("open_files", "", "Open descriptors of the process"),
-    "open_files_of": _of_sample("open_files_limit", "", "How many it may have"),
+    "open_files_of": _of_sample("open_files_limit", "", "Limit on open descriptors"),
     "threads": _of_sample("threads", "", "Threads of the process"),
-    "threads_of": _of_sample("threads_limit", "", "How many it could have"),
+    "threads_of": _of_sample("threads_limit", "", "Limit on threads"),
     "processes": _of_sample("child_processes", "", "Children, zombies among them"),
-    "processes_of": _of_sample("child_processes_limit", "", "How many it could have"),
-    "zombies": _of_sample("zombies", "", "Children that ended and that nobody waited for"),
+    "processes_of": _of_sample("child_processes_limit", "", "Limit on threads"),
+    "zombies": _of_sample("zombies", "", "Ended children that were never waited for"),
     "shared_memory_bytes": _of_sample(
-        "shared_memory_bytes", "By", "Blocks in /dev/shm made since the run began"
+        "shared_memory_bytes", "By", "Blocks in /dev/shm created since the run started"
     ),
     "shared_memory_of_bytes": _of_sample(
-        "shared_memory_limit_bytes", "By", "Those and what is free there"
+        "shared_memory_limit_bytes", "By", "Shared memory in use and free"
     ),
-    "disk_used_bytes": _of_sample(
-        "disk_used_bytes", "By", "Used by everybody on the disk of the checkpoints"
-    ),
-    "disk_of_bytes": _of_sample("disk_limit_bytes", "By", "That and what can still be written"),
+    "disk_used_bytes": _of_sample("disk_used_bytes", "By", "Used on the disk of the checkpoints"),
+    "disk_of_bytes": _of_sample("disk_limit_bytes", "By", "Used and free on that disk"),
     "temp_disk_used_bytes": _of_sample(
-        "temp_disk_used_bytes", "By", "Used by everybody on the disk of temporary files"
+        "temp_disk_used_bytes", "By", "Used on the disk of temporary files"
     ),
-    "temp_disk_of_bytes": _of_sample(
-        "temp_disk_limit_bytes", "By", "That and what can still be written"
-    ),
-    "major_faults": _of_sample(
-        "major_faults", "", "Pages that the process had to wait for a disk for"
-    ),
+    "temp_disk_of_bytes": _of_sample("temp_disk_limit_bytes", "By", "Used and free on that disk"),
+    "major_faults": _of_sample("major_faults", "", "Major page faults of the process"),
     "memory_pressure_fraction": _of_sample(
-        "memory_pressure_ratio", "1", "Part of 10 s in which a task waited for memory"
+        "memory_pressure_ratio", "1", "Share of the last 10 s in which tasks waited for memory"
     ),
     "io_pressure_fraction": _of_sample(
-        "io_pressure_ratio", "1", "Part of 10 s in which a task waited for a disk"
+        "io_pressure_ratio", "1", "Share of the last 10 s in which tasks waited for a disk"
     ),
     "cgroup_high_events": _of_sample(
         "cgroup_high_events", "", "Times that the control group was throttled at memory.high"
     ),
-    "device_used_bytes": _of_sample("device_used_bytes", "By", "By the driver, all processes"),
-    "device_total_bytes": _of_sample("device_total_bytes", "By", "The device's memory"),
-    "device_process_bytes": _of_sample("device_process_bytes", "By", "By the driver, this one"),
+    "device_used_bytes": _of_sample(
+        "device_used_bytes", "By", "Used by all processes, from the driver"
+    ),
+    "device_total_bytes": _of_sample("device_total_bytes", "By", "Memory of the device"),
+    "device_process_bytes": _of_sample(
+        "device_process_bytes", "By", "Used by this process, from the driver"
+    ),
     "device_utilisation_fraction": _of_sample(
-        "device_utilisation_ratio", "1", "Part of the time in which anything ran on the device"
+        "device_utilisation_ratio", "1", "Share of time in which the device was busy"
     ),
-    "device_temperature_c": _of_sample("device_temperature_celsius", "Cel", "By the driver"),
-    "device_power_w": _of_sample("device_power_watts", "W", "By the driver"),
+    "device_temperature_c": _of_sample("device_temperature_celsius", "Cel", "From the driver"),
+    "device_power_w": _of_sample("device_power_watts", "W", "From the driver"),
     "allocator_in_use_bytes": _of_sample(
-        "allocator_in_use_bytes", "By", "What the framework's allocator has handed out"
+        "allocator_in_use_bytes", "By", "In use by the framework's allocator"
     ),
-    "allocator_peak_bytes": _of_sample("allocator_peak_bytes", "By", "The most of it so far"),
-    "functions": _of_sample("graph_functions", "", "Functions registered with the runtime"),
-    "code_regions": _of_sample("code_regions", "", "Regions of code compiled while it ran"),
-    "cpu_cores": _of_sample("cpu_cores", "", "Processors that the process keeps busy"),
-    "children_cpu_cores": _of_sample("children_cpu_cores", "", "Those of its children"),
+    "allocator_peak_bytes": _of_sample(
+        "allocator_peak_bytes", "By", "Peak of the framework's allocator"
+    ),
+    "functions": _of_sample(
+        "graph_functions", "", "Functions registered with the framework's runtime"
+    ),
+    "code_regions": _of_sample("code_regions", "", "Compiled code regions"),
+    "cpu_cores": _of_sample("cpu_cores", "", "CPUs used by the process"),
+    "children_cpu_cores": _of_sample("children_cpu_cores", "", "CPUs used by its children"),
     "cpu_throttled_fraction": _of_sample(
-        "cpu_throttled_ratio", "1", "Part of the time in which its control group was held back"
+        "cpu_throttled_ratio", "1", "Share of time in which its control group was throttled"
     ),
     "disk_wait_fraction": _of_sample(
-        "disk_wait_ratio", "1", "Part of the time in which it waited for the disk"
+        "disk_wait_ratio", "1", "Share of time in which it waited for the disk"
     ),
     "cpu_clock_hz": _of_sample(
-        "cpu_clock_hertz", "Hz", "Clock of the processor that the process ran on last"
+        "cpu_clock_hertz", "Hz", "Clock of the CPU that the process ran on last"
     ),
 }
 """By the field of `Sample`."""
@@ -211,27 +213,29 @@ def _counted(name: str, unit: str, about: str, *labels: str) -> MetricDefinition
     return MetricDefinition(f"kmonitor_{name}", unit, about, _HUB, labels, "counter")
 
 
-RUNS: Final = _of_hub("runs", "", "Runs that the hub knows, ended ones too", "state")
-LEFT_OUT: Final = _of_hub("runs_left_out", "", "Living runs beyond those that are shown")
+RUNS: Final = _of_hub("runs", "", "Known runs, ended ones too", "state")
+LEFT_OUT: Final = _of_hub("runs_left_out", "", "Live runs that are not shown")
 HUB_INFO: Final = _of_hub("hub_info", "", "1, with the hub's version", "version")
 HUB_STARTED: Final = _of_hub("hub_start_timestamp_seconds", "s", "When the hub started, UTC")
 HUB_SNAPSHOT: Final = _of_hub(
-    "hub_snapshot_timestamp_seconds", "s", "When the hub's loop told these figures last, UTC"
+    "hub_snapshot_timestamp_seconds", "s", "Time at which these metrics were last updated, UTC"
 )
 HUB_AGENTS: Final = _of_hub("hub_trainings", "", "Trainings that are connected")
 HUB_VIEWERS: Final = _of_hub("hub_viewers", "", "Windows that are connected")
 HUB_ROWS: Final = _of_hub("hub_stored_events", "", "Events in the database")
 HUB_DATABASE: Final = _of_hub("hub_database_bytes", "By", "Size of the database")
 HUB_RESIDENT: Final = _of_hub("hub_resident_bytes", "By", "Resident set of the hub")
-HUB_TROUBLES: Final = _of_hub("hub_troubles", "", "What is wrong with the hub; see its status")
-HUB_EVENTS: Final = _counted("hub_events", "", "Events taken since the hub started")
+HUB_TROUBLES: Final = _of_hub("hub_troubles", "", "Problems of the hub; see its status")
+HUB_EVENTS: Final = _counted("hub_events", "", "Events received since the hub started")
 HUB_RECLAIMS: Final = _counted(
     "reclaims", "", "Reclaims of all runs since the hub started", "action", "result"
 )
-HUB_CPU: Final = _counted("hub_cpu_seconds", "s", "Processor time of the hub")
+HUB_CPU: Final = _counted("hub_cpu_seconds", "s", "CPU time of the hub")
 HUB_FAULTS: Final = _counted("hub_faults", "", "Faults of the hub since it started", "part")
-HUB_REMOVED: Final = _counted("hub_runs_removed", "", "Runs removed to keep the history small")
-SENT: Final = _counted("hub_otlp_exports", "", "Times that figures were sent by OTLP", "result")
+HUB_REMOVED: Final = _counted(
+    "hub_runs_removed", "", "Runs removed to limit the size of the history"
+)
+SENT: Final = _counted("hub_otlp_exports", "", "OTLP exports", "result")
 
 METRICS: Final[tuple[MetricDefinition, ...]] = (
     *(value for value in tuple(globals().values()) if isinstance(value, MetricDefinition)),

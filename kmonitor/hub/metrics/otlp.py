@@ -129,8 +129,8 @@ class OtlpSender:
         trouble = ""
         if why:
             trouble = (
-                f"figures do not reach the collector at {self._endpoint} ({why}): they are sent"
-                " again as they are then, once it answers"
+                f"metrics do not reach the collector at {self._endpoint} ({why}): current"
+                " values are sent once it answers"
             )
         if bool(trouble) != bool(self.trouble):
             if trouble:
@@ -203,4 +203,4 @@ def _refuse_elsewhere(response: requests.Response, **_: Any) -> None:
     if response.is_redirect:
         where = response.headers.get("location", "")
         response.close()
-        raise requests.TooManyRedirects(f"it sends to another address: {where[:100]}")
+        raise requests.TooManyRedirects(f"it redirects to another address: {where[:100]}")

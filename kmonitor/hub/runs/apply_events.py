@@ -134,7 +134,7 @@ def _session_died(record: RunRecord, event: SessionDied) -> None:
     is_at_limit = event.how == "signal" and record.ends_at_limit
     if event.supervisor:
         record.phase = "starting"
-        record.phase_why = f"{event.why}; starting again in a new process"
+        record.phase_why = f"{event.why}; restarting in a new process"
         return
     if record.phase == "failed" and event.how == "status":
         return  # the exception that the process reported says more
@@ -145,7 +145,7 @@ def _session_died(record: RunRecord, event: SessionDied) -> None:
     record.phase_why = event.why
     if is_at_limit:
         record.cause = f"time limit ({event.signal})"
-        record.phase_why = f"{event.why}; that was at the time limit of its job"
+        record.phase_why = f"{event.why}, at the time limit of its job"
 
 
 def _cause(event: SessionDied) -> str:

@@ -242,7 +242,7 @@ class HubEventLog:
             t_s=max(0.0, record.last_t_s - record.session_offset_s),
             first=record.accepted + 1,
             last=last,
-            why="neither the training's machine nor the hub has these any more",
+            why="neither the training's machine nor the hub still has these",
         )
         self._faults.record("gap", f"{record.run} {gap.first}..{gap.last}")
         self.append(record, [(last, "lost", gap, encode_event(gap))])
@@ -260,7 +260,7 @@ class HubEventLog:
         """Write down that a run's process is gone, and close its open commands."""
         # At the time of its newest event; the run comes back only with events of its own number.
         self.notify(record, record.last_t_s, "error", "lost", why)
-        self._end_session(record, "the training's process is gone")
+        self._end_session(record, "the training's process has ended")
 
     def notify(
         self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str
@@ -558,7 +558,9 @@ def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
         record = read_record(body)
         run = named if record is None else record.run
         if not isinstance(run, str) or not is_id(run):
-            faults.record("store: run", "its id is none: it is left out", of=f"run number {key}")
+            faults.record(
+                "store: run", "its id is invalid: it is left out", of=f"run number {key}"
+            )
             continue
         if record is None:
             faults.record("store: run", "cannot be read: made again from its events", of=run)

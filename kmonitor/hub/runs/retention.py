@@ -77,11 +77,14 @@ class Retention:
             return None
         age_s = self._clock.wall_s() - oldest.last_wall_s
         if keep.days and self._is_clock_trusted() and age_s > keep.days * _DAY_S:
-            return oldest, f"it ended {age_s / _DAY_S:.0f} days ago, {keep.days:g} are kept"
+            return (
+                oldest,
+                f"it ended {age_s / _DAY_S:.0f} days ago, and the limit is {keep.days:g}",
+            )
         if keep.n_bytes:
             used = self._event_log.used_bytes
             if used > keep.n_bytes:
-                return oldest, f"{used} bytes are stored, {keep.n_bytes} are kept"
+                return oldest, f"{used} bytes are stored, and the limit is {keep.n_bytes}"
         return None
 
     def _is_clock_trusted(self) -> bool:

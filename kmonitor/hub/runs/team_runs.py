@@ -76,7 +76,7 @@ class TeamRuns:
             silent_s = self._clock.wall_s() - record.last_wall_s
             if silent_s > QUIET_AFTER_S and not (record.is_over or record.seen):
                 record.seen = "silent"
-                record.seen_why = "its hub has stored nothing for a minute or longer"
+                record.seen_why = "its hub has stored nothing for at least a minute"
                 registry.show_other(record)
 
     def _main(self) -> None:

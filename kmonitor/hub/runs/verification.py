@@ -73,8 +73,8 @@ class EventVerifier:
             return ""
         found = self.restored + self.marked
         return (
-            f"{found} stored events were damaged: {self.restored} were restored, {self.marked} "
-            "are marked as lost; check this machine's disk and memory"
+            f"{found} stored events were damaged: {self.restored} were restored, {self.marked}"
+            " are marked as lost; check the disk and memory of this machine"
         )
 
     def check(self) -> None:
@@ -105,7 +105,7 @@ class EventVerifier:
     def _verify_rows(self, now_s: float) -> None:
         rows = self._database.rows_after(self._row, self._head, _CHUNK_ROWS)
         if rows and not self._database.is_indexed(rows[0][0], rows[-1][0]):
-            raise sqlite3.DatabaseError("an index is not what the rows say")
+            raise sqlite3.DatabaseError("an index does not match the rows")
         for row in rows:
             self._verify(row)
         if not rows:

@@ -63,7 +63,7 @@ def salvage(path: Path, why: Exception) -> None:
         _remove(_patched(path))
     put_aside(path, why)
     fresh.rename(path)
-    LOG.warning("%d events of the damaged database were taken over", n_events)
+    LOG.warning("%d events of the damaged database were recovered", n_events)
 
 
 def is_of_tables(exc: sqlite3.OperationalError) -> bool:
@@ -223,9 +223,9 @@ class PutAside:
         """What happened, and what to do, in one sentence without its full stop."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.wall_s))
         return (
-            f"the database was damaged, put aside on {when} as {self.path}, and all that could be "
-            "read taken over: what is missing is marked in its runs; remove the file once you "
-            "need it no more, and this is told no more"
+            f"the database was damaged and renamed to {self.path} on {when}; everything"
+            " readable was recovered, and what is missing is marked in its runs. Remove that"
+            " file to clear this message"
         )
 
 

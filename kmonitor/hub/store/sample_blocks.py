@@ -294,7 +294,7 @@ class PackedSamples:
             if location is None:
                 continue  # a block of later, whose samples were read as events
             if location[1] != n_samples:
-                raise DamagedBlocks(f"{n_samples} samples where there are {location[1]}")
+                raise DamagedBlocks(f"{n_samples} samples instead of {location[1]}")
             if values is None:
                 values = np.full(len(self.t_s), np.nan)
             values[location[0] : location[0] + n_samples] = _unpacked(body, n_samples)

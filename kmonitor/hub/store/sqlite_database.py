@@ -81,7 +81,7 @@ class SqliteDatabase(Database):
         folder = self.path.parent
         code = getattr(exc, "sqlite_errorcode", 0)
         if code & _PRIMARY == sqlite3.SQLITE_FULL:
-            return f"the disk of {folder} is full; free some space there"
+            return f"the disk of {folder} is full; free some space"
         return f"the database in {folder} cannot be written ({exc})"
 
     @override

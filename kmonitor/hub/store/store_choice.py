@@ -144,11 +144,11 @@ def _names_password(store: str) -> bool:
 
 def _password_shown() -> StoreRefused:
     return StoreRefused(
-        "The URL holds a password, which everybody on this machine can read in the list of "
-        "processes.",
-        "Leave it out, and write it into ~/.pgpass (mode 0600) as "
-        "HOST:PORT:DATABASE:USER:PASSWORD, or name a service file's entry: "
-        "postgresql:///?service=NAME.",
+        "The URL contains a password, which everybody on this machine can see in the process"
+        " list.",
+        "Leave it out and write it into ~/.pgpass (mode 0600) as"
+        " HOST:PORT:DATABASE:USER:PASSWORD, or use an entry of a service file:"
+        " postgresql:///?service=NAME.",
     )
 
 
@@ -175,7 +175,7 @@ def stored_store(folders: Folders) -> str:
     except FileNotFoundError:
         return ""
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
-        remedy = "Write it anew: kmonitor hub store URL, or kmonitor hub store here"
+        remedy = "Set it again: kmonitor hub store URL, or kmonitor hub store here"
         raise StoreRefused(
             f"{path}, which says where hubs store, cannot be read: {_why(exc)}.", remedy
         ) from exc

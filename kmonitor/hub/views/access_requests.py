@@ -53,7 +53,7 @@ class AccessService:
             if request.authorize is not None:
                 self._authorize(peer, request.authorize)
             if request.revoke and not self._revoke(peer, request.revoke):
-                text = f'no key is called "{request.revoke}", and none is that key'
+                text = f'no key has the name or the value "{request.revoke}"'
                 return _error(request, "not_found", text)
         except UserError as exc:
             return _error(request, "invalid", exc.what)

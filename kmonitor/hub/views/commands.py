@@ -31,11 +31,13 @@ class CommandService:
             if self._event_log.registry.is_of_another(request.run):
                 return lambda: _command_error(request, "invalid", OF_ANOTHER)
             if record is None:
-                return lambda: _command_error(request, "not_found", "this hub knows no such run")
+                return lambda: _command_error(
+                    request, "not_found", "this hub does not know this run"
+                )
             entry = self._add(request)
             if entry is None:
                 return lambda: _command_error(
-                    request, "invalid", f"{self._event_log.trouble}; nothing was asked"
+                    request, "invalid", f"{self._event_log.trouble}; the command was not sent"
                 )
         elif (entry.run, entry.name) != (request.run, request.name):
             return lambda: _command_error(request, "invalid", "this id belongs to another command")
@@ -65,21 +67,21 @@ class CommandService:
         if record is None or record.is_over:
             return "the training has ended"
         if request.session != record.session:
-            return "the training was restarted in a new process since this was asked"
+            return "the training was restarted in a new process after this command was sent"
         if self.is_gone(record):
-            return "the training's process is gone"
+            return "the training's process has ended"
         if record.is_shipped or request.name not in record.actions:
             return _cannot(record, request.name)
         if len(self._event_log.command_queue.open_of(request.run)) >= MAX_OPEN_PER_RUN:
-            return f"{MAX_OPEN_PER_RUN} commands are waiting already"
+            return f"{MAX_OPEN_PER_RUN} commands are already waiting"
         return ""
 
 
 def _cannot(record: RunRecord, name: str) -> str:
     if record.is_shipped:
-        return "this run was read from a folder: its process cannot be asked from here"
+        return "this run was read from a folder: commands cannot be sent to its process"
     if not record.actions:
-        return "this training takes no commands (it was started with commands=False)"
+        return "this training accepts no commands (it was started with commands=False)"
     return f"this training cannot {name}"
 
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-OF_ANOTHER: Final = "this run is kept by another hub of the team, which alone can change it"
+OF_ANOTHER: Final = "this run belongs to another hub of the team, and only that hub can change it"
 
 
 class EditService:
@@ -37,9 +37,9 @@ class EditService:
         if self._event_log.registry.is_of_another(request.run):
             return _edit_error(request, "invalid", OF_ANOTHER)
         if record is None:
-            return _edit_error(request, "not_found", "this hub knows no such run")
+            return _edit_error(request, "not_found", "this hub does not know this run")
         if self.is_read_only:
-            text = "a folder is only looked at here; nothing in it is changed"
+            text = "this folder is read only here"
             return _edit_error(request, "invalid", text)
         if request.delete and not (record.is_over or self.is_abandoned(record)):
             return _edit_error(

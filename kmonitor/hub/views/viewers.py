@@ -309,7 +309,9 @@ class ViewerService:
     def _request_series(self, identity: bytes, request: SeriesRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(identity, request.request_id, "not_found", "this hub knows no such run")
+            self._refuse(
+                identity, request.request_id, "not_found", "this hub does not know this run"
+            )
             return
         if not request.columns:
             have = sorted(record.extra_columns)
@@ -321,7 +323,7 @@ class ViewerService:
         wanted |= {column.removeprefix("epoch:") for column in wanted}
         sources = [source for field, source in record.sources.items() if field in wanted]
         if not self._series.add_request(identity, request, record.key, sources, record.rows):
-            text = "too many charts are being drawn at once"
+            text = "too many charts are being drawn at the same time"
             self._send(
                 identity,
                 ErrorMessage(code="busy", text=text, retry_ms=200, request_id=request.request_id),
@@ -330,11 +332,13 @@ class ViewerService:
     def _request_verdicts(self, identity: bytes, request: VerdictsRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(identity, request.request_id, "not_found", "this hub knows no such run")
+            self._refuse(
+                identity, request.request_id, "not_found", "this hub does not know this run"
+            )
         elif self.judges is None or not self.judges.add_request(
             identity, request, record.key, record.rows
         ):
-            text = "too many runs are being judged at once"
+            text = "too many runs are being judged at the same time"
             self._send(
                 identity,
                 ErrorMessage(code="busy", text=text, retry_ms=200, request_id=request.request_id),
@@ -351,7 +355,7 @@ class ViewerService:
             return
         status = answer()
         if not isinstance(status, ErrorMessage):
-            text = f"{self._event_log.trouble}; where the command stands is told afterwards"
+            text = f"{self._event_log.trouble}; the state of the command is reported afterwards"
             status = ErrorMessage(
                 code="busy", text=text, retry_ms=1000, request_id=request.request_id
             )

@@ -62,7 +62,7 @@ def read_archive(path: Path) -> KerasArchive:
         raise damaged(path, exc.strerror or str(exc)) from exc
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError,
             ValueError) as exc:  # fmt: skip
-        raise damaged(path, f"it is damaged or no .keras file ({exc})") from exc
+        raise damaged(path, f"it is damaged or not a .keras file ({exc})") from exc
     check_layer_count(path, config)
     return KerasArchive(config, metadata, members)
 
@@ -80,7 +80,7 @@ def read_json(path: Path) -> dict[str, Any]:
     except OSError as exc:
         raise damaged(path, exc.strerror or str(exc)) from exc
     except json.JSONDecodeError as exc:
-        raise damaged(path, f"it is no JSON ({exc})") from exc
+        raise damaged(path, f"it is not JSON ({exc})") from exc
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
     check_layer_count(path, found)
@@ -101,7 +101,7 @@ def size_of(path: Path) -> int:
     if stat.S_ISDIR(status.st_mode):
         raise UserError(f"{path} is a folder.", "Give a .keras or .h5 file.")
     if not stat.S_ISREG(status.st_mode):
-        raise UserError(f"{path} is a pipe, a socket or a device, no regular file.")
+        raise UserError(f"{path} is a pipe, a socket or a device, not a regular file.")
     return status.st_size
 
 
@@ -144,9 +144,9 @@ def json_object(text: str | bytes, what: str) -> dict[str, Any]:
     try:
         found = json.loads(text)
     except (RecursionError, UnicodeDecodeError) as exc:
-        raise ValueError(f"{what} is no JSON") from exc
+        raise ValueError(f"{what} is not JSON") from exc
     if not isinstance(found, dict):
-        raise ValueError(f"{what} is no JSON object")  # noqa: TRY004 - of the file, not of ours
+        raise ValueError(f"{what} is not a JSON object")  # noqa: TRY004 - of the file, not of ours
     return cast("dict[str, Any]", found)
 
 
@@ -155,7 +155,7 @@ def _json_of(path: Path, archive: zipfile.ZipFile, name: str) -> dict[str, Any]:
         with archive.open(name) as member:
             text = _bounded(path, member, f"its {name}")
     except KeyError as exc:
-        raise damaged(path, f"there is no {name} in it") from exc
+        raise damaged(path, f"it contains no {name}") from exc
     return json_object(text, name)
 
 
@@ -163,7 +163,7 @@ def _bounded(path: Path, file: IO[bytes], what: str) -> bytes:
     """All of a text; the size in the zip directory or the status may be wrong."""
     text = file.read(_LARGEST_TEXT_MIB * _MIB + 1)
     if len(text) > _LARGEST_TEXT_MIB * _MIB:
-        raise damaged(path, f"{what} is larger than any model's ({_LARGEST_TEXT_MIB} MiB)")
+        raise damaged(path, f"{what} is too large ({_LARGEST_TEXT_MIB} MiB)")
     return text
 
 
@@ -207,7 +207,7 @@ def untrusted_items(config: Any) -> list[str]:
 
 def _iterate_untrusted(node: Any, depth: int) -> Iterator[str]:
     if depth > _DEEPEST:
-        yield "a configuration nested without end"
+        yield "an endlessly nested configuration"
         return
     if isinstance(node, Mapping):
         found = cast("Mapping[str, Any]", node)

@@ -83,7 +83,7 @@ def model_source_of(
         return ModelSource(script=str(_file(Path(script))), function=function)
     path = _file(Path(target))
     if path.suffix == ".py":
-        raise UserError(f"{target} needs a function that makes the model.",
+        raise UserError(f"{target} needs a function that creates the model.",
                        f"For example: {target}:build_model")  # fmt: skip
     model, compiled, config_path = _read_config(path, config)
     if not allow_code:
@@ -119,16 +119,16 @@ def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[
             return *_of_h5(path, attributes), path
         if config is None:
             raise UserError(
-                f"{path} has weights alone; it does not say what the model is made of.",
-                "Give its architecture, as model.to_json() wrote it: --config model.json",
+                f"{path} contains only weights, not the architecture.",
+                "Give the architecture from model.to_json(): --config model.json",
             )
         return *_split(read_json(_file(config))), config
-    raise UserError(f"{path} is no model file that is known.", f"Give {_KINDS}.")
+    raise UserError(f"{path} is not a known kind of model file.", f"Give {_KINDS}.")
 
 
 def _file(path: Path) -> Path:
     if not path.exists():
-        raise UserError(f"There is no file {path}.", f"Give {_KINDS}.")
+        raise UserError(f"File not found: {path}.", f"Give {_KINDS}.")
     size_of(path)
     return path.absolute()
 
@@ -136,7 +136,7 @@ def _file(path: Path) -> Path:
 def _split(config: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     compiled = config.get("compile_config")
     if not isinstance(config.get("class_name"), str):
-        raise UserError("The file's configuration names no class of model.")
+        raise UserError("The file's configuration names no model class.")
     compile_config = cast("dict[str, Any]", compiled) if isinstance(compiled, dict) else {}
     if not compile_config.get("optimizer"):
         # What `to_json` leaves of it; Keras would take an optimizer of its own choice.
@@ -161,9 +161,12 @@ def _require_trust(path: Path, configs: list[dict[str, Any]], custom: Path | Non
     holding = [part for part in untrusted if part.endswith(HOLDS_CODE)]
     if holding or (untrusted and custom is None):
         raise UserError(
-            f"{path} names what is not Keras' own: {', '.join((holding or untrusted)[:5])}.",
-            "Custom classes: --custom classes.py runs that file. Code inside the file runs only"
-            " with --allow-code; trust its maker first.",
+            (
+                f"{path} uses classes that are not part of Keras:"
+                f" {', '.join((holding or untrusted)[:5])}."
+            ),
+            "For custom classes use --custom classes.py, which runs that file. Code inside the"
+            " model file runs only with --allow-code; use it only if you trust its author.",
         )
 
 
@@ -416,7 +419,7 @@ def _end(status: int, stderr_output: bytes) -> str:
         except ValueError:
             how = f"by signal {-status}"
     if status == -_KILLED:
-        how += ", as a system does that runs out of memory"
+        how += ", as happens when the system runs out of memory"
     lines = [each for each in stderr_output.decode(errors="replace").splitlines() if each.strip()]
     informative = [each for each in lines if not _NOTE.match(each)]
     detail = f": {informative[-1].strip()[:_LONGEST_DETAIL]}" if informative else ""
@@ -432,5 +435,5 @@ def remedy(error: str) -> str:
     if "No module named 'keras'" in error:
         return "Run this in the environment of the training, where Keras is."
     if _NO_CLASS.search(error):
-        return "Custom classes: --custom classes.py runs that file."
+        return "For custom classes use --custom classes.py, which runs that file."
     return ""

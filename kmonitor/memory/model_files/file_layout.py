@@ -39,7 +39,7 @@ def layout_of_file(path: Path) -> ModelLayout:
     """
     archive = read_archive(path)
     if WEIGHTS not in archive.members:
-        raise CannotTell("weights that are in no HDF5 file")
+        raise CannotTell("weights outside of an HDF5 file")
     try:
         return _Layout(archive.config, read_hdf5(path, WEIGHTS)).read()
     except (KeyError, TypeError, ValueError, IndexError, AttributeError, RecursionError) as exc:
@@ -103,7 +103,7 @@ class _Layout:
 
     def __init__(self, config: Config, contents: Hdf5Contents) -> None:
         if config.get("class_name") not in MODELS or "layers" not in config.get("config", {}):
-            raise CannotTell("a model that computes in code of its own")
+            raise CannotTell("a model with custom code")
         self._config = config
         self._contents = contents
         self._arrays = sorted(
@@ -385,7 +385,7 @@ class _Walker:
     def walk(self, model: Config, inputs: list[int], above: str, depth: int) -> list[int]:
         """Add a model's calls; indices of its outputs."""
         if depth > _DEEPEST:
-            raise CannotTell("models nested without end")
+            raise CannotTell("endlessly nested models")
         wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
         shapes = [self._graph.tensors[each].shape for each in inputs]
         if wanted != shapes:
@@ -456,7 +456,7 @@ class _Walker:
             count = 1 + _STATES.get(kind, -count)
         outputs: list[int] = []
         if self._opens(read, known.values()):
-            raise CannotTell(f"lengths that {kind} makes, which the file says to be open")
+            raise CannotTell(f"lengths that {kind} computes, which the file leaves open")
         for index in range(count):
             if index in known:
                 outputs.append(self._graph.add(known[index].shape, known[index].dtype))
@@ -469,7 +469,7 @@ class _Walker:
                 shape = (batch, int(config["units"]))
                 outputs.append(self._graph.add(shape, self._dtype(layer, read)))
         if not outputs:
-            raise CannotTell(f"what {kind} makes")
+            raise CannotTell(f"the output of {kind}")
         self._graph.calls.append(Called(path, layer, tuple(read), tuple(outputs)))
         return outputs
 

@@ -68,11 +68,11 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
             check=False,
         )
     except subprocess.TimeoutExpired as exc:
-        raise damaged(path, "HDF5 does not come to an end with it") from exc
+        raise damaged(path, "HDF5 does not finish reading it") from exc
     try:
         contents = msgspec.json.decode(ended.stdout, type=Hdf5Contents)
     except msgspec.DecodeError as exc:
-        raise damaged(path, "it is damaged so that HDF5's library fails") from exc
+        raise damaged(path, "it is so damaged that the HDF5 library fails") from exc
     if contents.error:
         raise damaged(path, contents.error)
     return contents

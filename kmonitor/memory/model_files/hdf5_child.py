@@ -50,16 +50,16 @@ def _contents(path: Path, member: str) -> Hdf5Contents:
     except ImportError:
         return Hdf5Contents(error="HDF5 files are read with h5py, which is not installed here")
     except KeyError:
-        return Hdf5Contents(error=f"there is no {member} in it")
+        return Hdf5Contents(error=f"it contains no {member}")
     except MemoryError:
-        return Hdf5Contents(error="it would take more memory than any model's does")
+        return Hdf5Contents(error="it would take more memory than any model")
     except Exception as exc:  # noqa: BLE001 - h5py raises whatever the library says
-        return Hdf5Contents(error=f"it is damaged or no HDF5 file ({exc})"[:500])
+        return Hdf5Contents(error=f"it is damaged or not an HDF5 file ({exc})"[:500])
 
 
 def _read(file: IO[bytes]) -> Hdf5Contents:
     if file.read(len(_SIGNATURE)) != _SIGNATURE:
-        return Hdf5Contents(error="it is no HDF5 file")
+        return Hdf5Contents(error="it is not an HDF5 file")
     file.seek(0)
     import h5py  # noqa: PLC0415 - only in this process
 
@@ -68,7 +68,7 @@ def _read(file: IO[bytes]) -> Hdf5Contents:
 
     def met(path: str, found: Any) -> None:
         if len(datasets) + len(attributes) > _MOST_THINGS:
-            raise ValueError("it holds more than any model")
+            raise ValueError("it contains more than any model")
         if isinstance(found, h5py.Dataset):
             datasets.append(
                 Dataset(path, tuple(map(int, found.shape)), str(found.dtype),

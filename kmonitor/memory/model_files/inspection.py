@@ -139,7 +139,9 @@ def inspect_file(path: Path) -> ModelFile:
         return _of_hdf5(path, n_bytes)
     if path.suffix == ".json":
         return _of_json(path, n_bytes)
-    raise UserError(f"{path} is no model file that is known.", "Give a .keras, .h5 or .json file.")
+    raise UserError(
+        f"{path} is not a known kind of model file.", "Give a .keras, .h5 or .json file."
+    )
 
 
 def _of_archive(path: Path, n_bytes: int) -> ModelFile:
@@ -163,7 +165,7 @@ def _of_archive(path: Path, n_bytes: int) -> ModelFile:
 def _of_json(path: Path, n_bytes: int) -> ModelFile:
     config = read_json(path)
     if not isinstance(config.get("class_name"), str):
-        raise damaged(path, "it is a JSON file, but it names no class of model")
+        raise damaged(path, "it is a JSON file, but it names no model class")
     compiled = _compiled(_mapping(config.get("compile_config")))
     file = ModelFile(path=str(path), form="json", file_bytes=n_bytes, compile_settings=compiled)
     return _with_contents(file, config, Hdf5Contents())
@@ -178,7 +180,7 @@ def _of_hdf5(path: Path, n_bytes: int) -> ModelFile:
     except ValueError as exc:
         raise damaged(path, str(exc)) from exc
     if not contents.datasets and not config:
-        raise damaged(path, "it is an HDF5 file, but no model is in it")
+        raise damaged(path, "it is an HDF5 file, but it contains no model")
     compiled = {**training, "optimizer": training.get("optimizer_config")} if training else {}
     check_layer_count(path, config)
     return _with_contents(

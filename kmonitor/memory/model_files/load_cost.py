@@ -27,7 +27,7 @@ LOADING_METHODS: Final[dict[LoadingMethod, str]] = {
     "uncompiled": "load_model(compile=False)",
     "weights": "architecture, then load_weights",
     "recompiled": "architecture, compiled, then load_weights",
-    "built": "architecture alone, no weights",
+    "built": "architecture only, no weights",
 }
 """Ways to load a model, as text."""
 
@@ -97,7 +97,7 @@ def possible_methods(path: Path) -> tuple[LoadingMethod, ...]:
     found = inspect_file(path)
     if found.form == "json":
         raise UserError(
-            f"{path} is an architecture alone; there are no weights to load.",
+            f"{path} contains only an architecture; there are no weights to load.",
             "Give the file with the weights, and this one as --config.",
         )
     return loading_methods(path, has_architecture=found.form != "weights")

@@ -36,11 +36,11 @@ def output_shape(
     """
     rule = _RULES.get(kind)
     if rule is None or not inputs:
-        raise CannotTell(f"what {kind} makes")
+        raise CannotTell(f"the output of {kind}")
     try:
         return rule(config, inputs, weights)
     except (IndexError, KeyError, TypeError, ValueError, ZeroDivisionError) as exc:
-        raise CannotTell(f"what {kind} makes of {inputs[0]}") from exc
+        raise CannotTell(f"the output of {kind} for {inputs[0]}") from exc
 
 
 _Rule = Callable[[Mapping[str, Any], Sequence[Shape], Sequence[Shape]], Shape]

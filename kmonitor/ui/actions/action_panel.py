@@ -176,19 +176,19 @@ def action_panel_state(
 def _why_not(run: RunSummary, *, is_connected: bool) -> str:
     if has_ended(run):
         state_text = run_state_label(run, now_wall_s=0.0).label.lower()
-        return tr("The run has ended ({state}); nothing can be asked of it.").format(
+        return tr("The run has ended ({state}); it takes no more actions.").format(
             state=state_text
         )
     if not is_connected:
-        return tr("The hub is not reached; what is asked now would not arrive.")
+        return tr("Not connected to the hub; actions cannot be sent.")
     if run.is_shipped:
-        return tr("This run was read from a folder: its process cannot be asked from here.")
+        return tr("This run was read from a folder: actions cannot be sent to its process.")
     if run.is_elsewhere:
         return tr(
-            "Another hub of the team keeps this run: connect to its host to ask anything of it."
+            "This run belongs to another hub of the team: connect to its host to send actions."
         )
     if not run.actions:
-        return tr("This run takes no commands: it was started with commands=False.")
+        return tr("This run accepts no actions: it was started with commands=False.")
     return ""
 
 
@@ -199,7 +199,7 @@ def _refusal(
         return why_not
     if name not in run.actions:
         return tr("Not possible in this process.")
-    return tr("Already asked; it waits for its safe point.") if name in open_actions else ""
+    return tr("Already requested; it waits for a safe point.") if name in open_actions else ""
 
 
 def _key(
@@ -231,7 +231,7 @@ def _button(name: CommandName, why_not: str) -> ButtonState:
         "\n".join(part for part in (why_not, f"{tooltip} ({shortcut})") if part),
         is_half,
         variants,
-        tr("Other ways: {title}").format(title=title) if variants else "",
+        tr("More options: {title}").format(title=title) if variants else "",
     )
 
 
@@ -254,13 +254,13 @@ def _button_styles() -> dict[str, tuple[str, str, ButtonKind, str]]:
             "broom",
             shortcut_keys("collect"),
             "plain",
-            tr("Let go of traces that dead models left behind, and of garbage; the model stays"),
+            tr("Release traces of models that no longer exist, and garbage; the model stays"),
         ),
         "auto": (
             "layers",
             shortcut_keys("auto"),
             "plain",
-            tr("Collect, and reload if that left something to give back; never a restart"),
+            tr("Collect, then reload if that was not enough; never a restart"),
         ),
         "restart": (
             "restart",
@@ -272,15 +272,15 @@ def _button_styles() -> dict[str, tuple[str, str, ButtonKind, str]]:
             "diagnose",
             shortcut_keys("diagnose"),
             "plain",
-            tr("Look at the next safe point at what grows and who holds it"),
+            tr("Find out at the next safe point what grows and what holds it"),
         ),
         "pause": (
             "pause",
             shortcut_keys("pause"),
             "plain",
-            tr("Hold the training after the running batch"),
+            tr("Pause the training after the current batch"),
         ),
-        "resume": ("play", shortcut_keys("pause"), "plain", tr("Let the training go on")),
+        "resume": ("play", shortcut_keys("pause"), "plain", tr("Continue the training")),
         "stop": ("stop", shortcut_keys("stop"), "danger", tr("End the training after this epoch")),
     }
     return icons
@@ -306,7 +306,7 @@ def command_status_text(run: RunSummary, commands: CommandStore, name: CommandNa
         return ""
     if command.is_open:
         return _waiting([command], run)
-    why = translated_text(command.why) or tr("no reason was told")
+    why = translated_text(command.why) or tr("no reason was given")
     return tr("{title} was not done: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
 
 
@@ -321,9 +321,9 @@ def _waiting(commands: list[SentCommand], run: RunSummary) -> str:
     title = tr(COMMAND_TITLES[newest.message.name])
     match newest.state:
         case "queued":
-            return tr("{title}: asked").format(title=title)
+            return tr("{title}: requested").format(title=title)
         case "started":
-            return tr("{title}: running now").format(title=title)
+            return tr("{title}: running").format(title=title)
         case _:
             if newest.message.name in ("pause", "resume") or run.epoch is None:
                 return tr("{title}: waits for the end of the batch").format(title=title)
@@ -334,10 +334,10 @@ def _waiting(commands: list[SentCommand], run: RunSummary) -> str:
 
 def _paused_text(run: RunSummary) -> str:
     if run.epoch is None:
-        return tr("Paused; Resume lets it go on")
+        return tr("Paused; press Resume to continue")
     if not run.step:
-        return tr("Paused in epoch {n}; Resume lets it go on").format(n=run.epoch + 1)
-    return tr("Paused after step {step} of epoch {n}; Resume lets it go on").format(
+        return tr("Paused in epoch {n}; press Resume to continue").format(n=run.epoch + 1)
+    return tr("Paused after step {step} of epoch {n}; press Resume to continue").format(
         step=count_text(run.step), n=run.epoch + 1
     )
 
@@ -361,10 +361,10 @@ def variant_arguments(name: CommandName, key: str) -> Arguments:
 
 
 def _save_variants() -> tuple[ActionVariant, ...]:
-    usual = tr("Writes the exact state; kmonitor restore makes a .keras file of it later.")
+    usual = tr("Writes the exact state; kmonitor restore can turn it into a .keras file later.")
     export = tr(
-        "Also writes a .keras file beside the checkpoint, for other programs. That needs a copy "
-        "of all weights in memory while it is written; if it fails, the checkpoint stands."
+        "Also writes a .keras file beside the checkpoint, for other programs. This needs a copy"
+        " of all weights in memory; if it fails, the checkpoint is still valid."
     )
     return (
         ActionVariant("", tr("Save a checkpoint"), shortcut_keys("save"), usual, PlainArguments()),
@@ -379,12 +379,12 @@ def _save_variants() -> tuple[ActionVariant, ...]:
 
 
 def _reload_variants() -> tuple[ActionVariant, ...]:
-    usual = tr("Puts the saved values into the variables that there are. Always safe.")
+    usual = tr("Assigns the saved values to the existing variables. Always safe.")
     recreate = tr(
-        "Also lets the variables go and makes them anew from the file, so that the allocator can "
-        "join what they leave. Safe, and only done, with one optimizer, no tf.function of yours "
-        "that uses the variables, and no distribution strategy; else they are kept and the "
-        "record says why. The result of the training is the same."
+        "Also releases the variables and creates them again from the file, so that the"
+        " allocator can defragment. Only done where it is safe: with one optimizer, no"
+        " tf.function of yours that uses the variables, and no distribution strategy. Otherwise"
+        " they are kept and the record says why. The result of the training is the same."
     )
     return (
         ActionVariant(
@@ -396,7 +396,7 @@ def _reload_variants() -> tuple[ActionVariant, ...]:
         ),
         ActionVariant(
             "recreate",
-            tr("Make the variables anew (recreate)"),
+            tr("Recreate the variables (recreate)"),
             shortcut_keys("reload_recreate"),
             recreate,
             ReloadArguments(mode="recreate"),
@@ -417,11 +417,11 @@ class Confirmation:
 def confirm_stop(run: RunSummary) -> Confirmation:
     """Question before a training is stopped."""
     text = tr(
-        "The training saves a checkpoint if it can, ends after the current epoch, and fit "
-        "returns as if all epochs were done. It cannot be started again from here."
+        "The training saves a checkpoint if possible and ends after the current epoch; fit"
+        " returns as if all epochs were done. It cannot be restarted from here."
     )
     title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
-    return Confirmation(title, text, tr("Stop training"), tr("Keep it running"))
+    return Confirmation(title, text, tr("Stop training"), tr("Keep running"))
 
 
 def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Confirmation] | None:
@@ -440,9 +440,9 @@ def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Conf
 
 def _confirm_restart(run: RunSummary) -> Confirmation:
     text = tr(
-        "The process ends after the current epoch and kmonitor run starts the script again, "
-        "which resumes there: weights, optimizer, history and random state are kept, and what "
-        "the script does before fit happens again."
+        "The process ends after the current epoch and kmonitor run starts the script again,"
+        " which continues there. Weights, optimizer, history and random state are kept; code"
+        " before fit runs again."
     )
     title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
-    return Confirmation(title, text, tr("Restart process"), tr("Keep it running"))
+    return Confirmation(title, text, tr("Restart process"), tr("Keep running"))

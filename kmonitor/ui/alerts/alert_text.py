@@ -21,7 +21,7 @@ def alert_text(alert: Alert) -> str:
     text = _sentence(alert)
     if not alert.unseen:
         return text
-    return tr("{text} ({n} more like it before)").format(text=text, n=alert.unseen)
+    return tr("{text} ({n} more like this)").format(text=text, n=alert.unseen)
 
 
 def _sentence(alert: Alert) -> str:
@@ -30,7 +30,9 @@ def _sentence(alert: Alert) -> str:
         return line.text
     if alert.kind == "host":
         return (
-            tr("The host is lost: {why}").format(why=alert.why) if alert.why else tr("Host lost")
+            tr("Connection to the host lost: {why}").format(why=alert.why)
+            if alert.why
+            else tr("Host lost")
         )
     return alert.why
 
@@ -50,16 +52,16 @@ def alert_facts(alert: Alert) -> dict[str, str | float]:
 
 
 def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
-    """The rule as the user reads it: "RAM: limit crossed"."""
+    """The rule as the user reads it: "RAM: limit exceeded"."""
     name = metric_name(metric) if metric else ""
     match kind:
         case "limit":
-            return tr("{metric}: limit crossed").format(metric=name)
+            return tr("{metric}: limit exceeded").format(metric=name)
         case "verdict":
-            return tr("{metric}: another verdict").format(metric=name)
+            return tr("{metric}: verdict changed").format(metric=name)
         case "host":
-            return tr("A host is lost")
+            return tr("Host lost")
         case "died":
-            return tr("A run dies")
+            return tr("Run crashed")
         case "ended":
-            return tr("A run ends")
+            return tr("Run ended")

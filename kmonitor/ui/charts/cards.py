@@ -135,13 +135,13 @@ def ram_details(reading: MetricReading) -> list[str]:
         return lines
     if reading.file_bytes:
         lines.append(
-            tr("beside it {amount} pages of files, given back when needed").format(
+            tr("plus {amount} of file pages, which the kernel can reclaim").format(
                 amount=bytes_text(reading.file_bytes)
             )
         )
     if reading.of is not None:
         left = bytes_text(max(0.0, reading.of - reading.value))
-        lines.append(tr("{amount} can still be had").format(amount=left))
+        lines.append(tr("{amount} still available").format(amount=left))
     return lines
 
 
@@ -166,7 +166,7 @@ def is_native(run: RunSummary, metric: LimitMetric) -> bool:
 
 
 _NATIVE: Final = "C library: mallinfo2, in use"
-_MEAN: Final = "step clock, first begin to last result: the mean"
+_MEAN: Final = "step clock, first start to last result: the mean"
 
 
 def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:
@@ -180,7 +180,7 @@ def _can_limit(run: RunSummary, metric: LimitMetric) -> bool:
 def _hint(run: RunSummary, metric: LimitMetric, device_absent: str) -> str:
     """Why there is no VRAM, and what the CPU's allocator counts, as its source says."""
     if is_native(run, metric):
-        counted_text = tr("the framework's allocator sees none of this model's tensors")
+        counted_text = tr("the framework's allocator does not see this model's tensors")
     elif _is_of_cpu(run, metric):
         counted = run.vram.source.partition("(")[2].rpartition(")")[0]
         counted_text = tr("counts {what}").format(what=translated_text(counted)) if counted else ""
@@ -201,7 +201,7 @@ def _note(metric: LimitMetric, reading: MetricReading) -> str:
             is_mean = reading.source.startswith(_MEAN)
             return tr("mean of the epoch") if is_mean else tr("median of the epoch")
         case "vram":
-            return tr("at the epoch's end") if reading.source == _NATIVE else tr("in use")
+            return tr("at the end of the epoch") if reading.source == _NATIVE else tr("in use")
         case _:
             return ""
 
@@ -215,6 +215,6 @@ def _absent_text(run: RunSummary, metric: LimitMetric, reading: MetricReading) -
         case "step_time":
             return tr("Shown after the first steps of an epoch.")
         case "graph":
-            return tr("Shown once a fit has begun.")
+            return tr("Shown once a fit has started.")
         case _:
             return tr("Waiting for the first reading\u2026")

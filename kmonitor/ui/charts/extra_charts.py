@@ -89,7 +89,7 @@ class ExtraCharts:
             flags=self._feed.flags.flags(run.run, store, x_kind) if has_points else (),
             epoch_marks=store.epoch_marks(run.run, x_kind),
             gaps=tuple(
-                GapState(lo, hi, tr("No data, or no number, here"))
+                GapState(lo, hi, tr("No data here"))
                 for lo, hi in store.gaps(run.run, self._column(run.run, kind, setup), x_kind)
             ),
             empty_text=self._empty_text(run, kind),
@@ -233,7 +233,7 @@ class ExtraCharts:
         if has_ended(run):
             return tr("This run did not measure it.")
         if kind.log:
-            return tr("Shown once an epoch has told it.")
+            return tr("Shown once an epoch has reported it.")
         return tr("Waiting for the first reading\u2026")
 
 
@@ -269,7 +269,7 @@ def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel
             parts = [tr("val {best}").format(best=best) if is_validation else best]
             parts.append(_change_text(values, kind))
             text = " \u00b7 ".join(part for part in parts if part)
-            whose = tr("Of the validation data") if is_validation else tr("Of the training data")
+            whose = tr("On the validation data") if is_validation else tr("On the training data")
             return RateLabel(text, 0, f"{whose}: {text}")
     return NO_RATE
 
@@ -301,7 +301,7 @@ def _range_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel:
     if not len(values):
         return NO_RATE
     text = _range_text(values, kind)
-    return RateLabel(text, 0, tr("Of all that was measured: {range}").format(range=text))
+    return RateLabel(text, 0, tr("Range of all values: {range}").format(range=text))
 
 
 def _range_text(values: FloatArray, kind: ChartKind) -> str:
@@ -313,7 +313,7 @@ def _first_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLab
     values = store.known_values(run, kind.columns[0])
     if not len(values):
         return NO_RATE
-    text = tr("{value} at first").format(value=amount_text(float(values[0]), kind.unit))
+    text = tr("first {value}").format(value=amount_text(float(values[0]), kind.unit))
     return RateLabel(text, 0, text)
 
 
@@ -333,4 +333,4 @@ def source_text(kind: ChartKind, source: FieldSource | None) -> str:
     """Where the values come from."""
     if source is not None and source.source:
         return translated_text(source.source)
-    return tr("Keras' logs, at each epoch's end") if kind.log else ""
+    return tr("Keras logs at the end of each epoch") if kind.log else ""

@@ -437,4 +437,4 @@ def _flag_tooltip(record: ActionRecord) -> str:
     text = record_tooltip(record)
     if record.action not in RECLAIMS:
         return text
-    return f"{text}\n{tr('Click: its row in the table below')}"
+    return f"{text}\n{tr('Click to show its row in the table below')}"

@@ -59,7 +59,7 @@ def epoch_rate(
         return NO_RATE
     epochs = float(x[-1] - x[0])
     span = tr("over the last {n} epochs").format(n=round(epochs))
-    why_not = "" if epochs >= _JUDGED_EPOCHS else tr("; too few epochs to judge it")
+    why_not = "" if epochs >= _JUDGED_EPOCHS else tr("; too few epochs to judge")
     if run.fits_done >= 2 and run.epochs_done:  # noqa: PLR2004 - a loop of models
         epochs_per_fit = run.epochs_done / run.fits_done
         rate = _rate_label(slope, epochs_per_fit, unit, tr("fit"), x=x, y=y, span=span)
@@ -85,7 +85,7 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, start_s: float = 0.0)
     span = tr("over the last {n} s").format(n=round(float(x[-1] - x[0])))
     rate = _rate_label(slope, 60.0, unit, tr("min"), x=x, y=y, span=span)
     is_warm = float(x[-1]) - start_s >= _JUDGED_FROM_S
-    return _judged(rate, "" if is_warm else tr("; too early to judge it"))
+    return _judged(rate, "" if is_warm else tr("; too early to judge"))
 
 
 def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -> RateLabel:
@@ -98,8 +98,10 @@ def pending_rate(metric: LimitMetric, *, epoch_now: float, start_epoch: float) -
     """
     wanted = float(_MIN_POINTS) if metric == "step_time" else _MIN_EPOCHS
     left = math.ceil(start_epoch + _WARM_UP_EPOCHS + wanted - epoch_now)
-    text = tr("rate in {epochs}").format(epochs=with_plain_spaces(epochs_text(max(1, left))))
-    return RateLabel(text, 0, tr("Reckoned anew after the last reload and one epoch of warm-up"))
+    text = tr("rate available in {epochs}").format(
+        epochs=with_plain_spaces(epochs_text(max(1, left)))
+    )
+    return RateLabel(text, 0, tr("Restarts after a reload and one epoch of warm-up"))
 
 
 def _evened(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -140,7 +142,7 @@ def _rate_label(  # noqa: PLR0913 - all of it belongs to one sentence
         return RateLabel(tr("steady"), 0, tooltip)
     text = rate_text(slope * per, unit, per_what)
     if not _is_significant(slope, x, y):
-        return RateLabel(text, 0, tooltip + tr("; no more than the values scatter"))
+        return RateLabel(text, 0, tooltip + tr("; within the scatter of the values"))
     return RateLabel(text, 1 if slope > 0 else -1, tooltip)
 
 

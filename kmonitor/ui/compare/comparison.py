@@ -139,7 +139,7 @@ class Comparison:
             lines.append(
                 tr("Loading\u2026")
                 if self._workspace.is_reached(run.run)
-                else tr("The hub is not reached.")
+                else tr("Not connected to the hub.")
             )
         return LegendEntry(run.run, name, self.hue(run.run), "\n".join(lines))
 
@@ -161,7 +161,7 @@ class Comparison:
 
     def _empty_text(self, runs: Sequence[RunSummary]) -> str:
         if all(self._feed.is_loaded(run.run) for run in runs):
-            return tr("None of these runs measured it.")
+            return tr("None of these runs measured this.")
         return tr("Loading\u2026")
 
 

@@ -55,9 +55,9 @@ def record_summary(record: ActionRecord) -> str:
         translated_text(line) for line in (*record.not_saved, record.unchanged, record.why) if line
     ]
     if record.requested_by:
-        parts.append(tr("asked by {who}").format(who=requester_text(record.requested_by)))
+        parts.append(tr("requested by {who}").format(who=requester_text(record.requested_by)))
     if record.part_of:
-        parts.append(tr("a step of Reclaim (auto)"))
+        parts.append(tr("step of Reclaim (auto)"))
     return " · ".join(parts)
 
 
@@ -66,12 +66,12 @@ def _outcome_text(record: ActionRecord) -> str:
         "save": tr("Checkpoint saved {where}"),
         "collect": tr("Collected {where}"),
         "reload": tr("Reloaded {where}"),
-        "restart": tr("Restarted {where}") if record.after else tr("Left to start again {where}"),
+        "restart": tr("Restarted {where}") if record.after else tr("Exited for a restart {where}"),
         "diagnose": tr("Diagnosed {where}"),
         "stop": tr("Stopped {where}"),
         "pause": tr("Paused {where}"),
         "resume": tr("Resumed {where}"),
-        "notify": tr("Limit noted {where}"),
+        "notify": tr("Limit recorded {where}"),
     }
     failed = {
         "save": tr("Save failed {where}"),
@@ -186,9 +186,9 @@ def _traces(count: int) -> str:
 def record_origin_text(record: ActionRecord) -> str:
     """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
     who = requester_text(record.requested_by)
-    parts = [tr("asked by {who}").format(who=who)] if who else []
+    parts = [tr("requested by {who}").format(who=who)] if who else []
     if record.part_of:
-        parts.append(tr("as a step of Reclaim"))
+        parts.append(tr("as part of Reclaim"))
     return ", ".join(parts)
 
 
@@ -279,12 +279,12 @@ def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordS
 def _facts(record: ActionRecord) -> list[RecordFact]:
     facts = [RecordFact(tr("Result"), result_text(record))]
     facts += [RecordFact(_capital(each.title), each.text) for each in record_changes(record)]
-    facts.append(RecordFact(tr("The training waited"), seconds_text(record.seconds)))
+    facts.append(RecordFact(tr("Training paused for"), seconds_text(record.seconds)))
     if record.action in ("collect", "reload"):
         facts.append(
             RecordFact(tr("Released"), released_traces_text(record) or tr("nothing was retained"))
         )
-        facts.append(RecordFact(tr("Still held"), _listed(record.held) or tr("nothing known")))
+        facts.append(RecordFact(tr("Still held"), _listed(record.held) or tr("unknown")))
     if record.variables:
         state = tr("{n} variables, {size}").format(
             n=count_text(record.variables), size=bytes_text(record.state_bytes)
@@ -304,8 +304,8 @@ def _facts(record: ActionRecord) -> list[RecordFact]:
         if text:
             facts.append(RecordFact(title, text))
     who = requester_text(record.requested_by) or tr("not known")
-    step = tr("{who}, as a step of Reclaim").format(who=who)
-    facts.append(RecordFact(tr("Asked by"), step if record.part_of else who))
+    step = tr("{who}, as part of Reclaim").format(who=who)
+    facts.append(RecordFact(tr("Requested by"), step if record.part_of else who))
     return facts
 
 

@@ -26,7 +26,7 @@ MAX_KEPT: Final = 50
 _LONGEST_HOLDER: Final = 90
 _MOST_LINES: Final = 5
 _MOST_NAMED: Final = 3
-_CULPRITS: Final = (" held by ", "models that are gone")
+_CULPRITS: Final = (" held by ", "models that no longer exist")
 """Marks in the agent's text of holders of too much; others are functions in use."""
 _QUOTED: Final = re.compile("`[^`]+`")
 
@@ -172,10 +172,10 @@ class DiagnosisStore:
 def no_diagnosis_text() -> str:
     """Explanation of a diagnosis, for a run without one."""
     return tr(
-        "A diagnosis looks at the next safe point at which Python objects have become more since "
-        "the one before, and who holds traces; at the end of the epoch after, at which lines "
-        "allocated memory. The training waits for it, less than a second as a rule, and its "
-        "result does not change."
+        "At the next safe point a diagnosis finds which Python objects became more since the"
+        " last one and what holds traces; at the end of the next epoch, which lines allocated"
+        " memory. The training waits for it, usually less than a second, and its result does"
+        " not change."
     )
 
 
@@ -184,10 +184,10 @@ def diagnosis_summary(found: Diagnosis) -> str:
     if parts := _growth_texts(found):
         return "; ".join(parts)
     if is_follow_up(found):
-        return tr("no line of Python kept new memory")
+        return tr("no Python code kept new memory")
     if found.objects and all(each.grown is None for each in found.objects):
-        return tr("the first diagnosis is what later ones are compared with: take another")
-    return tr("nothing grew since the one before")
+        return tr("this first diagnosis is the baseline: run another one to compare")
+    return tr("nothing grew since the last one")
 
 
 def is_follow_up(found: Diagnosis) -> bool:
@@ -263,11 +263,11 @@ def _growth_texts(found: Diagnosis) -> list[str]:
 
 def _holders(found: Diagnosis) -> DiagnosisSection:
     return DiagnosisSection(
-        tr("Traces and who holds them"),
-        tr("Functions with their live traces; first those that hold what is dead or too many"),
+        tr("Traces and their holders"),
+        tr("Functions with their live traces; suspicious ones first"),
         (),
         tuple(DiagnosisRow(translated_text(line)) for line in found.holders),
-        tr("Nobody, as far as could be seen."),
+        tr("No holder was found."),
     )
 
 
@@ -275,7 +275,7 @@ def _objects(objects: Sequence[ObjectGrowth]) -> DiagnosisSection:
     rows = sorted(objects, key=lambda each: (-_growth(each), -each.count))
     return DiagnosisSection(
         tr("Python objects by type"),
-        tr("Counted by the garbage collector; growth since the diagnosis before"),
+        tr("Counted by the garbage collector; growth since the last diagnosis"),
         (tr("now"), tr("growth")),
         tuple(
             DiagnosisRow(
@@ -296,7 +296,7 @@ def _allocations(allocations: Sequence[AllocationGrowth]) -> DiagnosisSection:
     rows = sorted(allocations, key=lambda each: -each.grown_bytes)
     return DiagnosisSection(
         tr("Python memory by line"),
-        tr("What each line allocated and kept between two safe points"),
+        tr("Memory that each line allocated and kept between two safe points"),
         (tr("growth"), tr("blocks")),
         tuple(
             DiagnosisRow(
@@ -306,7 +306,7 @@ def _allocations(allocations: Sequence[AllocationGrowth]) -> DiagnosisSection:
             )
             for each in rows
         ),
-        tr("Told at the end of the epoch that follows."),
+        tr("Available at the end of the next epoch."),
     )
 
 

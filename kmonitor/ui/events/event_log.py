@@ -199,7 +199,7 @@ class EventLogState:
         """Text of the log when no row passes the filter."""
         match self.filter:
             case "all":
-                return tr("Nothing has happened yet.")
+                return tr("No events yet.")
             case "warnings":
                 return tr("No warnings.")
             case "actions":

@@ -94,7 +94,7 @@ def _session_ended(event: events.SessionEnded, name: str) -> EventLine:
         case "stopped":
             return EventLine("stop", "info", tr("Process ended after a stop"))
         case "restart":
-            return EventLine("restart", "info", tr("Process ends to start again"))
+            return EventLine("restart", "info", tr("Process exits for a restart"))
         case "interrupted":
             return EventLine("stop", "warning", tr("Process was interrupted"))
         case "failed":
@@ -120,7 +120,7 @@ def _death_text(event: events.SessionDied) -> str:
         return tr("Process died: {why}").format(why=translated_text(event.why))
     match event.how:
         case "memory":
-            return tr("Process was killed for want of memory")
+            return tr("Process was killed: out of memory")
         case "signal":
             return tr("Process was ended by {signal}").format(
                 signal=event.signal or tr("a signal")
@@ -136,15 +136,15 @@ def _study(event: events.StudyStarted, name: str) -> EventLine:
     if not event.folds:  # a search: nobody knows how many trials it will have
         text = tr("Search: {function}")
         if goes_on:
-            text = tr("Search goes on: {function}, {over} were over")
+            text = tr("Search continues: {function}, {over} already finished")
     elif event.folds == 1:
         text = tr("Study of 1 fold: {function}")
         if goes_on:
-            text = tr("Study of 1 fold goes on: {function}, {over} were over")
+            text = tr("Study of 1 fold continues: {function}, {over} already finished")
     else:
         text = tr("Study of {folds} folds: {function}")
         if goes_on:
-            text = tr("Study of {folds} folds goes on: {function}, {over} were over")
+            text = tr("Study of {folds} folds continues: {function}, {over} already finished")
     text = text.format(
         folds=count_text(event.folds), function=event.function, over=count_text(event.tally.over)
     )
@@ -182,10 +182,10 @@ def _model(event: events.ModelFacts, name: str) -> EventLine | None:
 @describe_event.register
 def _fit(event: events.FitStarted, name: str) -> EventLine:
     del name
-    text = tr("Fit {fit} began: {model}").format(fit=event.fit, model=event.model)
+    text = tr("Fit {fit} started: {model}").format(fit=event.fit, model=event.model)
     left = event.epochs - event.initial_epoch
     if event.epochs and left <= 0:
-        return EventLine("play", "info", text + tr(", none of its epochs is left"))
+        return EventLine("play", "info", text + tr(", no epochs left"))
     if event.epochs:
         text += f", {epochs_text(left)}"
     if event.steps:
@@ -193,7 +193,7 @@ def _fit(event: events.FitStarted, name: str) -> EventLine:
     if event.batch_size:
         text += tr(", batch {size}").format(size=event.batch_size)
     if event.initial_epoch:
-        text += tr(", from epoch {epoch} on").format(epoch=count_text(event.initial_epoch + 1))
+        text += tr(", from epoch {epoch}").format(epoch=count_text(event.initial_epoch + 1))
     return EventLine("play", "info", text)
 
 
@@ -250,7 +250,7 @@ def _command(event: events.CommandProgress, name: str) -> EventLine | None:
             templates = {
                 "failed": tr("{title} failed"),
                 "refused": tr("{title} was refused"),
-                "expired": tr("{title} came too late and was dropped"),
+                "expired": tr("{title} arrived too late and was dropped"),
             }
             text = templates[event.state].format(title=title)
             text = f"{text}: {translated_text(event.why)}" if event.why else text
@@ -264,9 +264,9 @@ def _command(event: events.CommandProgress, name: str) -> EventLine | None:
 def _limits(event: events.LimitsInForce, name: str) -> EventLine:
     del name
     if not event.limits:
-        return EventLine("limit", "info", tr("No limit in force"), is_action=True)
+        return EventLine("limit", "info", tr("No active limits"), is_action=True)
     limits = ", ".join(limit_summary(limit) for limit in event.limits)
-    text = tr("Limits in force: {limits}").format(limits=limits)
+    text = tr("Active limits: {limits}").format(limits=limits)
     return EventLine("limit", "info", text, is_action=True)
 
 
@@ -281,9 +281,9 @@ def _crossing(event: events.LimitCrossed, name: str) -> EventLine:
     if not event.crossed:
         text = tr("{metric} is back below its limit of {limit}").format(**fields)
         return EventLine("check", "info", text)
-    text = tr("{metric} passed its limit of {limit}: {value}").format(**fields)
+    text = tr("{metric} exceeded its limit of {limit}: {value}").format(**fields)
     if not event.answered:
-        text += tr("; nothing done, the last answer was a moment ago")
+        text += tr("; no action, because the last one was a moment ago")
     elif event.action != "notify":
         text += "; " + tr("{action} follows").format(action=limit_action_name(event.action))
     return EventLine("warning", "warning", text)
@@ -294,13 +294,13 @@ def _paused(event: events.Paused, name: str) -> EventLine:
     del name
     if event.paused:
         return EventLine("pause", "info", tr("Training is paused"), is_action=True)
-    return EventLine("play", "info", tr("Training goes on"), is_action=True)
+    return EventLine("play", "info", tr("Training continues"), is_action=True)
 
 
 @describe_event.register
 def _fault(event: events.Fault, name: str) -> EventLine:
     del name
-    text = tr("A fault of kmonitor's own in {where}, {count} so far: {text}. Training goes on")
+    text = tr("Internal error of kmonitor in {where}, {count} so far: {text}. Training continues")
     filled = text.format(where=event.where, count=event.count, text=event.text)
     return EventLine("warning", "warning", filled)
 
@@ -310,7 +310,7 @@ def _diagnosis(event: events.Diagnosis, name: str) -> EventLine:
     del name
     text = tr("Diagnosis after epoch {epoch}: {found}")
     if is_follow_up(event):
-        text = tr("Diagnosis, followed to the end of epoch {epoch}: {found}")
+        text = tr("Diagnosis until the end of epoch {epoch}: {found}")
     text = text.format(epoch=event.epoch + 1, found=diagnosis_summary(event))
     return EventLine("diagnose", "info", text, is_action=True)
 

@@ -166,12 +166,14 @@ def reclaim_columns() -> tuple[ReclaimColumn, ...]:
     """The table's columns from left to right."""
     return (
         ReclaimColumn("when", tr("When"), tr("Epoch and step of the training, and the time")),
-        ReclaimColumn("level", tr("Level"), tr("What was done, and how a reload restored")),
-        ReclaimColumn("seconds", tr("Took"), tr("How long the training waited"), is_number=True),
+        ReclaimColumn("level", tr("Level"), tr("The action, and how a reload restored the state")),
+        ReclaimColumn(
+            "seconds", tr("Duration"), tr("How long the training waited"), is_number=True
+        ),
         ReclaimColumn(
             "ram",
             tr("RAM"),
-            tr("Resident set of the process, before \u2192 after"),
+            tr("Memory of the process, before \u2192 after"),
             is_number=True,
         ),
         ReclaimColumn(
@@ -193,11 +195,13 @@ def reclaim_columns() -> tuple[ReclaimColumn, ...]:
             is_number=True,
         ),
         ReclaimColumn(
-            "released", tr("Released"), tr("Traces let go, and dead models they were of")
+            "released", tr("Released"), tr("Released traces, and the models that they belonged to")
         ),
-        ReclaimColumn("held", tr("Still held"), tr("What could not be let go, and who holds it")),
-        ReclaimColumn("result", tr("Result"), tr("What failed or was left out, and why")),
-        ReclaimColumn("asked", tr("Asked by"), tr("A limit, the script or a user")),
+        ReclaimColumn(
+            "held", tr("Still held"), tr("Traces that could not be released, and their holders")
+        ),
+        ReclaimColumn("result", tr("Result"), tr("Failures and omissions, with reasons")),
+        ReclaimColumn("asked", tr("Requested by"), tr("A limit, the script or a user")),
     )
 
 
@@ -214,16 +218,18 @@ def no_reclaims_text(actions: Sequence[str]) -> str:
         actions: What can be asked of the run.
     """
     text = tr(
-        "Nothing has been reclaimed in this run yet. Each save, collect, reload and restart "
-        "appears here with what was used before and after, what was let go, and who holds the "
-        "rest."
+        "Nothing has been reclaimed in this run yet. Each save, collect, reload and restart"
+        " appears here with memory before and after, what was released, and what holds the"
+        " rest."
     )
     if "collect" in actions:
         return (
-            text + " " + tr("Collect, on the right, is the lightest; or set a limit on a chart.")
+            text
+            + " "
+            + tr("Collect, on the right, is the lightest action; or set a limit on a chart.")
         )
     if "reload" in actions:
-        return text + " " + tr("Reload on the right does it now; a limit on a chart by itself.")
+        return text + " " + tr("Press Reload on the right, or set a limit on a chart.")
     return text
 
 
@@ -264,7 +270,7 @@ def _when(row: int, record: ActionRecord, moment: str) -> ReclaimCell:
 def _level(record: ActionRecord) -> ReclaimCell:
     title = action_title(record)
     if record.part_of:
-        whole = tr("{level}, as a step of Reclaim").format(level=title)
+        whole = tr("{level}, part of Reclaim").format(level=title)
         return ReclaimCell(tr("{level}, Reclaim").format(level=title), title, whole)
     return ReclaimCell(title, title)
 

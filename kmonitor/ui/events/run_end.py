@@ -169,7 +169,7 @@ def run_end_state(
     why = state.why
     return EvidenceState(
         title=f"{run.name}: {state.label}",
-        subtitle=tr("Before its end"),
+        subtitle=tr("Before the end"),
         lead=why[:1].upper() + why[1:],
         lines=tuple(lines),
         advice=(),
@@ -191,7 +191,7 @@ _SAID_BY: Final[tuple[tuple[str, tuple[LimitMetric, ...]], ...]] = (
 _OF_MEMORY: Final = (
     *("out of memory", "OutOfMemory", "MemoryError", "bad_alloc", "OOM", "ResourceExhausted"),
     *("RESOURCE_EXHAUSTED", "Cannot allocate memory", "Unable to allocate", "SIGKILL", "SIGBUS"),
-    *("SIGABRT", "SIGSEGV", "for want of memory"),
+    *("SIGABRT", "SIGSEGV", "for lack of memory"),
 )
 _NEARLY_OUT: Final = 0.02
 _NEARLY_FULL: Final = 0.9
@@ -243,13 +243,13 @@ def resume_text(run: RunSummary) -> str:
         return ""
     if run.checkpoint_bytes is None:
         return tr(
-            "Nothing of it was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves"
-            " as it goes, and goes on after a crash"
+            "Nothing was saved. `kmonitor run --resume-after-crash 3 -- python ...` saves"
+            " regularly and continues after a crash"
         )
     epoch = "?" if run.checkpoint_epoch is None else run.checkpoint_epoch + 1
     return tr(
         "Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it,"
-        " `kmonitor restore` makes a model of it"
+        " `kmonitor restore` turns it into a model"
     ).format(epoch=epoch, size=bytes_text(run.checkpoint_bytes), run=run.run[:8])
 
 
@@ -327,7 +327,7 @@ def last_minute_text(minute: LastMinute) -> str:
     if minute.of_bytes is None:
         return text
     limit = bytes_text(minute.of_bytes)
-    whose = tr("cgroup limit {amount}") if minute.is_cgroup else tr("{amount} can be had")
+    whose = tr("cgroup limit {amount}") if minute.is_cgroup else tr("{amount} available")
     return f"{text}; {whose.format(amount=limit)}"
 
 

@@ -70,7 +70,7 @@ def history_heads() -> tuple[HistoryHead, ...]:
     number = HistoryHead(
         key="ran",
         title=tr("Ran"),
-        tooltip=tr("From its start to its last event"),
+        tooltip=tr("From the first to the last event"),
         is_number=True,
         starts_high=True,
     )
@@ -79,18 +79,22 @@ def history_heads() -> tuple[HistoryHead, ...]:
         for metric in SHOWN_METRICS
     ]
     return (
-        HistoryHead("name", tr("Run"), tr("What it is called; pinned ones have a pin")),
-        HistoryHead("state", tr("State"), tr("How it goes, or how it ended")),
-        HistoryHead("verdicts", tr("Verdicts"), tr("What grows"), starts_high=True),
-        HistoryHead("host", tr("Host"), tr("Where it runs or ran")),
-        HistoryHead("started", tr("Started"), tr("In this machine's time"), starts_high=True),
+        HistoryHead("name", tr("Run"), tr("Name; pinned runs have a pin")),
+        HistoryHead("state", tr("State"), tr("Current or final state")),
+        HistoryHead("verdicts", tr("Verdicts"), tr("Metrics that grow"), starts_high=True),
+        HistoryHead("host", tr("Host"), tr("Host that it runs or ran on")),
+        HistoryHead(
+            "started", tr("Started"), tr("In the time zone of this machine"), starts_high=True
+        ),
         number,
-        replace(number, key="epochs", title=tr("Epochs"), tooltip=tr("Ended, in all its fits")),
+        replace(
+            number, key="epochs", title=tr("Epochs"), tooltip=tr("Finished epochs of all fits")
+        ),
         *sizes,
         replace(
-            number, key="stored", title=tr("Stored"), tooltip=tr("About what it takes in the hub")
+            number, key="stored", title=tr("Stored"), tooltip=tr("Approximate size in the hub")
         ),
-        HistoryHead("note", tr("Note"), tr("What somebody noted on it")),
+        HistoryHead("note", tr("Note"), tr("Note about the run")),
     )
 
 
@@ -163,7 +167,7 @@ def _name_tooltip(run: RunSummary) -> str:
         lines.append(run.job)
     lines.append(run.run)
     if run.pinned:
-        lines.append(tr("Pinned: it is never removed to save room"))
+        lines.append(tr("Pinned: never removed to save space"))
     return "\n".join(lines)
 
 

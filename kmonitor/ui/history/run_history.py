@@ -160,7 +160,7 @@ class RunHistory:
     def empty_text(self) -> str:
         """Text in place of a table without rows."""
         if self._rows:
-            return tr("No run fits what is asked for. Clear the filters to see all of them.")
+            return tr("No run matches the filters. Clear them to see all runs.")
         return tr("No runs yet. Each training with MonitorCallback() will be listed here.")
 
     def _renew(self, store: RunStore) -> None:

@@ -99,11 +99,13 @@ def _title(runs: Sequence[RunSummary]) -> str:
 
 def _text(runs: Sequence[RunSummary]) -> str:
     if not runs:
-        return tr("Select one to open or name it; several, with Shift or Ctrl, to compare.")
+        return tr(
+            "Select one run to open or rename it, or several with Shift or Ctrl to compare them."
+        )
     if len(runs) == 1:
         return " ".join(runs[0].note.split())[:_LONGEST] or tr("No note")
     size = bytes_text(sum(run.stored_bytes for run in runs))
-    return tr("Together about {size} of history").format(size=size)
+    return tr("About {size} of history in total").format(size=size)
 
 
 def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, ...]:
@@ -114,10 +116,10 @@ def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, .
     living = next((why for run in runs if (why := delete_blocked_reason(run))), "")
     is_pinned = bool(runs) and all(run.pinned for run in runs)
     return (
-        _action("open", "play", tr("Open"), "Return", one, tr("Show it on the charts")),
+        _action("open", "play", tr("Open"), "Return", one, tr("Show this run on the charts")),
         _action(
             *("compare", "compare", tr("Compare"), shortcut_keys("history_compare")),
-            *(few, tr("Show them on one chart, and what differs")),
+            *(few, tr("Show the runs on one chart, with their differences")),
         ),
         _action(
             "rename",
@@ -125,22 +127,22 @@ def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, .
             tr("Rename\u2026"),
             shortcut_keys("history_rename"),
             one or why_not,
-            tr("Rename it"),
+            tr("Rename this run"),
         ),
         _action(
             *("note", "note", tr("Note\u2026"), shortcut_keys("history_note")),
-            *(one or why_not, tr("Write down what it was for, or what came of it")),
+            *(one or why_not, tr("Write a note about its purpose or result")),
         ),
         _action(
             *("pin", "pin", tr("Unpin") if is_pinned else tr("Pin"), shortcut_keys("history_pin")),
             some or why_not,
-            tr("Remove it with the others when old runs are removed to save room")
+            tr("Allow this run to be removed when space is needed")
             if is_pinned
-            else tr("Keep it when old runs are removed to save room"),
+            else tr("Keep this run when old runs are removed to save space"),
         ),
         _action(
             *("delete", "trash", tr("Delete\u2026"), shortcut_keys("history_delete")),
-            *(some or why_not or living, tr("Remove it from the history")),
+            *(some or why_not or living, tr("Remove this run from the history")),
         ),
     )
 

@@ -66,7 +66,7 @@ class AuditHub:
 
 def audit_columns() -> tuple[str, ...]:
     """Titles of the columns."""
-    return (tr("When"), tr("Host"), tr("Who"), tr("What"), tr("Of"), tr("Result"))
+    return (tr("When"), tr("Host"), tr("User"), tr("Action"), tr("Run"), tr("Result"))
 
 
 class AuditStore:
@@ -117,7 +117,7 @@ class AuditStore:
         notes = [hub_list.note(is_one=is_one) for hub_list in wanted]
         texts = [text for text in notes if text]
         if not lines and not texts:
-            texts = [tr("Nothing was done yet.")]
+            texts = [tr("The audit log is empty.")]
         if any(hub_list.has_more for hub_list in wanted) or len(found) > _MOST_ROWS:
             texts.append(tr("Older ones: kmonitor audit --last N"))
         return AuditState(lines, "\n".join(texts), hosts)
@@ -168,7 +168,7 @@ class _HubAuditList:
             case ErrorMessage():
                 self._rows_received = None
                 self.has_more = False
-                self._refused = tr("The hub refuses: {why}.").format(why=reply.text)
+                self._refused = tr("The hub refused: {why}.").format(why=reply.text)
             case _:
                 return False
         self._request_number = None
@@ -179,7 +179,7 @@ class _HubAuditList:
         why_not = self.hub.why_not if self.hub is not None else ""
         text = why_not or self._refused
         if not text and self._rows_received is None:
-            text = tr("Asking the hub\u2026")
+            text = tr("Loading\u2026")
         return text if is_one or not text else f"{self.name}: {text}"
 
 

@@ -150,12 +150,15 @@ class ConnectionStatus:
         """The bar above the charts, or None while all is well."""
         if self._trouble:
             return BannerState(
-                tr("The hub does not start."), translated_text(self._trouble), "error", ""
+                tr("The hub cannot start."), translated_text(self._trouble), "error", ""
             )
         if self._failure is not None:
             what, log = self._failure
-            text = tr("{what}. It goes on; trainings are not affected. Details are in {log}.")
-            title = tr("A part of the window failed.")
+            text = tr(
+                "{what}. kmonitor keeps running, and trainings are not affected. Details are in"
+                " {log}."
+            )
+            title = tr("Part of the window failed.")
             text_shown = text.format(what=what.rstrip("."), log=log)
             return BannerState(title, text_shown, "error", "", can_close=True)
         if self.state != "lost":
@@ -163,7 +166,7 @@ class ConnectionStatus:
         title = tr("Connection to the hub lost at {time}.").format(
             time=clock_text(self._lost_wall_s)
         )
-        text = tr("Charts show the last data received; training may still be running.")
+        text = tr("Charts show the last received data; the training may still be running.")
         wait = self._retry_wall_s - now_wall_s
         if math.isinf(wait):
             return BannerState(title, f"{text} {self._why}.", "unplug", tr("Retry now"))
@@ -185,17 +188,17 @@ class ConnectionStatus:
         shown = self._shown()
         unwritten = self.hub.unwritten if self.hub is not None else ""
         if unwritten in shown:
-            title = tr("The hub on {host} can keep nothing new.").format(host=host)
+            title = tr("The hub on {host} cannot store new data.").format(host=host)
             text = tr(
-                "{why}. Until then commands and changes are refused, and trainings hold what they "
-                "tell on their own disks, as far as these have room."
+                "{why}. Until then commands and changes are refused, and trainings keep their"
+                " data on their own disks as long as there is space."
             )
             why = translated_text(unwritten)
             why = f"{why[:1].upper()}{why[1:]}"
             return BannerState(title, text.format(why=why), "error", "", can_close=True)
         sentences = (translated_text(text) for text in shown)
         joined = " ".join(f"{text[:1].upper()}{text[1:]}." for text in sentences)
-        title = tr("The hub on {host} has trouble.").format(host=host)
+        title = tr("The hub on {host} has a problem.").format(host=host)
         return BannerState(title, joined, "error", "", can_close=True)
 
     def _shown(self) -> list[str]:
@@ -208,13 +211,13 @@ class ConnectionStatus:
         shown = f"kmonitor {version}"
         match self.state:
             case "connecting" | "lost" if self._trouble:
-                link = tr("The hub does not start")
+                link = tr("The hub cannot start")
                 return StatusBarState("crit", link, "", translated_text(self._trouble), shown)
             case "connecting":
                 link = tr("Starting the hub\u2026")
                 return StatusBarState("warn", link, "", self._why, shown)
             case "lost":
-                return StatusBarState("crit", tr("Hub not reached"), "", self._why, shown)
+                return StatusBarState("crit", tr("Hub unreachable"), "", self._why, shown)
             case "live":
                 rate = tr("{n} events/s").format(n=count_text(self._rows_per_s))
                 return StatusBarState("ok", self._live_text(), rate, self._hub_text(), shown)

@@ -126,7 +126,7 @@ class Host:
             note = tr("offline {time}").format(time=age)
             return HostState(self.address, self.name, note, "crit", tooltip)
         if self._what:
-            return HostState(self.address, self.name, tr("not reached"), "crit", tooltip)
+            return HostState(self.address, self.name, tr("unreachable"), "crit", tooltip)
         return HostState(self.address, self.name, tr("connecting\u2026"), "mute", tooltip)
 
     def banner(self, now_wall_s: float) -> BannerState | None:
@@ -139,13 +139,13 @@ class Host:
         retry = self._retry_text(now_wall_s)
         why = " ".join(translated_text(part) for part in (self._what, self._remedy) if part)
         if self.link.state != "lost":
-            title = tr("{host} is not reached.").format(host=self.name)
+            title = tr("Cannot reach {host}.").format(host=self.name)
             text = f"{why} {retry}".strip()
             return BannerState(title, text, "unplug", tr("Retry"), can_close=True)
         title = tr("Connection to {host} lost at {time}.").format(
             host=self.name, time=clock_text(self.link.lost_wall_s)
         )
-        stale_note = tr("Charts show the last data received; training may still be running.")
+        stale_note = tr("Charts show the last received data; the training may still be running.")
         text = " ".join(part for part in (stale_note, why, retry) if part)
         return BannerState(title, text, "unplug", tr("Retry"), can_close=True)
 
@@ -170,13 +170,15 @@ class Host:
         ]
         if self.same_as:
             lines.append(
-                tr("Its hub is that of {host}: its runs are there.").format(host=self.same_as)
+                tr("It shares the hub of {host}; its runs are listed there.").format(
+                    host=self.same_as
+                )
             )
         lines.append(version_skew_text(hub.version, version, host=self.name))
         if abs(self._skew_s) > _SKEW_S:
             how = tr("ahead of") if self._skew_s > 0 else tr("behind")
             lines.append(
-                tr("Its clock is {time} {how} this machine's.").format(
+                tr("Its clock is {time} {how} this machine's clock.").format(
                     time=duration_text(abs(self._skew_s)), how=how
                 )
             )
@@ -267,7 +269,7 @@ def host_lines(
             continue
         seen = seen_wall_s.get(host.address)
         when = (
-            tr("never reached from here")
+            tr("never connected")
             if seen is None
             else tr("last seen {time}").format(time=moment_text(seen, now_wall_s=now_wall_s))
         )
@@ -291,13 +293,13 @@ def version_skew_text(theirs: str, ours: str, *, host: str) -> str:
         return ""
     if _numbers(theirs) < _numbers(ours):
         text = tr(
-            "kmonitor on {host} is older ({theirs}) than this window ({ours}): what it does not "
-            "know is missing here. Install {ours} there."
+            "kmonitor on {host} is older ({theirs}) than this window ({ours}), so newer"
+            " features are missing for its runs. Install {ours} there."
         )
     else:
         text = tr(
-            "kmonitor on {host} is newer ({theirs}) than this window ({ours}): what is new there "
-            "is not shown here. Install {theirs} here."
+            "kmonitor on {host} is newer ({theirs}) than this window ({ours}), so its new"
+            " features are not shown. Install {theirs} here."
         )
     return text.format(host=host, theirs=theirs, ours=ours)
 
@@ -315,9 +317,7 @@ def command_blocked_reason(hub: HubReply | None, host: str) -> str:
     """
     if hub is None or getattr(hub, "role", "operator") != "viewer":
         return ""
-    text = tr(
-        "You may look at the runs of {host}, not command them: your key there is a viewer's."
-    )
+    text = tr("Runs of {host} are read only: your key there has the role viewer.")
     return text.format(host=host)
 
 
@@ -329,12 +329,13 @@ def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
         host: What its host is called.
     """
     if not link.is_live:
-        return tr("It is not connected now.")
+        return tr("Not connected.")
     if link.hub is None or link.hub.role != "viewer":
         return ""
     text = tr(
-        "Your key on {host} is a viewer's, and only an operator may read this list. Whoever runs "
-        "the hub can change that: kmonitor authorize KEY --role operator --name NAME"
+        "Your key on {host} has the role viewer, and only an operator can read the audit log."
+        " The owner of the hub can change that: kmonitor authorize KEY --role operator --name"
+        " NAME"
     )
     return text.format(host=host)
 
@@ -348,9 +349,10 @@ def confirm_remove(host: str) -> Confirmation:
     return Confirmation(
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(
-            "The window forgets the host and shows its runs no more. Nothing there is touched: "
-            "trainings and hub go on, and connecting again brings everything back."
+            "The window forgets this host and no longer shows its runs. Nothing on the host"
+            " changes: trainings and hub keep running, and connecting again brings everything"
+            " back."
         ),
         tr("Remove host"),
-        tr("Keep it"),
+        tr("Keep"),
     )

@@ -61,10 +61,11 @@ def dry_run_text(
     limit = round_amount(metric, threshold)
     span = duration_text(found.span_s)
     if not found.n:
-        return tr("In the {span} measured, {limit} was never crossed.").format(
+        return tr("In the {span} measured, {limit} was never exceeded.").format(
             span=span, limit=limit
         )
     times = tr("once") if found.n == 1 else tr("{n} times").format(n=found.n)
     return tr(
-        "In the {span} measured, {limit} was crossed {times}: about {n}\u00a0\u00d7\u00a0{action}."
+        "In the {span} measured, {limit} was exceeded {times}:"
+        " about {n}\u00a0\u00d7\u00a0{action}."
     ).format(span=span, limit=limit, times=times, n=found.n, action=limit_action_name(action))

@@ -126,14 +126,14 @@ def _outcome_text(
         return tr("No limit is set.")
     if not held:
         lead = tr("No limit is set. Drag the dotted line of a chart:")
-        outcome = _action_text(shown, [tr("it is passed")], lead=True)
+        outcome = _action_text(shown, [tr("it is exceeded")], lead=True)
         return f"{lead} {outcome}"
     by_action: dict[LimitAction, list[str]] = {}
     for metric in held:
         limit = strongest_limit(run, metric)
         value = threshold_value(limit, metric_reading(run, metric).of) if limit else None
         if limit is not None and value is not None:
-            outcome = tr("{metric} passes {value}").format(
+            outcome = tr("{metric} exceeds {value}").format(
                 metric=metric_name_in_sentence(metric), value=round_amount(metric, value)
             )
             by_action.setdefault(limit.action, []).append(outcome)
@@ -161,11 +161,11 @@ def _crossing_template(action: LimitAction, *, can_restart: bool) -> str:
     )
     texts: dict[LimitAction, str] = {
         "reload": tr("When {when}, kmonitor saves, clears and reloads after the current epoch."),
-        "notify": tr("When {when}, kmonitor tells you here."),
+        "notify": tr("When {when}, kmonitor notifies you here."),
         "stop": tr("When {when}, the training stops after the current epoch."),
         "save": tr("When {when}, a checkpoint is saved after the current epoch."),
-        "collect": tr("When {when}, kmonitor drops what is retained after the current epoch."),
-        "restart": tr("When {when}, the training starts again in a new process and resumes."),
+        "collect": tr("When {when}, kmonitor collects after the current epoch."),
+        "restart": tr("When {when}, the training restarts in a new process and continues."),
         "auto": by_needs,
     }
     return texts[action]

@@ -84,7 +84,7 @@ class LimitStore:
             value=round_amount(metric, value), action=limit_action_name(limit.action)
         )
         if pending:
-            text = tr("{limit} \u00b7 asked").format(limit=text)
+            text = tr("{limit} \u00b7 requested").format(limit=text)
         return LimitLine(value, text, pending is not None, limit.action)
 
     def request_value(self, run: RunSummary, metric: LimitMetric, value: float) -> None:

@@ -99,12 +99,12 @@ def limit_action_name(action: LimitAction) -> str:
 def limit_action_text(action: LimitAction) -> str:
     """Action at a limit, as a choice: "Collect: release what is retained"."""
     texts: dict[LimitAction, str] = {
-        "notify": tr("Only tell"),
+        "notify": tr("Notify only"),
         "save": tr("Save a checkpoint"),
-        "collect": tr("Collect: let go of what is retained"),
+        "collect": tr("Collect: release retained traces"),
         "reload": tr("Save + Clear + Reload"),
-        "auto": tr("Reclaim: collect, then more if that is not enough"),
-        "restart": tr("Restart the process and resume"),
+        "auto": tr("Reclaim: collect, then reload or restart if needed"),
+        "restart": tr("Restart the process and continue"),
         "stop": tr("Stop training"),
     }
     return texts[action]

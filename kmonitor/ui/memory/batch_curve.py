@@ -57,7 +57,7 @@ def batch_curve(estimator: MapEstimator) -> BatchCurve:
     text, tone = batch_fit_summary(estimator.map_estimate.fit, limit)
     found = estimator.map_estimate.found
     if found is not None and found.high_bytes is None:
-        text = tr("How the peak grows with the batch is not known.")
+        text = tr("The growth of the peak with the batch is not known.")
         tone = "mute"
     if len(points) < 2 or subject is None:  # noqa: PLR2004 - a line has two ends
         return BatchCurve(text=text, tone=tone)

@@ -82,7 +82,7 @@ class _Split:
         source = self._readings.source(field)
         if source is None:
             is_known = self.value(field) is not None
-            return tr("its source was not told") if is_known else tr("not told by this run")
+            return tr("source unknown") if is_known else tr("not reported by this run")
         return translated_text(source.source or source.absent)
 
     def add(self, hue: int, title: str, n_bytes: float, source: str) -> None:
@@ -109,7 +109,7 @@ class _Split:
             return
         if resident is None:
             self.add(_HUES["resident"], tr("In use by the framework"), in_use, source)
-            self.lack(tr("Of it resident and transient"), self._resident_memory.source)
+            self.lack(tr("Resident and transient"), self._resident_memory.source)
             return
         shown_bytes = min(resident, in_use)
         self.add(
@@ -131,7 +131,7 @@ class _Split:
             )
         elif self.in_use is not None:
             why = (
-                tr("TensorFlow does not tell how large its pool is")
+                tr("TensorFlow does not report the size of its pool")
                 if self._backend == "tensorflow"
                 else self.source("allocator_pool_bytes")
             )
@@ -140,13 +140,13 @@ class _Split:
     def _rest(self) -> None:
         source = self.source("device_process_bytes")
         if self.process is None:
-            self.lack(tr("This process's context and rest"), source)
+            self.lack(tr("Context and other memory of this process"), source)
             return
         known = self.pool if self.pool is not None else self.in_use
         title = (
-            tr("This process's context and rest")
+            tr("Context and other memory of this process")
             if self.pool is not None
-            else tr("This process's context, free pool and rest")
+            else tr("Context, free pool and other memory of this process")
         )
         self.add(_HUES["rest"], title, self.process - (known or 0.0), source)
 
@@ -158,7 +158,7 @@ class _Split:
         title = (
             tr("Other processes")
             if self.process is not None
-            else tr("This process's rest, and other processes")
+            else tr("Other memory of this process, and other processes")
         )
         self.add(_HUES["others"], title, self.used - mine, self.source("device_used_bytes"))
         if self.total is not None:
@@ -179,7 +179,7 @@ def device_split_state(
     has_device = split.total is not None or split.used is not None
     split.build()
     length = sum(part.n_bytes for part in split.parts)
-    title = tr("What the GPU holds") if has_device else tr("What the framework's allocator holds")
+    title = tr("Memory on the GPU") if has_device else tr("Memory of the framework's allocator")
     row_texts = [f"{row.title} {row.text}" for row in split.rows if row.text]
     return DeviceSplitState(
         title=title,
@@ -196,44 +196,43 @@ def _explanation(backend: str, *, has_device: bool) -> list[str]:
     if not has_device:
         paragraphs.append(
             tr(
-                "No GPU is read here: these are the figures of the framework's allocator for the "
-                "CPU, whose memory is part of the process's RAM."
+                "No GPU: these numbers come from the framework's CPU allocator, whose memory is"
+                " part of the process's RAM."
             )
         )
     if backend == "tensorflow":
         paragraphs.append(
             tr(
-                "TensorFlow keeps what it once took from the GPU until its process ends: after a "
-                "reload, or after the model is gone, the driver and nvidia-smi show as much as "
-                "before. What falls is what is in use. What is free inside the pool serves the "
-                "same process at once, and no other."
+                "TensorFlow keeps GPU memory until its process ends: after a reload the driver"
+                " and nvidia-smi show the same usage. Only the part in use falls. Free memory"
+                " inside the pool is available to this process, but not to others."
             )
         )
         paragraphs.append(
             tr(
-                "Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at "
-                "the start: a full GPU says nothing of what the model needs."
+                "Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at"
+                " the start: a full GPU does not show how much the model needs."
             )
         )
     elif backend == "torch":
         paragraphs.append(
             tr(
-                "PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() gives what is "
-                "free inside back to the driver; it makes no room for PyTorch itself."
+                "PyTorch keeps freed memory in its pool. torch.cuda.empty_cache() returns free"
+                " memory to the driver; it does not help PyTorch itself."
             )
         )
     elif backend == "jax":
         paragraphs.append(
             tr(
-                "JAX takes three quarters of the GPU at the start, unless "
-                "XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU says nothing of what the model "
-                "needs."
+                "JAX takes three quarters of the GPU at the start, unless"
+                " XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU does not show how much the"
+                " model needs."
             )
         )
     paragraphs.append(
         tr(
-            "The context is what the driver's libraries load for each process, some hundred MiB; "
-            "no reading tells it alone."
+            "The context is what the driver's libraries load for each process, some hundred"
+            " MiB; it cannot be read separately."
         )
     )
     return paragraphs

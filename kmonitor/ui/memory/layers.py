@@ -210,7 +210,7 @@ def _note(row: LayerMemory, *, has_calls: bool) -> str:
     if not row.is_covered:
         return tr("no rule covers it: assumed")
     if not has_calls and not row.parameters:
-        return tr("no weights; what it keeps is not known")
+        return tr("no weights; its activations are not known")
     return translated_text(row.note)
 
 

@@ -23,7 +23,7 @@ _KEPT_HUE: Final = 0
 _PEAK_HUE: Final = 1
 _OPTIMIZERS: Final = {
     "whole": later("optimizer present"),
-    "without state": later("optimizer as new: its state is lost"),
+    "without state": later("optimizer reset: its state is lost"),
     "lost": later("no optimizer"),
 }
 
@@ -150,19 +150,18 @@ class LoadCostStore:
         if self._is_running:
             return "", "mute"
         if self._was_cancelled:
-            return tr("Given up; nothing of it is shown."), "mute"
+            return tr("Cancelled; no results."), "mute"
         if self._costs:
             text = tr(
-                "Medians of memory, and the least time. Memory is the process's RAM above what "
-                "it had with the framework "
-                "imported; no GPU is used. The order of data and the seeds of your script are in "
-                "no model file."
+                "Median memory and best time. Memory is the RAM of the process beyond the"
+                " imported framework; no GPU is used. Model files contain neither the order of"
+                " data nor the seeds of your script."
             )
             return text, "mute"
         return (
             tr(
-                "Each way to load the file is tried in new processes, forth and back. That takes "
-                "some seconds a process, and the model's memory."
+                "Each loading method runs in new processes, in alternating order. That takes"
+                " some seconds per process, and the model's memory."
             ),
             "mute",
         )
@@ -178,23 +177,27 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
     more = max(0, peak - kept_bytes)
     bar = (
         BarPart(
-            peak - more, _KEPT_HUE, tr("kept after it"), bytes_text(kept_bytes), is_transient=False
+            peak - more,
+            _KEPT_HUE,
+            tr("kept after loading"),
+            bytes_text(kept_bytes),
+            is_transient=False,
         ),
-        BarPart(more, _PEAK_HUE, tr("only while it loads"), bytes_text(more), is_transient=True),
+        BarPart(more, _PEAK_HUE, tr("only while loading"), bytes_text(more), is_transient=True),
     )
     values_text = tr("peak {peak}, kept {kept}, {seconds}").format(
         peak=bytes_text(peak), kept=bytes_text(kept_bytes), seconds=seconds_text(cost.seconds)
     )
     goes_on = (
-        tr("training can go on exactly")
+        tr("training can continue exactly")
         if cost.can_train_on
-        else tr("training cannot go on exactly")
+        else tr("training cannot continue exactly")
     )
     marks = [
         text
         for method, text in (
-            (best.predict, tr("best to predict")),
-            (best.train, tr("best to train on")),
+            (best.predict, tr("best for prediction")),
+            (best.train, tr("best to continue training")),
         )
         if method == cost.loading_method
     ]
@@ -205,14 +208,14 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
 
 def _recommended(best: Recommendation) -> tuple[str, ...]:
     predict = (
-        translated_text(LOADING_METHODS[best.predict]) if best.predict else tr("nothing works")
+        translated_text(LOADING_METHODS[best.predict]) if best.predict else tr("no method works")
     )
     train = (
         translated_text(LOADING_METHODS[best.train])
         if best.train
-        else tr("none: no way brings the optimizer's state back")
+        else tr("none: no method restores the optimizer's state")
     )
     return (
-        tr("To predict only: {way}").format(way=predict),
-        tr("To train on: {way}").format(way=train),
+        tr("For prediction only: {way}").format(way=predict),
+        tr("To continue training: {way}").format(way=train),
     )

@@ -133,14 +133,14 @@ class MapEstimator:
         if not subject.measured:
             return (), subject.why_unmeasured
         if not is_as_trained(subject, self.what_if):
-            return (), tr("what was measured is of another training than this")
+            return (), tr("the measurements are from a different training")
         return subject.measured, ""
 
 
 def _open_shape_text(exc: OpenShape) -> str:
     shape = ", ".join("?" if length is None else str(length) for length in exc.shape)
     return tr(
-        "The model leaves a length open: a tensor has the shape ({shape}). Choose a length."
+        "The model has a variable length: a tensor has the shape ({shape}). Choose a length."
     ).format(shape=shape)
 
 
@@ -177,7 +177,7 @@ def map_page_state(estimator: MapEstimator) -> MapPageState:
             subtitle="",
             is_filled=False,
             text=tr("No run is selected."),
-            remedy=tr("Select one, or open a model file: .keras, .h5, or a model's .json."),
+            remedy=tr("Select a run, or open a model file: .keras, .h5, or .json."),
             has_device=False,
             has_file=False,
         )

@@ -13,8 +13,8 @@ from kmonitor.ui.text.language import later, tr
 _FORMS: Final = {
     "keras": later("Keras archive"),
     "h5": later("HDF5 model"),
-    "weights": later("HDF5, weights alone"),
-    "json": later("JSON, architecture alone"),
+    "weights": later("HDF5, weights only"),
+    "json": later("JSON, architecture only"),
 }
 
 
@@ -80,7 +80,7 @@ def _facts(found: ModelFile) -> list[FileFact]:
             size=bytes_text(found.slot_bytes), n=count_text(found.slots))
             if found.slots else tr("none in the file")),
         *_compiled(found.compile_settings),
-        (tr("Not Keras' own"), ", ".join(found.own_parts)),
+        (tr("Custom classes"), ", ".join(found.own_parts)),
     ]  # fmt: skip
     return [FileFact(title, value) for title, value in facts if value]
 
@@ -92,7 +92,7 @@ def _versions(found: ModelFile) -> str:
 
 def _compiled(compile_settings: CompileSettings | None) -> list[tuple[str, str]]:
     if compile_settings is None:
-        return [(tr("Compiled"), tr("no, or the file does not say how"))]
+        return [(tr("Compiled"), tr("no, or not recorded in the file"))]
     return [
         (tr("Optimizer"), compile_settings.optimizer or tr("none")),
         (tr("Its settings"), settings_text(compile_settings.settings)),

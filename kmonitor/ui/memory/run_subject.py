@@ -43,7 +43,7 @@ def run_subject(workspace: Workspace, run: RunSummary) -> MapSubject:
     return replace(
         subject,
         sizes=(SizedLayout("", layout),),
-        why_one_size=tr("a run tells its model for one size; open the model's file for others"),
+        why_one_size=tr("a run reports its model for one size; open the model file for others"),
         measured=workspace.models.measured(layout, Plan(subject.batch)),
     )
 
@@ -55,8 +55,10 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
     except OpenShape:
         return replace(
             subject,
-            why_none=tr("The run's model leaves a length open, and a layer of it may change it."),
-            remedy=tr("Open the model's file: with it other lengths can be tried."),
+            why_none=tr(
+                "The run's model has a variable length, and one of its layers may change it."
+            ),
+            remedy=tr("Open the model file to try other lengths."),
         )
     return replace(
         subject,
@@ -64,7 +66,7 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
         own=_LENGTHS.index(_USUAL_LENGTH),
         is_own_size_known=False,
         is_sequence=True,
-        why_unmeasured=tr("the run does not tell how long its sequences were"),
+        why_unmeasured=tr("the run does not report the length of its sequences"),
     )
 
 
@@ -75,12 +77,12 @@ def run_device_split(
     found = of_map.map_estimate.found
     is_it = of_map.subject is not None and of_map.subject.key == run.run
     if found is None or not is_it:
-        memory = ResidentMemory(None, tr("the run has not told its model"))
+        memory = ResidentMemory(None, tr("the run has not reported its model"))
     else:
         template = (
             tr("weights {weights} and optimizer {slots}, from the model's variables")
             if found.tier == _NOT_MEASURED
-            else tr("measured between steps; weights {weights}, optimizer {slots}, data and else")
+            else tr("measured between steps; weights {weights}, optimizer {slots}, data and other")
         )
         text = template.format(
             weights=bytes_text(found.parameter_bytes), slots=bytes_text(found.slot_bytes)
@@ -115,14 +117,14 @@ def _reading(workspace: Workspace, run: str) -> MeasuredPeak:
     peak = readings.value("allocator_peak_bytes")
     source = readings.source("allocator_peak_bytes")
     source_text = "" if source is None else source.source or source.absent
-    unknown = tr("not told by this run") if peak is None else tr("its source was not told")
+    unknown = tr("not reported by this run") if peak is None else tr("source unknown")
     return MeasuredPeak(peak, source_text or unknown)
 
 
 def _why_none(run: RunSummary) -> str:
     if run.state in ENDED_STATES:
-        return tr("This run ended before it told its model, or its agent was too old to.")
+        return tr("This run ended before it reported its model, or its agent was too old.")
     return tr(
-        "This run has not told its model yet: it does when it is built, with the first step at "
-        "the latest."
+        "This run has not reported its model yet; it will when the model is built, at the first"
+        " step at the latest."
     )

@@ -95,8 +95,8 @@ def file_loading(path: Path) -> MapSubject:
         key=str(path),
         title=path.name,
         kind="file",
-        why_none=tr("The model is being made, without its weights, in a process of its own\u2026"),
-        remedy=tr("That takes some seconds, most of them for the framework to start."),
+        why_none=tr("Creating the model, without weights, in a separate process…"),
+        remedy=tr("This takes some seconds, mostly to start the framework."),
     )
 
 
@@ -105,11 +105,11 @@ def file_refused(path: Path, what: str, remedy: str) -> MapSubject:
     match missing_of(remedy):
         case "custom":
             remedy = tr(
-                "Name the Python file with its classes: it is run in a process of its own. Code "
-                "that is inside the file runs only with kmonitor map --allow-code."
+                "Choose the Python file with its classes: it runs in a separate process. Code"
+                " inside the model file runs only with kmonitor map --allow-code."
             )
         case "config":
-            remedy = tr("Name its architecture, a JSON file as model.to_json() writes it.")
+            remedy = tr("Choose its architecture, a JSON file from model.to_json().")
         case _:
             remedy = translated_text(remedy)
     return replace(file_loading(path), why_none=translated_text(what), remedy=remedy)
@@ -152,9 +152,9 @@ def file_described(
         own=own,
         is_own_size_known=not any(is_open(layout) for _, layout in layouts),
         is_sequence=all(len(first.tensors[each].shape) <= 3 for each in first.inputs),  # noqa: PLR2004 - batch, steps, features
-        why_one_size=tr("this model takes no other, or Keras is not here to try")
+        why_one_size=tr("this model accepts no other, or Keras is not installed")
         if is_whole
-        else tr("others are being tried in a process of its own\u2026"),
+        else tr("trying others in a separate process…"),
     )
 
 

@@ -144,7 +144,7 @@ def _method(found: MemoryMap, subject: MapSubject) -> str:
 def _interval_text(found: MemoryMap) -> str:
     low = bytes_text(found.low_bytes)
     if found.high_bytes is None:
-        return tr("at least {low}; the upper end is not known").format(low=low)
+        return tr("at least {low}; the upper bound is not known").format(low=low)
     return tr("between {low} and {high}").format(low=low, high=bytes_text(found.high_bytes))
 
 
@@ -154,7 +154,7 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
     entries: list[tuple[int, int, str, bool]] = [
         (found.parameter_bytes, HUES["weights"], tr("Weights"), False),
         (found.slot_bytes, HUES["slots"], tr("Optimizer"), False),
-        (other, HUES["gradients"], tr("Else resident"), False),
+        (other, HUES["gradients"], tr("Other resident"), False),
         (found.kept_bytes, HUES["kept"], tr("Kept for backward"), True),
         (rest, HUES["workspace"], tr("Gradients, workspace, rounding"), True),
     ]  # fmt: skip
@@ -187,7 +187,7 @@ def _measured_text(subject: MapSubject) -> str:
     template = tr("Measured: {size} at batch {batch} ({source})")
     if not reading.peak_bytes:
         # The CPU's allocator counts large tensors only: a small model reads 0.
-        template = tr("Measured: nothing that is counted, at batch {batch} ({source})")
+        template = tr("Measured: nothing counted at batch {batch} ({source})")
     return template.format(
         size=bytes_text(reading.peak_bytes),
         batch=count_text(reading.batch or subject.batch),

@@ -154,7 +154,7 @@ def _rate(rate: RateLabel) -> Markup:
 
 def _verdicts(contents: ReportContents) -> Markup:
     if not contents.verdicts:
-        text = tr("Nothing was judged: no epoch has ended.")
+        text = tr("No verdicts: no epoch has ended.")
         return tag("section", tag("h2", tr("Verdicts")), tag("p", text, class_="mute"))
     cards = [_verdict(each, contents.run.run) for each in contents.verdicts]
     return tag("section", tag("h2", tr("Verdicts")), tag("div", *cards, class_="grid"))
@@ -183,7 +183,7 @@ def _foot(contents: ReportContents) -> Markup:
     created = tr("Made by kmonitor {version} on {moment}.").format(
         version=VERSION, moment=day_clock_text(contents.created_wall_s)
     )
-    note = tr("Names and texts are those of the script.")
+    note = tr("Names and texts come from the script.")
     return tag("footer", escaped(f"{created} {note}".replace(NARROW_SPACE, " ")))
 
 

@@ -44,7 +44,7 @@ def environment_section(contents: ReportContents) -> Markup:
         _sessions(sessions) if len(sessions) > 1 else "",
         tag("h2", tr("Last readings")) if readings else "",
         _readings(readings) if readings else "",
-        tag("h2", tr("Where each figure comes from")) if sources else "",
+        tag("h2", tr("Sources of the metrics")) if sources else "",
         _sources(sources) if sources else "",
     )
 
@@ -108,9 +108,9 @@ def _reading_cells(group: ReadingGroup) -> list[list[Part]]:
 
 def _sources(sources: Iterable[FieldSource]) -> Markup:
     heads = [
-        TableHead(tr("Figure"), "long"),
+        TableHead(tr("Metric"), "long"),
         TableHead(tr("Unit")),
-        TableHead(tr("Source, or why there is none")),
+        TableHead(tr("Source, or the reason why it is missing")),
     ]
     rows: list[list[Part]] = [
         [each.field, each.unit, each.source or tag("span", each.absent, class_="mute")]
@@ -128,7 +128,7 @@ def model_section(parts: Sequence[ModelFacts], fit: FitStarted | None) -> Markup
     """
     title = tag("h2", tr("Model"))
     if not parts:
-        return tag("section", title, tag("p", tr("No model was told."), class_="mute"))
+        return tag("section", title, tag("p", tr("No model was reported."), class_="mute"))
     layers = [layer for part in parts for layer in part.layers]
     return tag(
         "section",
@@ -163,14 +163,14 @@ def _fit_facts(fit: FitStarted) -> list[tuple[str, str]]:
     return [
         (tr("Fit"), count_text(fit.fit)),
         (tr("Epochs"), count_text(fit.epochs) if fit.epochs else ""),
-        (tr("Steps an epoch"), count_text(fit.steps) if fit.steps else ""),
+        (tr("Steps per epoch"), count_text(fit.steps) if fit.steps else ""),
         (tr("Batch size"), count_text(fit.batch_size) if fit.batch_size else ""),
         (tr("Learning rate"), number_text(rate) if rate is not None else ""),
         (
             tr("Compiled by XLA"),
             "" if fit.jit_compile is None else _yes_or_no(is_so=fit.jit_compile),
         ),
-        (tr("Without a graph"), _yes_or_no(is_so=True) if fit.run_eagerly else ""),
+        (tr("Eager"), _yes_or_no(is_so=True) if fit.run_eagerly else ""),
     ]
 
 
@@ -269,11 +269,11 @@ def events_section(rows: Sequence[EventLogRow]) -> Markup:
     """What happened, oldest first; of very many the newest."""
     title = tag("h2", tr("Events"))
     if not rows:
-        return tag("section", title, tag("p", tr("Nothing has happened yet."), class_="mute"))
+        return tag("section", title, tag("p", tr("No events yet."), class_="mute"))
     shown = rows[-_MAX_EVENTS:]
     left_out = len(rows) - len(shown)
-    heads = [TableHead(tr("When"), "still"), TableHead("", "still"), TableHead(tr("What"))]
-    text = tr("{n} earlier ones are left out: kmonitor export").format(n=left_out)
+    heads = [TableHead(tr("When"), "still"), TableHead("", "still"), TableHead(tr("Action"))]
+    text = tr("{n} earlier ones are not shown: kmonitor export").format(n=left_out)
     return tag(
         "section",
         title,

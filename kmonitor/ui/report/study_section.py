@@ -39,7 +39,7 @@ def _fold(study: StudyContents, rows: Sequence[AttemptRow]) -> Markup:
     last = rows[-1]
     cell_texts = dict(zip(ATTEMPT_COLUMNS, last.cells, strict=True))
     n_tries = sum(bool(row.cells[ATTEMPT_COLUMNS.index("attempt")]) for row in rows)
-    took = [tr("{n} tries").format(n=count_text(n_tries))] if n_tries > 1 else []
+    took = [tr("{n} attempts").format(n=count_text(n_tries))] if n_tries > 1 else []
     took += [cell_texts["time"]] if cell_texts["time"] else []
     held = [tr("RAM {size}").format(size=cell_texts["ram"])] if cell_texts["ram"] else []
     held += [tr("VRAM {size}").format(size=cell_texts["vram"])] if cell_texts["vram"] else []
@@ -129,7 +129,7 @@ def _attempt_cell(row: AttemptRow, key: str) -> Part:
 def _attempt_titles(study: StudyContents) -> dict[str, str]:
     return {
         "fold": tr("Trial") if study.is_search else tr("Fold"),
-        "attempt": tr("Try"),
+        "attempt": tr("Attempt"),
         "state": tr("State"),
         "time": tr("Time"),
         "steps": tr("Steps"),
@@ -183,7 +183,7 @@ def memory_svg(state: FoldMemoryState) -> Markup:
         parts.append(pen.line((left, y), (right, y), "crit", dashes="2 3"))
         # Beneath the line where there is no room above it.
         beside = y + 9.0 if y < _ABOVE_PX + 12.0 else y - 8.0
-        parts.append(pen.text((right, beside), tr("bound"), colour="crit", anchor="end"))
+        parts.append(pen.text((right, beside), tr("limit"), colour="crit", anchor="end"))
     return svg(state.title, joined(parts), _SIZE, about=state.text)
 
 

@@ -214,11 +214,11 @@ def empty_tree_text(
         has_trouble: Whether it could not be started; then a banner says why.
     """
     if has_trouble and not store.runs():
-        return tr("Runs are shown once the hub can start.")
+        return tr("Runs appear once the hub has started.")
     if not is_connected and not store.runs():
         return tr("Connecting to the hub\u2026")
     if search and store.runs():
-        return tr("No run or host is called \u201c{search}\u201d.").format(search=search)
+        return tr("No run or host matches \u201c{search}\u201d.").format(search=search)
     return tr("No runs yet.")
 
 

@@ -46,13 +46,13 @@ _STATE_LABELS: Final[dict[RunState, tuple[str, str, Tone]]] = {
 _RESTARTING: Final[tuple[str, str, Tone]] = ("restart", later("Restarting"), "accent")
 _STUDY_RUNS: Final = later("Running")
 _REASONS: Final[dict[RunState, str]] = {
-    "starting": later("The process has started; no fit has begun yet."),
+    "starting": later("The process has started, but no fit has."),
     "reclaiming": later("A save, collect or reload is running; the training waits for it."),
-    "idle": later("The process lives; no fit is running."),
+    "idle": later("The process is alive; no fit is running."),
     "silent": later(
-        "Its process lives but sends nothing: a long trace or collection may hold it."
+        "Its process is alive but sends nothing: a long trace or collection may hold it."
     ),
-    "lost": later("Its process is gone without a word; the cause is unknown."),
+    "lost": later("Its process ended without notice; the cause is unknown."),
 }
 
 _ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})
@@ -102,7 +102,7 @@ def run_state_label(
         return RunStateLabel(icon, label, tone, why)
     if not is_connected:
         text = tr("No data for {time}").format(time=duration_text(silent_s))
-        return RunStateLabel("unplug", text, "crit", tr("The hub is not reached."))
+        return RunStateLabel("unplug", text, "crit", tr("Not connected to the hub."))
     if summary.stalled_wall_s is not None:
         return _stalled(summary, now_wall_s - summary.stalled_wall_s, why)
     if summary.state == "silent":
@@ -136,8 +136,8 @@ def stall_advice(summary: RunSummary) -> str:
     if summary.stalled_wall_s is None:
         return ""
     text = tr(
-        "`py-spy dump --pid {pid}` on {host} shows in which call it waits; what is asked of it"
-        " is done at its next step, and if none comes its process has to be ended there"
+        "`py-spy dump --pid {pid}` on {host} shows where it waits. Actions run at its next"
+        " step; if none comes, end the process there"
     )
     return text.format(pid=summary.pid, host=summary.host)
 

@@ -112,19 +112,19 @@ class HubSettingsStore:
         """The stored history."""
         hub = self.hub
         if hub is None:
-            text = tr("The hub of this machine is not reached; it keeps to this once it runs.")
+            text = tr("The hub of this machine is not running; the settings apply once it starts.")
             return StorageState(text, "")
-        text = tr("The history has {n} events now, and takes {size} on the disk.").format(
+        text = tr("The history has {n} events and uses {size} on disk.").format(
             n=count_text(hub.rows), size=bytes_text(hub.database_bytes)
         )
         if hub.runs_removed:
-            gone = tr("{n} runs were removed to keep to it since the hub started.")
+            gone = tr("{n} runs were removed by these limits since the hub started.")
             text = f"{text} {gone.format(n=count_text(hub.runs_removed))}"
         fixed = ""
         if hub.retention_is_fixed:
             fixed = tr(
-                "This hub was started with --keep-days or --keep-size on its command line: those "
-                "count until it is started without them."
+                "This hub was started with --keep-days or --keep-size: these options take"
+                " precedence until it is started without them."
             )
         return StorageState(text, fixed)
 
@@ -136,7 +136,7 @@ class HubSettingsStore:
         """
         reply = self._keys
         if reply is None:
-            waits = "" if self._trouble else tr("Asking the hub of this machine\u2026")
+            waits = "" if self._trouble else tr("Loading the settings of this machine's hub\u2026")
             return HubKeysState((), waits, translated_text(self._trouble))
         rows = tuple(
             KeyRow(
@@ -164,11 +164,11 @@ def confirm_revoke(name: str) -> Confirmation:
     return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
         tr(
-            "The device can connect to this machine's hub no more; if it is connected, that ends "
-            "at once. To let it in again takes kmonitor authorize with its key."
+            "The device can no longer connect to this machine's hub; an open connection ends at"
+            " once. To allow it again, run kmonitor authorize with its key."
         ),
         tr("Revoke key"),
-        tr("Keep it"),
+        tr("Keep"),
     )
 
 
@@ -185,10 +185,10 @@ def confirm_keep(days: float, n_bytes: int) -> Confirmation:
     if n_bytes:
         parts.append(tr("The oldest runs above {size}").format(size=bytes_text(n_bytes)))
     goes = tr(
-        "{what} leave the history within minutes, for everyone who looks at it. Pinned and living "
-        "runs stay, and so do checkpoints. This cannot be undone."
+        "{what} are removed from the history within minutes, for everyone. Pinned and live runs"
+        " stay, and so do checkpoints. This cannot be undone."
     ).format(what="; ".join(parts))
-    return Confirmation(tr("Keep less history?"), goes, tr("Keep less"), tr("Leave it as it was"))
+    return Confirmation(tr("Keep less history?"), goes, tr("Keep less"), tr("Cancel"))
 
 
 def _role(role: str) -> str:
@@ -201,4 +201,4 @@ def _listening(address: str, rows: Sequence[KeyRow]) -> str:
         where = tr("This machine's hub does not listen on the network.")
     else:
         where = tr("This machine's hub listens at {address}").format(address=address)
-    return where if rows else f"{where} {tr('No key may connect.')}"
+    return where if rows else f"{where} {tr('No keys are authorized.')}"

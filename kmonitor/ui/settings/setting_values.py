@@ -30,7 +30,7 @@ def frame_ms(pace: Pace, *, is_busy: bool) -> int:
 
 def pace_titles() -> dict[Pace, str]:
     """Title of each pace."""
-    return {"lively": tr("Lively"), "calm": tr("Calm"), "sparing": tr("Sparing")}
+    return {"lively": tr("Fast"), "calm": tr("Normal"), "sparing": tr("Slow")}
 
 
 def pace_text(pace: Pace) -> str:
@@ -38,15 +38,17 @@ def pace_text(pace: Pace) -> str:
     match pace:
         case "lively":
             return tr(
-                "Up to 30 times a second under the pointer, else 10. With 8 runs at 10 values a "
-                "second about a quarter of one processor core."
+                "Up to 30 updates a second under the pointer, else 10. With 8 runs at 10 values"
+                " a second this takes about a quarter of a CPU core."
             )
         case "calm":
-            return tr("10 times a second under the pointer, else 4: less than half of that.")
+            return tr(
+                "10 updates a second under the pointer, else 4: less than half of that load."
+            )
         case "sparing":
             return tr(
-                "Twice a second under the pointer, else once: about a tenth of that, for a slow "
-                "machine, a remote desktop or a battery."
+                "2 updates a second under the pointer, else 1: about a tenth of that load, for"
+                " slow machines, remote desktops and batteries."
             )
 
 
@@ -67,9 +69,9 @@ def parse_days_field(text: str) -> FieldValue:
     """Days as they were typed; an empty text is 0: no bound."""
     found = parse_amount(text or "0", {"d": 1, "days": 1}, bare=1)
     if found is None:
-        return FieldValue(None, tr("Write a number of days, such as 90; nothing keeps all."))
+        return FieldValue(None, tr("Enter a number of days, such as 90; empty keeps all runs."))
     if found > _MOST_DAYS:
-        return FieldValue(None, tr("Write at most {n} days.").format(n=_MOST_DAYS))
+        return FieldValue(None, tr("Enter at most {n} days.").format(n=_MOST_DAYS))
     return FieldValue(found)
 
 
@@ -79,9 +81,9 @@ def parse_size_field(text: str) -> FieldValue:
         return FieldValue(0.0)
     found = parse_amount(text, BYTES, bare=None)
     if not found:
-        return FieldValue(None, tr("Write a size with its unit, such as 20 GiB or 500 MB."))
+        return FieldValue(None, tr("Enter a size with a unit, such as 20 GiB or 500 MB."))
     if found < _LEAST_BYTES:
-        return FieldValue(None, tr("Write 1 MiB or more; nothing keeps all."))
+        return FieldValue(None, tr("Enter 1 MiB or more; empty keeps all runs."))
     return FieldValue(float(int(found)))
 
 

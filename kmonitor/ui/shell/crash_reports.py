@@ -262,16 +262,16 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
     if is_fatal:
         title = tr("The window crashed ({time}).").format(time=when)
     else:
-        title = tr("A part of the window failed ({time}).").format(time=when)
+        title = tr("Part of the window failed ({time}).").format(time=when)
     if n > 1:
-        title = tr("{title} {n} reports are kept.").format(title=title, n=n)
+        title = tr("{title} {n} reports were saved.").format(title=title, n=n)
     return CrashNotice(
         title,
-        tr("A report was kept on this machine. kmonitor sends it nowhere."),
+        tr("A report was saved on this machine. kmonitor does not send it."),
         tr(
-            "Versions, the last log lines and where the program stood. User name, home folder, "
-            "names of runs and hosts are left out; kmonitor sends nothing. If you report the "
-            "fault, copy or save this and add what you did."
+            "Versions, the last log lines and the traceback, without user name, home folder,"
+            " run and host names. kmonitor sends nothing. To report the problem, copy or save"
+            " this text and add what you did."
         ),
     )
 
@@ -307,7 +307,7 @@ def crash_head_text(what: str, when: str) -> str:
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     lines = [
         TITLE,
-        "Versions, log lines and traceback only: no data of trainings, nothing was sent.",
+        "Versions, log lines and traceback only: no training data, and nothing was sent.",
         "",
         f"{WHAT}{what}".rstrip(),
         f"When:      {when}",
@@ -316,7 +316,7 @@ def crash_head_text(what: str, when: str) -> str:
         f"Packages:  {', '.join(_versions()[:3])},",
         f"           {', '.join(_versions()[3:])}",
         "",
-        "Last log lines, names and places left out:",
+        "Last log lines, without names and paths:",
     ]
     return "\n".join(lines) + "\n"
 
@@ -396,7 +396,7 @@ def _chain(whole: traceback.TracebackException, value: BaseException | None) -> 
 
 def exception_title(kind: type[BaseException]) -> str:
     """Title of a report on an exception."""
-    return f"{kind.__name__} in a part of the window"
+    return f"{kind.__name__} in part of the window"
 
 
 def without_personal_names(text: str, *, home: str, user: str) -> str:

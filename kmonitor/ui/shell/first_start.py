@@ -42,13 +42,13 @@ def first_start_state(
     """
     title = tr("Waiting for the first run") if is_live else tr("Starting the hub\u2026")
     text = tr(
-        "Add the callback to your training script on this machine; the run appears here by "
-        "itself, whatever is started first."
+        "Add the callback to your training script on this machine. The run appears here"
+        " automatically, whichever is started first."
     )
     note = ""
     if is_demo_starting:
         note = tr("The demo is starting; importing TensorFlow takes a few seconds.")
     if demo_error:
         note = demo_error
-    button = tr("Demo is starting\u2026") if is_demo_starting else tr("Start the demo")
+    button = tr("Starting the demo\u2026") if is_demo_starting else tr("Start the demo")
     return FirstStartState(title, text, button, not is_demo_starting, note)

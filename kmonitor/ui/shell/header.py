@@ -86,7 +86,9 @@ def header_state(
     opens = has_ended_badly(summary)
     why = state.why
     if opens:
-        why = tr("{why}. Click for what came before.").format(why=why.rstrip(".") or state.label)
+        why = tr("{why}. Click to see what happened before.").format(
+            why=why.rstrip(".") or state.label
+        )
     chips = [ChipState("state", state.label, state.tone, state.icon, why, opens=opens)]
     chips += _progress_chips(summary)
     known = [] if verdicts is None else verdicts.of_run(summary.run)
@@ -109,7 +111,7 @@ def _progress_chips(summary: RunSummary) -> list[ChipState]:
     chips: list[ChipState] = []
     if summary.fit > 1:
         text = tr("Fit {n}").format(n=count_text(summary.fit))
-        tooltip = tr("{done} fits ended; this one trains {model}").format(
+        tooltip = tr("{done} fits have ended; this one trains {model}").format(
             done=summary.fits_done, model=summary.model
         )
         chips.append(ChipState("fit", text, tooltip=tooltip, rank=3))
@@ -158,11 +160,13 @@ def _warning_chips(summary: RunSummary) -> list[ChipState]:
             chips.append(ChipState(f"over_{metric}", text, "warn", "warning", tooltip, 1))
     if summary.gaps:
         text = tr("{n} events missing").format(n=count_text(summary.gaps))
-        tooltip = tr("Events that were lost on the way; charts show a gap there")
+        tooltip = tr("Events lost in transit; charts have a gap there")
         chips.append(ChipState("gaps", text, "warn", "warning", tooltip, 6))
     if summary.faults:
-        text = tr("{n} faults of kmonitor").format(n=count_text(summary.faults))
-        tooltip = tr("kmonitor's own faults in the training process; the training is unaffected")
+        text = tr("{n} errors of kmonitor").format(n=count_text(summary.faults))
+        tooltip = tr(
+            "Internal errors of kmonitor in the training process; the training is not affected"
+        )
         chips.append(ChipState("faults", text, "warn", "warning", tooltip, 7))
     return chips
 

@@ -160,7 +160,7 @@ class FoldMetricStore:
         counted = [line for fold, line in of_fold.items() if fold in finished] or lines
         finite = [value for line in lines for value in line if math.isfinite(value)]
         if not finite:
-            return FoldMetricState(choices, metric, text=tr("No number yet."))
+            return FoldMetricState(choices, metric, text=tr("No value yet."))
         n_epochs = max(len(line) for line in lines)
         axis = value_axis(min(finite), max(finite), unit="number", height_px=size_px[1])
         span = axis.hi - axis.lo
@@ -241,8 +241,8 @@ def _last_text(lines: Sequence[Sequence[float]]) -> str:
 
 def _silent_text(*, has_runs: bool) -> str:
     if has_runs:
-        return tr("No fold has told of an epoch yet.")
-    return tr("Folds tell of their epochs where a fit has a MonitorCallback.")
+        return tr("No fold has finished an epoch yet.")
+    return tr("Folds report epochs if their fit has a MonitorCallback.")
 
 
 def _average_text(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
@@ -316,7 +316,7 @@ def fold_memory_state(
     known = [each for each in (*rams, *vrams) if each is not None]
     if not known:
         return FoldMemoryState(
-            title=tr("Peak memory"), text=tr("No fold has told of its memory yet.")
+            title=tr("Peak memory"), text=tr("No fold has reported its memory yet.")
         )
     most = max(known)
     # A bound far above what is taken would press all bars to the ground.
@@ -363,5 +363,5 @@ def _ram_text(rams: Sequence[float | None], bound_bytes: float | None) -> str:
     known = [each for each in rams if each is not None]
     parts = [tr("RAM up to {size}").format(size=bytes_text(max(known)))] if known else []
     if bound_bytes is not None:
-        parts.append(tr("bound {size}").format(size=bytes_text(bound_bytes)))
+        parts.append(tr("limit {size}").format(size=bytes_text(bound_bytes)))
     return " \u00b7 ".join(parts)

@@ -41,7 +41,7 @@ that returned, and no value."""
 
 _STATE_STYLES: Final[dict[FoldState, tuple[str, str, Tone]]] = {
     "queued": ("clock", later("Waiting"), "mute"),
-    "again": ("restart", later("Waits for another try"), "warn"),
+    "again": ("restart", later("Waiting for a retry"), "warn"),
     "running": ("play", later("Running"), "accent"),
     "finished": ("check", later("Finished"), "ok"),
     "pruned": ("check", later("Pruned"), "mute"),
@@ -142,7 +142,7 @@ def fold_text(fold: AttemptState) -> str:
     """A fold in one sentence: "fold 2: Out of memory, its processes held 4.1 GiB"."""
     text = f"{fold_name(fold.fold, fold.noun)}: {fold.label}"
     if fold.attempt > 1:
-        text = tr("{fold}, try {n}").format(fold=text, n=fold.attempt)
+        text = tr("{fold}, attempt {n}").format(fold=text, n=fold.attempt)
     return f"{text}, {fold.why}" if fold.why else text
 
 
@@ -151,7 +151,7 @@ def describe_fold_end(event: FoldEnded) -> tuple[str, bool, str]:
     ended = _ended(event, "")
     text = fold_text(ended)
     if event.again:
-        text = tr("{fold}; it is tried again").format(fold=text)
+        text = tr("{fold}; it is retried").format(fold=text)
     return ended.icon, ended.tone in {"warn", "crit"}, text
 
 

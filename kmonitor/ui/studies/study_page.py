@@ -178,7 +178,7 @@ def study_forecast(
 def study_forecast_text(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
     """The forecast as text: "about 12 min left (10 min to 16 min), until about 14:35"."""
     if forecast is None:
-        return tr("when it ends is not known yet")
+        return tr("end not known yet")
     moment = moment_text(now_wall_s + forecast.likely_s, now_wall_s=now_wall_s)
     likely, low, high = (
         duration_text(each) for each in (forecast.likely_s, forecast.low_s, forecast.high_s)
@@ -282,13 +282,13 @@ def _facts(record: StudyRecord) -> str:
     started = record.started
     if started is None:
         return ""
-    timeout = tr("time learned") if started.folds else tr("time not bounded")
+    timeout = tr("time limit learned") if started.folds else tr("no time limit")
     if started.timeout_s is not None:
-        timeout = tr("time up to {time}").format(time=duration_text(started.timeout_s))
-    memory = tr("memory bounded by the host")
+        timeout = tr("time limit {time}").format(time=duration_text(started.timeout_s))
+    memory = tr("memory limited by the host")
     if started.memory_bytes is not None:
-        memory = tr("memory up to {size}").format(size=bytes_text(started.memory_bytes))
-    at_once = tr("{n} at once").format(n=count_text(started.at_once))
+        memory = tr("memory limit {size}").format(size=bytes_text(started.memory_bytes))
+    at_once = tr("{n} in parallel").format(n=count_text(started.at_once))
     parts = [started.function, at_once, timeout, memory]
     return " \u00b7 ".join(part for part in parts if part)
 
@@ -331,7 +331,7 @@ def study_progress_text(study: RunSummary) -> str:
     running = 0 if has_ended(study) else tally.running
     for n, template in (
         (running, tr("{n} running")),
-        (tally.retried, tr("{n} tried again")),
+        (tally.retried, tr("{n} retried")),
         (tally.pruned, tr("{n} pruned")),
         (tally.too_large, tr("{n} too large")),
         (tally.failed, tr("{n} failed")),
@@ -362,4 +362,4 @@ def fold_count_text(study: RunSummary, count: int) -> str:
 
 def study_guide_slug() -> str:
     """The section of the guide's page of folds about this page, as links name it."""
-    return heading_slug(tr("In the app"))
+    return heading_slug(tr("In the window"))

@@ -150,8 +150,8 @@ def steps_text(n: int) -> str:
 def working_text(n_done: int, of: int) -> str:
     """How far the hub is with a long answer, in events read; `of` 0: that is not known."""
     if not of:
-        return tr("Still working\u2026")
-    text = tr("Still working: {done} of {all} events read")
+        return tr("Loading\u2026")
+    text = tr("Loading: {done} of {all} events read")
     return text.format(done=count_text(n_done), all=count_text(of))
 
 

@@ -46,39 +46,39 @@ _MAP_FORMS: Final = (
     later("measured at batches {sizes}"),
     later("measured at batches {sizes} on {device}"),
     later("no batch size was measured for {n} steps"),
-    later("only one batch size was measured; a second one gives the law"),
+    later("only one batch size was measured; a second one is needed"),
     later(
-        "the peak is that of applying the gradients, which does not depend on the batch: try"
-        " a larger batch"
+        "the peak occurs when gradients are applied, which does not depend on the batch: try a"
+        " larger batch"
     ),
     # Notes on the whole.
-    later("the run told its layers and weights, not how the layers are connected"),
-    later("the slots of {name} are not known: Adam's were taken"),
+    later("the run reported its layers and weights, but not their connections"),
+    later("the slots of {name} are not known: Adam's are assumed"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
-        "XLA decides by itself what it fuses: the rules were compared with its plans, not with an"
-        " allocator, and on a CPU it takes up to three times as much; five watched steps correct"
-        " that"
+        "XLA decides what it fuses: the rules were validated with its plans, not with an"
+        " allocator, and on a CPU it takes up to three times as much; five watched steps"
+        " correct that"
     ),
     later(
-        "PyTorch's rules were not compared with an allocator; five watched steps on a GPU correct"
-        " that"
+        "PyTorch's rules were not validated with an allocator; five watched steps on a GPU"
+        " correct that"
     ),
     later(
-        "16-bit precision was compared on a CPU alone, whose convolutions work on copies in 32"
-        " bits: five watched steps correct that"
+        "16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies:"
+        " five watched steps correct that"
     ),
     later(
-        "recurrent layers keep as many steps at once as the framework is ahead with: theirs were"
-        " not compared with an allocator"
+        "recurrent layers keep as many steps as the framework runs ahead; their rules were not"
+        " validated with an allocator"
     ),
     later("the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"),
     later(
-        "the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole}"
-        " MiB that a step at batch {batch} takes by the estimate; a larger batch shows more"
+        "the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the"
+        " {whole} MiB that a step at batch {batch} should take; a larger batch shows more"
     ),
     later(
-        "{n} MiB of what is resident are neither weights nor optimizer: data on the device,"
+        "{n} MiB of resident memory are neither weights nor optimizer: data on the device,"
         " another model"
     ),
     # Notes on a layer.
@@ -103,7 +103,7 @@ _MAP_FORMS: Final = (
     # How a file is loaded.
     later("architecture, then load_weights"),
     later("architecture, compiled, then load_weights"),
-    later("architecture alone, no weights"),
+    later("architecture only, no weights"),
 )
 """Forms of memory maps and model files."""
 
@@ -111,29 +111,29 @@ _STUDY_FORMS: Final = (
     later("its processes held more than memory={bound}"),
     later("the kernel killed one of its processes at memory={bound}"),
     later("the kernel killed it at memory={bound}"),
-    later("it gave up for want of memory, as its output says"),
+    later("it ran out of memory, as its output shows"),
     later("this host had {left} left, and the fold held the most, {held}"),
     later("this host had {left} left, and the trial held the most, {held}"),
-    later("it took longer than the {n} s that the finished folds let expect"),
+    later("it took longer than the {n} s that the finished folds suggest"),
     later("it took longer than timeout_s={n}"),
-    later("no step for {n} s at its begin, where the longest pause was {longest} s"),
-    later("no step for {n} s within an epoch, where the longest pause was {longest} s"),
-    later("no step for {n} s between epochs, where the longest pause was {longest} s"),
-    later("no step for {n} s after a fit, where the longest pause was {longest} s"),
+    later("no step for {n} s at its start, the longest pause before was {longest} s"),
+    later("no step for {n} s within an epoch, the longest pause before was {longest} s"),
+    later("no step for {n} s between epochs, the longest pause before was {longest} s"),
+    later("no step for {n} s after a fit, the longest pause before was {longest} s"),
     later("{stall}; memory is short: tasks wait for it {n} % of the time"),
-    later("{stall}; tasks wait for a disk {n} % of the time"),
-    later("steps are made again, after {n} s without one"),
+    later("{stall}; tasks wait for the disk {n} % of the time"),
+    later("steps are running again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
     later(
-        "it returned, but its process did not leave within {n} s (a thread that is no daemon?)"
-        " and was ended"
+        "it returned, but its process did not exit within {n} s (a non-daemon thread?) and was"
+        " ended"
     ),
     later("the study was interrupted"),
 )
 
 _FORMS: Final = (
     # Where a figure comes from, and why there is none.
-    later("begin to begin"),
+    later("start to start"),
     later("process and children"),
     later("{process}; children: psutil"),
     later("{allocator} allocator, {device}"),
@@ -144,11 +144,11 @@ _FORMS: Final = (
     later("{allocator} allocator, {device} peak ({sees})"),
     later("the CPU device's allocator has no limit"),
     later(
-        "step clock, begin to begin: the median of a whole epoch; in samples, and until an epoch "
-        "has ended, of the running one so far"
+        "step clock, start to start: the median of a whole epoch; in samples, and until an"
+        " epoch has ended, of the running one so far"
     ),
     later(
-        "step clock, first begin to last result: the mean of a whole epoch, whose steps were "
+        "step clock, first start to last result: the mean of a whole epoch, whose steps were "
         "handed over ahead of the device that computes them"
     ),
     later("tensorflow: live traces"),
@@ -164,15 +164,15 @@ _FORMS: Final = (
     later("process: psutil resident set"),
     later("process: {file}"),
     later("process: private bytes (psutil)"),
-    later("process: unique set (psutil), in between with the resident set's growth"),
+    later("process: unique set (psutil), in between extrapolated from the resident set"),
     later("process: {file}; children: {shares}"),
     later("process and children: Pss_File (smaps_rollup)"),
     later("children: {shares}"),
     later("proportional sets (smaps_rollup), up to {age} old, and what each took since"),
-    later("RssAnon + VmSwap of each, what forks share may count twice: {why}"),
+    later("RssAnon + VmSwap of each, pages shared by forks may count twice: {why}"),
     later("private bytes (psutil)"),
     later("resident sets (psutil)"),
-    later("this system does not tell pages of files apart"),
+    later("this system does not report file pages"),
     later("cgroup: {file} less inactive_file"),
     later("cgroup: {file}, pages of files included"),
     later("host: total memory"),
@@ -190,18 +190,18 @@ _FORMS: Final = (
     later("TensorFlow has not started its devices yet"),
     later("JAX has not started its devices yet"),
     later("PyTorch has not started its GPU yet"),
-    later("nothing was counted yet"),
+    later("nothing has been counted yet"),
     later("not read yet"),
     later("tensors of 256 KiB and more"),
     later("TensorFlow's allocator cannot be read: {why}"),
     later("PyTorch's allocator cannot be read: {why}"),
     later("JAX' allocator cannot be read: {why}"),
-    later("JAX does not tell the memory of {name}"),
+    later("JAX does not report the memory of {name}"),
     # Who holds traces.
     later("`{name}`: traces {n}, operations {operations}"),
     later(
-        "`{name}`: traces {n} ({dead} of them kept for models that are gone), "
-        "operations {operations}"
+        "`{name}`: traces {n} ({dead} of them kept for models that no longer exist), operations"
+        " {operations}"
     ),
     later("1 trace in use by live models"),
     later("{n} traces in use by live models"),
@@ -209,7 +209,7 @@ _FORMS: Final = (
     later("{n} traces held by `{name}` (a tf.function of the script)"),
     later("{n} traces held by `{name}` (a tf.function of the script, {why})"),
     *(later("made {n} times"), later("made {n} times, kept in `{name}`")),
-    later("{n} custom gradients whose trace cannot be told"),
+    later("{n} custom gradients whose trace is unknown"),
     later("traces cannot be counted: {why}"),
     # Who asked, and what became of it.
     later("script"),
@@ -228,56 +228,59 @@ _FORMS: Final = (
     *(later("done: {why}"), later("unknown: {why}")),
     later("nothing to release"),
     later("there was nothing to release"),
-    later("nothing was given back: the graph has {n} operations as before"),
-    later("Keras has made no step function of this model, so there was nothing to reload; {why}"),
+    later("nothing was released: the graph still has {n} operations"),
     later(
-        "a reload would change the result: {name}, traced again, computes something else. What"
-        " Python code reads while it is traced has changed since, such as an attribute or a random"
-        " number. A variable in its place keeps the step the same"
+        "Keras has not created a step function for this model, so there was nothing to reload;"
+        " {why}"
+    ),
+    later(
+        "a reload would change the result: {name}, traced again, computes something else."
+        " Something that Python code reads while it is traced has changed, such as an attribute"
+        " or a random number. Use a variable for it"
     ),
     later("the optimizer {name} ({n} variables) is not part of the model: not saved"),
     later("the state of PyTorch's optimizer {name} is not saved"),
     later(
-        "values that the loop keeps in arrays of its own, and not in the model's variables, are"
-        " not saved"
+        "values that the loop keeps in its own arrays instead of the model's variables are not"
+        " saved"
     ),
-    later("the loop goes on: it does not look at model.stop_training, which was set to True"),
-    later("the fit that it was meant for had ended"),
+    later("the loop continues: it ignores model.stop_training, which was set to True"),
+    later("the fit that it was for had ended"),
     later("the training is not paused"),
-    later("the training is paused already"),
+    later("the training is already paused"),
     later("the training has ended"),
-    later("the training's process is gone"),
+    later("the training's process has ended"),
     later("the training could not be reached in time"),
     later("it was sent, but the training never answered"),
     later("the training ended before it answered"),
     later("the process was restarted before it answered"),
-    later("no safe point came within its time to live"),
-    later("its time to live passed before a safe point came"),
-    later("this training takes no commands: it was started with commands=False"),
-    later("this training takes no commands (it was started with commands=False)"),
-    later("this hub knows no such run"),
-    later("it was done less than the cool-down ago, and the limit is crossed again"),
+    later("it expired before a safe point"),
+    later("it expired before a safe point"),
+    later("this training accepts no commands: it was started with commands=False"),
+    later("this training accepts no commands (it was started with commands=False)"),
+    later("this hub does not know this run"),
+    later("the limit was exceeded again within its cool-down"),
     later("the checkpoint could not be written: {why}"),
     # How runs end.
     later("out of memory"),
     later("out of memory: the kernel killed it ({how}: oom_kill)"),
-    later("out of memory: the kernel killed for want of memory on this host (oom_kill)"),
-    later("killed; no counter here tells whether for want of memory"),
-    later("killed by a process, not for want of memory: no such kill was counted"),
-    later("{signal}: killed by a process, not for want of memory: no such kill was counted"),
-    later("{signal}: killed; no counter here tells whether for want of memory"),
-    later("{signal}: it reached for memory that is not its own; often a fault in native code"),
-    later("{signal}: it gave up by itself; often a failed check or no memory in native code"),
-    later("{signal}: memory behind a file was gone; often a full /dev/shm or disk"),
-    later("{signal}: an instruction that this processor lacks"),
+    later("out of memory: the kernel killed a process of this host (oom_kill)"),
+    later("killed; whether for lack of memory is unknown here"),
+    later("killed by a process, not for lack of memory: no such kill was counted"),
+    later("{signal}: killed by a process, not for lack of memory: no such kill was counted"),
+    later("{signal}: killed; whether for lack of memory is unknown here"),
+    later("{signal}: segmentation fault, often a bug in native code"),
+    later("{signal}: it aborted, often after a failed check or out of memory in native code"),
+    later("{signal}: bus error, often because /dev/shm or a disk was full"),
+    later("{signal}: an instruction that this CPU does not have"),
     later("{signal}: a division by zero in native code"),
-    later("{signal}: it was asked to end, as kill, a service manager or a batch system does"),
-    later("{signal}: it was interrupted, as by Ctrl+C"),
+    later("{signal}: it was asked to end, for example by kill, systemd or a batch system"),
+    later("{signal}: it was interrupted, for example by Ctrl+C"),
     later("{signal}: its terminal was closed"),
     later("{signal}, which was sent to kmonitor run"),
-    later("{why}; starting again in a new process"),
-    later("{why}; that was at the time limit of its job"),
-    later("it left with exit status {status}"),
+    later("{why}; restarting in a new process"),
+    later("{why}, at the time limit of its job"),
+    later("it exited with status {status}"),
     later("exit status {status}"),
     later("time limit ({limit})"),
     later("the last fit failed"),
@@ -296,61 +299,62 @@ _FORMS: Final = (
     later("the process ended while it ran"),
     later("restarting in a new process"),
     later("the run is lost: {why}"),
-    later("its process is gone without a word"),
-    later("its process is gone without a word; {what}"),
-    later("the kernel killed for want of memory in its control group just then ({how}: oom_kill)"),
-    later("the kernel killed for want of memory on this host just then"),
-    later("the kernel counted no kill for want of memory"),
+    later("its process ended without notice"),
+    later("its process ended without notice; {what}"),
+    later(
+        "the kernel killed a process of its control group for lack of memory at that time"
+        " ({how}: oom_kill)"
+    ),
+    later("the kernel killed a process of this host for lack of memory at that time"),
+    later("the kernel counted no kill for lack of memory"),
     later("no data for {time}; {what}"),
-    later("its process lives"),
-    later("its process is gone, what it left on disk is being read"),
-    later("its process cannot be seen from here: it counts its process ids apart (container)"),
-    later("what it told ends at the time limit of its job"),
+    later("its process is alive"),
+    later("its process is gone, and what it left on disk is being read"),
+    later("its process cannot be seen from here: it has its own process ids (container)"),
+    later("its data end at the time limit of its job"),
     later("its process on {host} cannot be seen from here"),
     # What is wrong with a hub.
-    later("the disk of {folder} is full; free some space there"),
+    later("the disk of {folder} is full; free some space"),
     later("the database in {folder} cannot be written ({why})"),
     later(
-        "{file} cannot be read ({why}): what was set before counts until it is set anew ({line})"
+        "{file} cannot be read ({why}): the previous setting applies until it is set again"
+        " ({line})"
     ),
-    later("{file} cannot be read ({why}): all history is kept until it is set anew ({line})"),
+    later("{file} cannot be read ({why}): all history is kept until it is set again ({line})"),
     later(
-        "the database was damaged, put aside on {time} as {file}, and all that could be read "
-        "taken over: what is missing is marked in its runs; remove the file once you need it no "
-        "more, and this is told no more"
+        "the database was damaged and renamed to {file} on {time}; everything readable was"
+        " recovered, and what is missing is marked in its runs. Remove that file to clear this"
+        " message"
     ),
     later(
-        "{n} stored events were damaged: {restored} were restored, {marked} are marked as lost; "
-        "check this machine's disk and memory"
+        "{n} stored events were damaged: {restored} were restored, {marked} are marked as lost;"
+        " check the disk and memory of this machine"
     ),
     later("damaged in the hub's database"),
+    later("the spool {path} cannot be read or removed ({why}): its data stay there until then"),
     later(
-        "the spool {path} cannot be taken or freed ({why}): what is in there stays until it can"
-    ),
-    later(
-        "{n} spools in {folder} cannot be taken or freed ({why}): what is in there stays until it "
-        "can"
+        "{n} spools in {folder} cannot be read or removed ({why}): its data stay there until then"
     ),
     # Ways to hosts and hubs.
     later("the connection ended"),
     later("not connected yet"),
     later("the hub stopped answering"),
-    later("the hub was started anew with another database"),
+    later("the hub was restarted with another database"),
     later("{host} does not answer."),
-    later("It is off, asleep, or in a network that this machine does not reach."),
-    later("{host} is there and refuses ssh."),
+    later("It may be off, asleep, or on a network that this machine cannot reach."),
+    later("{host} refused the ssh connection."),
     later("Its ssh server is not running, or listens on another port (Port in ~/.ssh/config)."),
-    later("No host is called {host}."),
-    later("See how it is spelled in ~/.ssh/config, and whether this machine is in its network."),
+    later("Unknown host: {host}."),
+    later("Check the spelling in ~/.ssh/config, and that this machine is on its network."),
     later("{host} did not accept your key."),
-    later("Give it your key: {line}   Or unlock the key: ssh-add"),
-    later("The host key of {host} is not known here yet."),
-    later("Compare and accept it once in a terminal: {line}"),
-    later("{host} shows another host key than before: set up anew, or not the same machine."),
-    later("There is no kmonitor on {host}. Tried there: {what}"),
+    later("Copy your key to it: {line}   Or unlock the key: ssh-add"),
+    later("The host key of {host} is not known yet."),
+    later("Check and accept it once in a terminal: {line}"),
+    later("The host key of {host} has changed: it was reinstalled, or it is another machine."),
+    later("kmonitor was not found on {host}. Tried: {what}"),
     later(
-        "Install it there from a clone: {line}   Where it is in an environment that no login "
-        "enters, name its command: {command}"
+        "Install it there from a clone: {line}   If it is in an environment that a login does"
+        " not activate, give its path: {command}"
     ),
     later("kmonitor {version} on {host} is too old for this one."),
     later("The kmonitor on {host} is too old for this one."),
@@ -360,13 +364,13 @@ _FORMS: Final = (
     later("On {host}: {what}"),
     later("the hub is switched off here: KMONITOR_HUB=off is set."),
     later("Unset it for logins without a terminal."),
-    later("{host} does not let sockets be forwarded."),
-    later("Its ssh server needs AllowStreamLocalForwarding yes (sshd_config)."),
-    later("Ask who runs it. If it was set up anew, follow what this says: {line}"),
-    later("Try it in a terminal, where it must work without a question: {line}"),
+    later("{host} does not allow socket forwarding."),
+    later("Set AllowStreamLocalForwarding yes in its sshd_config."),
+    later("Ask its administrator. If it was reinstalled, follow the instructions of: {line}"),
+    later("Try it in a terminal; it must connect without a prompt: {line}"),
     later("The hub on {host} has ended."),
     later("The connection to {host} ended."),
-    later("There is no ssh on this machine."),
+    later("ssh is not installed on this machine."),
     later("Install it: {line}"),
     # Why an alert was not handed over.
     later("The command cannot be read: {why}."),
@@ -377,8 +381,8 @@ _FORMS: Final = (
     later("The command for alerts ended with status {status}."),
     later("The command for alerts ended with status {status}. {said}"),
     later("The webhook for alerts at {host} refused: {why}."),
-    later("The webhook for alerts at {host} was not reached: {why}."),
-    later("Alerts come faster than they can be handed over; this one is not."),
+    later("The webhook for alerts at {host} could not be reached: {why}."),
+    later("Alerts arrive faster than they can be sent; this one was dropped."),
     *_MAP_FORMS,
     *_STUDY_FORMS,
 )

@@ -30,12 +30,12 @@ def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> st
     text = _when_text(verdict, forecast, forecast_limit_text(verdict, forecast))
     if forecast.by_others:
         rate = rate_text(forecast.by_others, METRIC_UNITS[verdict.metric], unit_name(verdict))
-        text = tr("{forecast}; other processes take {rate} of what is left").format(
+        text = tr("{forecast}; other processes use {rate} of what is left").format(
             forecast=text, rate=rate
         )
     left = epochs_left_before(run, verdict)
     if left is not None:
-        return tr("{forecast}; the fit ends before, in {left}").format(
+        return tr("{forecast}; the fit ends before that, in {left}").format(
             forecast=text, left=units_text(left, verdict)
         )
     moment = _moment(run, verdict, now_wall_s)

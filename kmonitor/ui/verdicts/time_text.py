@@ -34,7 +34,7 @@ def jump_text(verdict: Verdict) -> str:
     """By how much it is slower since a unit; empty where it is not."""
     if not verdict.since:
         return ""
-    return tr("It takes {rise} more since {unit} {n}").format(
+    return tr("{rise} slower since {unit} {n}").format(
         rise=amount_text(verdict.rise, METRIC_UNITS[verdict.metric]),
         unit=unit_name(verdict),
         n=count_text(verdict.since),
@@ -51,9 +51,9 @@ def time_cause_text(verdict: Verdict) -> str:
     if verdict.cause == "part":
         return _part_text(verdict)
     texts = {
-        "throttled": tr("its control group is held back from the processors more and more"),
-        "clock": tr("the processor's clock is slower"),
-        "garbage": tr("Python looks through more and more objects for garbage"),
+        "throttled": tr("its control group is throttled more and more"),
+        "clock": tr("the CPU clock is slower"),
+        "garbage": tr("garbage collections take longer, with more and more objects"),
     }
     return texts.get(verdict.cause, "")
 
@@ -67,13 +67,13 @@ def _open_text(verdict: Verdict) -> str:
         "clock": tr("clock speed"),
         "garbage": tr("garbage collections"),
     }
-    text = tr("cause open")
+    text = tr("cause unknown")
     if verdict.ruled_out:
         names = (
             part_name(name) if name in EPOCH_PARTS else others.get(name, name)
             for name in verdict.ruled_out
         )
-        text = tr("cause open, after {what}").format(what=", ".join(names))
+        text = tr("cause unknown; not {what}").format(what=", ".join(names))
     if not verdict.where:
         return text
     return f"{text}: {tr('{part} takes longer').format(part=part_name(verdict.where))}"
@@ -93,7 +93,7 @@ def time_part_text(verdict: Verdict) -> str:
     """How much of what it takes longer comes from one part; empty where that is not known."""
     if verdict.cause != "part" or verdict.state not in _SLOWER:
         return ""
-    return tr("{share} of what it takes longer is {part}").format(
+    return tr("{share} of the increase is {part}").format(
         share=percent_text(verdict.where_part or 0.0), part=part_name(verdict.where)
     )
 
@@ -102,20 +102,18 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
     """What may help against a part that takes long; empty for other advice."""
     texts = {
         "prefetch": tr(
-            "prepare batches ahead: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE),"
-            " cache(), or workers of a PyDataset"
+            "prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(),"
+            " or workers of a PyDataset"
         ),
-        "each_nth": tr("have {name} do its work at each n-th step, or at the epoch's end").format(
+        "each_nth": tr("run {name} every n steps, or at the end of the epoch").format(
             name=verdict.name or tr("the callback")
         ),
-        "more_cpu": tr("give it more processors, or start fewer threads and workers"),
-        "clock_speed": tr("look at cooling, power limits and the governor of the clock"),
-        "fewer_collections": tr(
-            "call gc.collect() less often, or gc.freeze() once what stays is made"
-        ),
+        "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
+        "clock_speed": tr("check cooling, power limits and the CPU governor"),
+        "fewer_collections": tr("call gc.collect() less often, or gc.freeze() after setting up"),
         "save_less": tr("save less often, or weights only"),
         "look_between": tr(
-            "look at what the script does there, such as a file that is read or written whole"
+            "check what the script does there, for example reading or writing a whole file"
         ),
     }
     return texts.get(code, "")

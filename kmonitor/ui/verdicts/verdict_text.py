@@ -79,7 +79,9 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
         "measuring": tr("measuring"),
         "rising": tr("rising"),
         "steady": tr("steady"),
-        "slowing": tr("slower, but less and less") if is_time else tr("growing less and less"),
+        "slowing": tr("slower, but levelling off")
+        if is_time
+        else tr("growing, but levelling off"),
         "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
         "suspected": suspicion_of(verdict.metric),
@@ -107,7 +109,7 @@ def more_known_text(verdict: Verdict) -> str:
         return tr("varies too much to judge so far")
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
-    return tr("more is known in about {time}").format(time=duration_text(left * verdict.unit_s))
+    return tr("more in about {time}").format(time=duration_text(left * verdict.unit_s))
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
@@ -142,7 +144,7 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
         return _unjudged_headline(verdict, is_final=is_final)
     text = verdict_state_text(verdict)
     if is_taken_by_others(verdict):
-        return tr("{state}, but other processes take what is left").format(state=text)
+        return tr("{state}, but other processes use up what is left").format(state=text)
     cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
     said = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
     return f"{text}: {said}" if said else text
@@ -173,9 +175,9 @@ def tried_text(verdict: Verdict) -> str:
 def _tried_action_text(tried: TriedAction) -> str:
     given = bytes_text(tried.given_back_bytes) if tried.given_back_bytes else tr("nothing")
     action = _action_name(tried)
-    text = tr("{action} gave back {given}").format(action=action, given=given)
+    text = tr("{action} freed {given}").format(action=action, given=given)
     if tried.risen_bytes:
-        text = tr("{action} gave back {given} of {risen} that had come").format(
+        text = tr("{action} freed {given} of {risen}").format(
             action=action, given=given, risen=bytes_text(tried.risen_bytes)
         )
     if tried.times == 1:
@@ -219,23 +221,23 @@ def cause_text(verdict: Verdict) -> str:
 def _memory_cause_text(verdict: Verdict) -> str:
     name = verdict.name
     texts = {
-        "retained_traces": tr("traces of models that are gone are kept"),
+        "retained_traces": tr("traces of models that no longer exist are kept"),
         "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
         "compiled": tr("a function is compiled again for each new shape (XLA)"),
-        "rebuilt": tr("models or optimizers are built anew, and something keeps them"),
+        "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them"),
         "kept": _kept_text(verdict),
         "python": tr("Python keeps objects"),
-        "tensors": tr("tensors are kept: the framework's allocator hands out more and more"),
-        "workers": tr("child processes of the training take more and more"),
+        "tensors": tr("tensors are kept: the framework's allocator grows"),
+        "workers": tr("child processes of the training use more and more memory"),
         "malloc": tr(
-            "native memory: taken with malloc, by arrays or native code; not Python's small"
-            " objects, not graphs"
+            "native memory: allocated with malloc by arrays or native code, not by Python"
+            " objects or graphs"
         ),
-        "native": tr("native code keeps what it takes with malloc; Python's lines do not"),
-        "cache": tr("malloc keeps what it was given back: a cache, or fragmentation"),
-        "unknown": tr("nothing that is counted grew with it"),
-        "pressure": tr("memory is short: pages are fetched from a disk, and tasks wait"),
-        "data_cache": tr("it rose in the first epoch only, evenly as data were read"),
+        "native": tr("native code keeps memory allocated with malloc; Python code does not"),
+        "cache": tr("malloc keeps freed memory: a cache, or fragmentation"),
+        "unknown": tr("no counter grew with it"),
+        "pressure": tr("memory is short: pages are read back from disk, and tasks wait"),
+        "data_cache": tr("it rose only in the first epoch, while data were read"),
     }
     if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
         return text
@@ -248,19 +250,19 @@ def _memory_cause_text(verdict: Verdict) -> str:
     if name and verdict.cause == "retained_traces":
         return f"{texts[verdict.cause]} ({name})"
     if name and verdict.cause == "python":
-        return tr("Python keeps what is allocated, most of it at {line}").format(line=name)
+        return tr("Python keeps allocated memory, mostly from {line}").format(line=name)
     return texts.get(verdict.cause, "")
 
 
 def _counted_cause_text(verdict: Verdict) -> str:
     """For example "files are opened and not closed: data/part-*.bin"."""
     texts = {
-        "files": tr("files, sockets or pipes are opened and not closed"),
-        "threads": tr("threads are started and do not end"),
-        "processes": tr("child processes are started and do not end"),
-        "zombies": tr("child processes ended, and nobody waited for them"),
-        "blocks": tr("blocks of shared memory are made and not unlinked"),
-        "disk": tr("what is written stays on the disk"),
+        "files": tr("files, sockets or pipes are opened and never closed"),
+        "threads": tr("threads are started and never end"),
+        "processes": tr("child processes are started and never end"),
+        "zombies": tr("child processes ended and were never waited for"),
+        "blocks": tr("blocks of shared memory are created and never unlinked"),
+        "disk": tr("files are written and never removed"),
     }
     text = texts.get(verdict.cause, "")
     what = next((one.name for one in verdict.grew_with if one.name), "")
@@ -268,7 +270,7 @@ def _counted_cause_text(verdict: Verdict) -> str:
 
 
 def _filling_text(fill: CacheFill) -> str:
-    text = tr("a cache of the data set is filling: {steps} of {of_steps} steps").format(
+    text = tr("the data set cache is filling: {steps} of {of_steps} steps").format(
         steps=count_text(fill.steps), of_steps=count_text(fill.of_steps)
     )
     if fill.end_bytes is None:
@@ -314,12 +316,12 @@ def kept_place_text(kept: KeptObjects) -> str:
         "matplotlib.Figure": tr("figures"),
         "tf.data.Dataset": tr("data sets"),
         "tf.data.Iterator": tr("iterators of data sets"),
-        "function": tr("functions with what they refer to"),
+        "function": tr("functions and their closures"),
         "number": tr("numbers"),
         "object": tr("objects"),
     }
     if kept.place == "tf.Graph":
-        what = tr("functions of data sets (from_generator, py_function) with what they refer to")
+        what = tr("functions of data sets (from_generator, py_function) and their closures")
         return tr("{what} are kept in {place}").format(
             what=what, place=tr("TensorFlow's root graph")
         )
@@ -348,14 +350,14 @@ def growing_part_text(verdict: Verdict) -> str:
         "steps": tr("within epochs: in steps, or in callbacks before MonitorCallback"),
         "validation": tr("in validation"),
         "between_epochs": tr(
-            "between epochs: in callbacks after MonitorCallback, or in its action"
+            "between epochs: in callbacks after MonitorCallback, or in its actions"
         ),
-        "between_fits": tr("between fits: in what the script does from one fit to the next"),
+        "between_fits": tr("between fits: in the script"),
     }
     where = parts.get(verdict.where, "")
     if not where or verdict.where_part is None:
         return ""
-    text = tr("{part} of it comes {where}")
+    text = tr("{part} of it happens {where}")
     return text.format(part=percent_text(verdict.where_part), where=where)
 
 
@@ -365,10 +367,10 @@ def trace_change_text(verdict: Verdict) -> str:
         return ""
     if verdict.changed == "python":
         return tr(
-            "From one trace to the next no tensor changed its shape or type: a Python number"
-            " or object did, or the function itself was made anew"
+            "Between traces no tensor changed its shape or type: a Python number or object did,"
+            " or the function was created again"
         )
-    return tr("From one trace to the next changed: {what}").format(what=verdict.changed)
+    return tr("Changes between traces: {what}").format(what=verdict.changed)
 
 
 def confidence_text(verdict: Verdict) -> str:
@@ -376,11 +378,11 @@ def confidence_text(verdict: Verdict) -> str:
     if verdict.metric in TIME_METRICS and verdict.cause == "part":
         return ""
     if verdict.cause == "data_cache":
-        return tr("A cache of the data set does that; it is not proven")
+        return tr("Probably a data set cache; this is not proven")
     texts = {
-        "counted": tr("That very thing was counted, and grew over the same units"),
-        "fitting": tr("What grew is usually caused by this; it is not proven"),
-        "open": tr("The cause is open"),
+        "counted": tr("This was counted, and grew over the same time"),
+        "fitting": tr("Likely: the growth is usually caused by this, but it is not proven"),
+        "open": tr("Cause unknown"),
     }
     return texts.get(verdict.sureness, "")
 
@@ -412,12 +414,12 @@ def grew_with_lines(verdict: Verdict) -> list[str]:
 def no_growth_reason(verdict: Verdict) -> str:
     """Why a rise is not called growth; empty where it is, or nothing was judged."""
     texts = {
-        "too_small": tr("it changes by little, or no more than it scatters"),
+        "too_small": tr("the change is small, or within the scatter"),
         "no_trend": tr("there is no lasting trend"),
-        "steps": tr("it rises in few steps, as buffers do"),
+        "steps": tr("it rises in a few jumps, like buffers"),
         "slowing": tr("its growth slows down"),
-        "bending": tr("its growth bends towards a ceiling, as a cache's does"),
-        "stopped": tr("it rose before, and not lately"),
+        "bending": tr("its growth levels off, like a cache"),
+        "stopped": tr("it rose before, but not lately"),
     }
     return texts.get(verdict.why_not, "")
 
@@ -436,7 +438,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if verdict.cause == "data_cache":
         rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
         lines.append(
-            tr("In the first epoch it rose by more than {rise}, and hardly since").format(
+            tr("It rose by more than {rise} in the first epoch, and hardly since").format(
                 rise=rise
             )
         )
@@ -476,36 +478,34 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("pass tensors instead of Python numbers to {name}").format(name=name)
         ),
         "function_once": VerdictAdvice(
-            tr("make {name} once, outside of the loop").format(name=name)
+            tr("create {name} once, outside the loop").format(name=name)
         ),
         "one_shape": VerdictAdvice(
             tr("pass {name} batches of one shape, or an input_signature with None").format(
                 name=name
             )
         ),
-        "pad": VerdictAdvice(tr("pad batches to few shapes, or bucket them by length")),
+        "pad": VerdictAdvice(tr("pad batches to a few shapes, or bucket them by length")),
         "no_jit": VerdictAdvice(tr("compile the model with jit_compile=False")),
         "run_folds": VerdictAdvice(
             tr("train each model in a process of its own: kmonitor_agent.run_folds()")
         ),
         "collect_each": VerdictAdvice(tr("call kmonitor_agent.collect() after each model")),
-        "build_once": VerdictAdvice(tr("build model and optimizer once, outside of the loop")),
+        "build_once": VerdictAdvice(tr("build model and optimizer once, outside the loop")),
         "float_of_loss": VerdictAdvice(
             tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
         ),
         "keep_numbers": VerdictAdvice(
-            tr("keep numbers instead (float(loss), a mean), or the newest only")
+            tr("keep numbers only (float(loss), a mean), or only the newest")
         ),
-        "reset_out": VerdictAdvice(
-            tr("run %reset -f out, and end cells with no array or with a semicolon")
-        ),
+        "reset_out": VerdictAdvice(tr("run %reset -f out, and end cells with a semicolon")),
         "clear_last": VerdictAdvice(
-            tr("after an error let its frames go: sys.last_value = sys.last_traceback = None")
+            tr("release the frames of the last error: sys.last_value = sys.last_traceback = None")
         ),
         "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
-        "dataset_once": VerdictAdvice(tr("make the data set once, outside of the loop")),
-        "history_dict": VerdictAdvice(tr("keep history.history instead of what fit returns")),
-        "fewer_workers": VerdictAdvice(tr("start fewer workers, or anew for each epoch")),
+        "dataset_once": VerdictAdvice(tr("create the data set once, outside of the loop")),
+        "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
+        "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
     text = time_advice_text(code, verdict)
     if text:
@@ -515,54 +515,52 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
 
 def _counted_advice() -> dict[str, VerdictAdvice]:
     return {
-        "close_files": VerdictAdvice(tr("close what is opened: with open(...) as file")),
-        "close_sockets": VerdictAdvice(tr("close connections, or keep one session for all")),
+        "close_files": VerdictAdvice(tr("close files after use: with open(...) as file")),
+        "close_sockets": VerdictAdvice(tr("close connections, or reuse one session")),
         "close_pipes": VerdictAdvice(
-            tr("close pipes and end what was started: communicate(), close(), terminate(), join()")
+            tr("close pipes and end child processes: communicate(), close(), terminate(), join()")
         ),
         "share_less": VerdictAdvice(
             tr(
-                "copy what workers hand over, or with PyTorch"
+                "copy data from workers, or with PyTorch"
                 " torch.multiprocessing.set_sharing_strategy('file_system')"
             )
         ),
         "pool_once": VerdictAdvice(
-            tr("make the pool of threads once, or shut it down: with ThreadPoolExecutor() as pool")
+            tr("create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool")
         ),
-        "wait_for_children": VerdictAdvice(
-            tr("wait for child processes that ended: wait() or join()")
-        ),
+        "wait_for_children": VerdictAdvice(tr("wait for ended child processes: wait() or join()")),
         "unlink_blocks": VerdictAdvice(
-            tr("close and unlink each block of shared memory when it is read")
+            tr("close and unlink each shared memory block after reading it")
         ),
         "fewer_checkpoints": VerdictAdvice(
             tr("keep fewer checkpoints: save_best_only=True, or one file name for all")
         ),
         "free_memory": VerdictAdvice(
-            tr("free memory: a smaller batch or cache, fewer workers, no other programs beside it")
+            tr("free memory: smaller batches or caches, fewer workers, no other programs")
         ),
-        "remove_temporary": VerdictAdvice(tr("remove temporary files when they are read")),
+        "remove_temporary": VerdictAdvice(tr("remove temporary files after reading them")),
     }
 
 
 def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
     kinds = {
         "traces": tr("live traces"),
-        "retained": tr("traces of models that are gone"),
-        "blocks": tr("small blocks that Python handed out"),
-        "python_bytes": tr("what Python allocated"),
-        "allocator_bytes": tr("what the framework's allocator handed out"),
-        "native_bytes": tr("what malloc handed out"),
-        "free_bytes": tr("what malloc keeps free"),
+        "retained": tr("traces of models that no longer exist"),
+        "blocks": tr("small blocks allocated by Python"),
+        "python_bytes": tr("memory allocated by Python"),
+        "allocator_bytes": tr("framework allocator"),
+        "native_bytes": tr("memory allocated with malloc"),
+        "free_bytes": tr("free memory kept by malloc"),
         "functions": tr("registered functions"),
         "code": tr("regions of compiled code"),
         "children_bytes": tr("memory of child processes"),
-        "kept_bytes": tr("what is kept"),
-        "kept_objects": tr("the number of what is kept"),
-        "named": tr("how many there are"),
-        "major_faults": tr("pages fetched from a disk"),
+        "kept_bytes": tr("kept objects"),
+        "kept_objects": tr("number of kept objects"),
+        "named": tr("count"),
+        "major_faults": tr("major page faults"),
         "collections": tr("garbage collections of all objects"),
-        "named_bytes": tr("what they take"),
+        "named_bytes": tr("their memory"),
     }
     is_size = one.kind.endswith("_bytes")
     texts = [

@@ -259,4 +259,4 @@ class FolderButton(QPushButton):
         super().__init__(parent)
         self.setText(self.tr("Open folder\u2026"))
         self.setAccessibleName(self.text())
-        self.setToolTip(self.tr("See what trainings wrote into a folder (Ctrl+O)"))
+        self.setToolTip(self.tr("Show the runs in a folder (Ctrl+O)"))

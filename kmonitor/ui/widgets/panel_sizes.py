@@ -97,11 +97,11 @@ class PanelSizes(QObject):
     def _name(self, side: Side) -> str:
         match side:
             case "left":
-                return self.tr("Width of the list of runs: drag; double-click for the usual one")
+                return self.tr("Width of the run list: drag; double-click to reset")
             case "right":
-                return self.tr("Width of the actions: drag; double-click for the usual one")
+                return self.tr("Width of the actions: drag; double-click to reset")
             case "below":
-                return self.tr("Height of the events: drag; double-click for the usual one")
+                return self.tr("Height of the events: drag; double-click to reset")
 
     def _due(self, side: Side, usual: int) -> int:
         chosen = self._chosen[side]

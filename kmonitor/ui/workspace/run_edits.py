@@ -95,13 +95,11 @@ def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
         host: What its host is called.
     """
     if not link.is_live or link.hub is None:
-        return tr("The hub of {host} is not reached now.").format(host=host)
+        return tr("The hub of {host} is unreachable now.").format(host=host)
     if link.hub.folder:
-        return tr("A folder is only looked at here; nothing in it is changed.")
+        return tr("This folder is read only here.")
     if link.hub.role == "viewer":
-        text = tr(
-            "You may look at the runs of {host}, not change them: your key there is a viewer's."
-        )
+        text = tr("Runs of {host} are read only: your key there has the role viewer.")
         return text.format(host=host)
     return ""
 
@@ -123,9 +121,9 @@ def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirma
     size = bytes_text(float(sum(run.stored_bytes for run in runs)))
     where = ", ".join(hosts)
     lost = tr(
-        "About {size} of measured values, events, verdicts and notes leave the history on "
-        "{where}, for everyone who looks at it. Checkpoints and all files of the training stay. "
-        "This cannot be undone."
+        "About {size} of measurements, events, verdicts and notes are removed from the history"
+        " on {where}, for everyone. Checkpoints and all files of the training stay. This cannot"
+        " be undone."
     ).format(size=size, where=where)
     if len(runs) == 1:
         title = tr("Delete \u201c{name}\u201d?").format(name=runs[0].name)
@@ -137,9 +135,9 @@ def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirma
     n_pinned = sum(run.pinned for run in runs)
     if n_pinned:
         consequence = (
-            tr("It is pinned.")
+            tr("This run is pinned.")
             if len(runs) == 1
-            else tr("Pinned are {n} of them.").format(n=n_pinned)
+            else tr("{n} of them are pinned.").format(n=n_pinned)
         )
         lost = f"{consequence} {lost}" if len(runs) == 1 else f"{lost}\n\n{consequence}"
     return Confirmation(title, lost, yes, tr("Keep"))

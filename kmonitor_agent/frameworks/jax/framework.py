@@ -76,7 +76,7 @@ class JaxFramework:
         """The optimizer's learning rate; absent amid an epoch, when the variables are empty."""
         if instance_dict(model).get("_jax_state_synced", True):
             return read_learning_rate(model)
-        return Reading.missing("1", "on JAX the optimizer's variables are empty amid an epoch")
+        return Reading.missing("1", "on JAX the optimizer's variables are empty during an epoch")
 
     def describe(self, model: KerasModel) -> ModelDescription:
         """Layers, weights and optimizer slots."""
@@ -132,7 +132,7 @@ class Keras3JaxReclaim:
         check_functions(model)
         if self._internals.processes() > 1:
             raise StateUnreadable(
-                "not available where several JAX processes train together: each would act alone"
+                "not available when several JAX processes train together: each would act alone"
             )
         model.jax_state_sync()
         return exact_state(model)
@@ -172,8 +172,8 @@ class Keras3JaxReclaim:
             return ReleasedTraces()
         return ReleasedTraces(
             held=tuple(
-                f"{each.traces} compiled programs of `{each.name}`, one for each shape that it was"
-                " called with (a reload lets go of them)"
+                f"{each.traces} compiled programs of `{each.name}`, one for each shape that it"
+                " was called with (a reload releases them)"
                 for each in self._programs.many()
             )
         )

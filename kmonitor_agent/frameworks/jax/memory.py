@@ -30,7 +30,7 @@ class JaxAllocator:
         except (AttributeError, IndexError, RuntimeError, NotImplementedError) as exc:
             return AllocatorReadings.missing(name, f"JAX' allocator cannot be read: {exc}"[:300])
         if not stats:
-            return AllocatorReadings.missing(name, f"JAX does not tell the memory of {name}")
+            return AllocatorReadings.missing(name, f"JAX does not report the memory of {name}")
         source = f"jax allocator, {name}"
         return AllocatorReadings(
             device=name,
@@ -48,5 +48,5 @@ def _device_name(device: Any) -> str:
 def _reading(stats: Any, name: str, source: str) -> Reading:
     value = stats.get(name)
     if value is None:
-        return Reading.missing("bytes", f"{source}: JAX does not tell it")
+        return Reading.missing("bytes", f"{source}: JAX does not report it")
     return Reading(float(value), "bytes", source)

@@ -197,7 +197,7 @@ class Keras3FitResumer:
         """See `FitResumer.why_not_resumable`."""
         del callbacks
         if not has_attribute(model, "_initial_epoch"):
-            return "this Keras does not let a fit begin at a later epoch"
+            return "this Keras cannot start a fit at a later epoch"
         why = _why_unsupported(model)
         if not why and self.find_data() is None:
             return "this Keras keeps the data of a fit elsewhere"
@@ -257,9 +257,11 @@ def _why_unsupported(model: KerasModel) -> str:
         backend = str(keras.backend.backend())
         distribution = keras.distribution.distribution() if backend == "jax" else None
     except AttributeError:
-        return "this Keras does not say on what it runs"
+        return "this Keras does not report its backend"
     if backend not in _BACKENDS:
-        return f"with Keras on {backend} restart was not tried; it works on {', '.join(_BACKENDS)}"
+        return (
+            f"with Keras on {backend} restart is not supported; it works on {', '.join(_BACKENDS)}"
+        )
     if distribution is not None:
         return "the model is trained under keras.distribution, over several devices"
     strategy = strategy_of(model) if backend == "tensorflow" else None

@@ -81,7 +81,7 @@ class GraphInventory:
         self._retained = retained
         self._facts: dict[str, FunctionFacts] = {}
         self._seen: tuple[Any, ...] | None = None
-        self._count = GraphCount(operations=None, absent="nothing was counted yet")
+        self._count = GraphCount(operations=None, absent="nothing has been counted yet")
 
     def count(self) -> GraphCount:
         """Graph size now; a microsecond or two when nothing was traced or freed since."""

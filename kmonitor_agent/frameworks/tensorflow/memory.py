@@ -76,9 +76,9 @@ def _gpu_limit(tf: Any) -> Reading:
         logical = tf.config.get_logical_device_configuration(visible[0]) or ()
         limits_mib = [device.memory_limit for device in logical][:1]
     except (AttributeError, IndexError, ValueError, RuntimeError) as exc:
-        return Reading.missing("bytes", f"TensorFlow does not tell the limit: {exc}"[:300])
+        return Reading.missing("bytes", f"TensorFlow does not report the limit: {exc}"[:300])
     if not limits_mib or limits_mib[0] is None:
-        return Reading.missing("bytes", "the script gave TensorFlow no memory limit for GPU:0")
+        return Reading.missing("bytes", "the script set no memory limit in TensorFlow for GPU:0")
     source = "tensorflow: memory limit of GPU:0 that the script set"
     return Reading(float(limits_mib[0]) * _MIB, "bytes", source)
 

@@ -58,9 +58,9 @@ from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
 from kmonitor_agent.frameworks.tensorflow.workers import why_not_alone
 
 _OTHER_STEP: Final = (
-    "a reload would change the result: {name}, traced again, computes something else. What"
-    " Python code reads while it is traced has changed since, such as an attribute or a random"
-    " number. A variable in its place keeps the step the same"
+    "a reload would change the result: {name}, traced again, computes something else. Something"
+    " that Python code reads while it is traced has changed, such as an attribute or a random"
+    " number. Use a variable for it"
 )
 
 _FEW: Final = 4
@@ -267,8 +267,8 @@ class Keras3TensorFlowReclaim:
             return ""
         return (
             "not exact: the step draws from stateful operations"
-            f" ({', '.join(sorted(operations))}) that a new trace seeds anew;"
-            " keras.random and tf.random.Generator are exact"
+            f" ({', '.join(sorted(operations))}) that a new trace seeds again; keras.random and"
+            " tf.random.Generator are exact"
         )
 
 

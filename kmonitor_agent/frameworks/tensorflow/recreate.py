@@ -47,11 +47,14 @@ _WRAPPED_DEPTH: Final = 3
 def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
     """Why these variables must stay the objects that they are; empty when they may go."""
     if _is_distributed(model):
-        return "the model trains under a distribution strategy, which keeps its own references"
+        return (
+            "the model trains under a distribution strategy, which keeps references to its"
+            " variables"
+        )
     state = [each for each in state if not _is_tensorflows(each.variable)]
     variables = [each.variable for each in state]
     if not all(_can_be_initialized(each) for each in variables):
-        return unavailable_text("Keras", "it keeps a variable's value elsewhere")
+        return unavailable_text("Keras", "a variable's value is stored elsewhere")
     return _why_optimizers(model, variables) or _why_held(state)
 
 
@@ -222,9 +225,9 @@ def _why_optimizers(model: KerasModel, variables: Sequence[Any]) -> str:
     # `compile()` of a GAN gives its outer model an optimizer that never trains anything.
     outer = [each for each in known if id(each) not in inner and _trains(each)]
     if len(outer) > 1:
-        return f"{len(outer)} optimizers work on these variables, and only one is safe"
+        return f"{len(outer)} optimizers use these variables, and only one is supported"
     if any(not hasattr(each, "_trainable_variables_indices") for each in known):
-        return "this optimizer keeps its variables in its own way"
+        return "this optimizer stores its variables in its own way"
     return ""
 
 
@@ -346,7 +349,7 @@ def _holders(variable: Any) -> str:
         if traces or len(referrers) > _MOST_FOLLOWED:
             break
         referrers = _new_referrers(referrers, seen)
-    return ", ".join(sorted(traces or plain)[:_MOST_HOLDERS]) or "something outside of the model"
+    return ", ".join(sorted(traces or plain)[:_MOST_HOLDERS]) or "something outside the model"
 
 
 def _new_referrers(objects: list[Any], seen: set[int]) -> list[Any]:

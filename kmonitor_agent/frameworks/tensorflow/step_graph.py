@@ -70,7 +70,7 @@ _REORDERED: Final = "ArithmeticOptimizer/"
 """Operations that grappler moved bear the shapes of what was there before."""
 
 _SPARSE: Final = "sparse_"
-_ASSUMED: Final = "the targets' shape was taken from the loss"
+_ASSUMED: Final = "the shape of the targets was derived from the loss"
 
 
 def trace_step_graph(
@@ -161,7 +161,7 @@ def _data_specs(
                  for shape, each in zip(shapes, tf.nest.flatten(inputs), strict=True)]  # fmt: skip
         inputs = tf.nest.pack_sequence_as(inputs, symbolic_inputs)
     if any(None in each.shape[1:] for each in tf.nest.flatten(inputs)):
-        raise CannotTrace("the model leaves a length open")
+        raise CannotTrace("a length in the model's input shape is open")
     x = tf.nest.map_structure(
         lambda each: tf.TensorSpec((batch, *each.shape[1:]), each.dtype), inputs
     )

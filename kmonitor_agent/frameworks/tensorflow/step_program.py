@@ -245,7 +245,7 @@ class _Builder:
         seen = [_sorted_by_dependency(each, None if wanted is None else wanted[number])
                 for number, each in enumerate(graphs)]  # fmt: skip
         if len({tuple(operation.type for operation in each) for each in seen}) != 1:
-            raise CannotTrace("the step's graph is another for another batch")
+            raise CannotTrace("the step's graph depends on the batch size")
         operation_indices = {each.name: number for number, each in enumerate(seen[0])}
         operations = [self._operation(pair, operation_indices, graph_index, (layer, phase))
                       for pair in zip(*seen, strict=True)]  # fmt: skip

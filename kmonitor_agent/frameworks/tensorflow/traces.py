@@ -100,7 +100,7 @@ class RetainedTraces:
                 return self._internals.missing[name]
         if gc.get_freeze_count() > self._frozen:
             # Frozen objects are no referrers: a live model's traces would look dead.
-            return "gc.freeze() was called after training began: it hides who holds a trace"
+            return "gc.freeze() was called after training began and hides the holders of traces"
         return ""
 
     def read(self, registered: Mapping[TraceKey, int]) -> RegistryContents:
@@ -223,7 +223,7 @@ class RetainedTraces:
             yield f"{_traces_text(count)} held by `{name}` (a tf.function of the script)"
         unknown = sum(1 for entry in self._entries.values() if not entry.graphs)
         if unknown:
-            yield f"{unknown} custom gradients whose trace cannot be told"
+            yield f"{unknown} custom gradients whose trace is unknown"
 
 
 def _distinct(graphs: Iterable[Any]) -> tuple[Any, ...]:

@@ -92,19 +92,21 @@ def why_not_alone(model: KerasModel, action: str) -> str:
     if workers.count == _ALONE:
         return ""
     if action == "reload":
-        agree = why_no_coordination() or "they agree at the ends of epochs, in fit with tf_keras"
+        agree = (
+            why_no_coordination() or "they synchronize at the ends of epochs, in fit with tf_keras"
+        )
         return (
-            f"{workers.count} workers train this model together: a reload is done by all of them"
-            f" at the same step or by none, and was not ({agree}); save and collect work"
+            f"{workers.count} workers train this model together: they reload at the same step"
+            f" or not at all, and did not ({agree}); save and collect work"
         )
     if action == "export":
         return (
-            f"{workers.count} workers train this model together, and Keras' own save sums their"
-            " values up, which all of them have to do; kmonitor restore makes the file from the"
-            " checkpoint, with this worker's own moving averages"
+            f"{workers.count} workers train this model together, and Keras' own save needs all"
+            " of them; kmonitor restore makes the file from the checkpoint, with the moving"
+            " averages of this worker"
         )
     if action == "save" and not workers.is_chief:
-        return f"{workers.name} leaves the checkpoint to the chief, who writes for all"
+        return f"{workers.name} leaves the checkpoint to the chief, which writes for all workers"
     return ""
 
 
@@ -144,7 +146,7 @@ class CoordinationStore:
         self.put(f"probe/{me}", me)
         if self.put(f"probe/{me}", me):
             raise NoCoordination(
-                unavailable_text("TensorFlow", "its coordination service writes values over")
+                unavailable_text("TensorFlow", "its coordination service overwrites values")
             )
 
     def put(self, key: str, text: str) -> bool:
@@ -217,6 +219,6 @@ def _context() -> Any:
         raise NoCoordination(missing_name_text("TensorFlow", exc)) from exc
     if not kind:
         raise NoCoordination(
-            "the strategy started no coordination service, by which workers could agree"
+            "the strategy started no coordination service, which workers need to synchronize"
         )
     return context

@@ -120,7 +120,7 @@ class V1GraphFramework:
         try:
             return learning_rate_reading(float(_value(self._package, rate)))
         except (ImportError, AttributeError, RuntimeError, TypeError, ValueError) as exc:
-            return Reading.missing("1", f"the optimizer does not tell it ({type(exc).__name__})")
+            return Reading.missing("1", f"the optimizer does not report it ({type(exc).__name__})")
 
     def describe(self, model: KerasModel) -> ModelDescription:
         """Layers, weights and optimizer slots."""
@@ -202,7 +202,7 @@ class _ScopeCounts:
     def __init__(self) -> None:
         self._graph: Any = None
         self._scopes: dict[str, int] = {}
-        self._count = GraphCount(operations=None, absent="nothing was counted yet")
+        self._count = GraphCount(operations=None, absent="nothing has been counted yet")
 
     def count(self, graph: Any) -> GraphCount:
         """Operations of a default graph by scope; only new ones are read."""

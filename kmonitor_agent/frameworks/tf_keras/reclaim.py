@@ -37,8 +37,8 @@ _EXACT_HERE = (
 )
 
 _NADAM = (
-    "not exact: tf_keras' Nadam counts its own traces, and goes on otherwise after a new one;"
-    " tf_keras.optimizers.legacy.Nadam is exact"
+    "not exact: tf_keras' Nadam depends on its number of traces, and continues differently"
+    " after a new one; tf_keras.optimizers.legacy.Nadam is exact"
 )
 
 

@@ -189,13 +189,13 @@ class TfKerasFitResumer:
         """See `FitResumer.why_not_resumable`."""
         tf: Any = sys.modules["tensorflow"]
         if not tf.compat.v1.executing_eagerly_outside_functions():
-            return "in v1 graph mode another process cannot take a fit up"
+            return "in v1 graph mode a fit cannot be resumed in another process"
         if not all(has_attribute(model, name) for name in _LOOKED_FOR):
-            return "this tf_keras does not let a fit begin at a later epoch"
+            return "this tf_keras cannot start a fit at a later epoch"
         if any(map(_is_backup, callbacks)):
             return (
-                "BackupAndRestore says itself where a fit begins: leave it out under kmonitor run,"
-                " which keeps more than it does"
+                "BackupAndRestore sets where a fit starts: leave it out under kmonitor run,"
+                " which keeps more"
             )
         if getattr(strategy_of(model), "num_replicas_in_sync", 1) > 1:
             return "the model is trained under a strategy with several replicas"

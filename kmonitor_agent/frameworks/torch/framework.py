@@ -175,9 +175,8 @@ class Keras3TorchReclaim:
         if not values.get("_jit_compile") or values.get("_run_eagerly"):
             return ""
         return (
-            "may not be exact: torch.compile, once it has seen batches of several sizes, compiles"
-            " one program for all of them, and begins anew with one for each; without"
-            " jit_compile=True it is exact"
+            "may not be exact: after a reload torch.compile compiles programs for other batch"
+            " sizes than before; without jit_compile=True it is exact"
         )
 
 

@@ -29,7 +29,7 @@ class TorchAllocator:
         if self._kind != "cuda":
             name = self._kind.upper()
             return AllocatorReadings.missing(
-                f"{name}:{self._index or 0}", f"PyTorch does not tell the memory of {name}"
+                f"{name}:{self._index or 0}", f"PyTorch does not report the memory of {name}"
             )
         cuda = getattr(torch_module(), "cuda", None)
         try:
@@ -61,7 +61,9 @@ def _limit(cuda: Any, index: int) -> Reading:
     fraction = getattr(cuda, "get_per_process_memory_fraction", None)
     share = 1.0 if fraction is None else float(fraction(index))
     if share >= 1.0:
-        return Reading.missing("bytes", f"the script gave PyTorch no memory limit for GPU:{index}")
+        return Reading.missing(
+            "bytes", f"the script set no memory limit in PyTorch for GPU:{index}"
+        )
     total = float(cuda.get_device_properties(index).total_memory)
     return Reading(
         share * total, "bytes", f"torch: share of GPU:{index} that the script set, {share:.0%}"

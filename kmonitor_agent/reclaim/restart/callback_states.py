@@ -60,7 +60,7 @@ def write_callbacks(states: Sequence[CallbackState], callbacks: Sequence[Any]) -
     current_kinds = [class_name(cast("type[Any]", type(each))) for each in stateful]
     before = [each.kind for each in states]
     if current_kinds != before:
-        raise CannotResume(f"its callbacks were {before} and now are {current_kinds}")
+        raise CannotResume(f"its callbacks were {before} and are now {current_kinds}")
     for callback, state in zip(stateful, states, strict=True):
         for name, value in state.attributes.items():
             setattr(callback, name, value)
@@ -101,4 +101,4 @@ def _why_left_out(callback: object, value: Any) -> str:
     if is_array(value) and value.nbytes > _LARGEST_BYTES:
         return "larger than 64 MiB"
     name = class_name(cast("type[Any]", type(value)))
-    return "" if _is_plain(value) else f"a {name}, no plain data"
+    return "" if _is_plain(value) else f"a {name}, not plain data"

@@ -55,7 +55,7 @@ def diagnose_exit(
         return ProcessDeath(
             "status",
             status=script_exit.status,
-            why=f"it left with exit status {script_exit.status}",
+            why=f"it exited with status {script_exit.status}",
         )
     name = signal_name(script_exit.signal)
     if script_exit.signal == signal.SIGKILL:
@@ -69,13 +69,13 @@ def diagnose_exit(
 
 
 _CAUSES: Final = {
-    signal.SIGTERM: "it was asked to end, as kill, a service manager or a batch system does",
-    signal.SIGINT: "it was interrupted, as by Ctrl+C",
+    signal.SIGTERM: "it was asked to end, for example by kill, systemd or a batch system",
+    signal.SIGINT: "it was interrupted, for example by Ctrl+C",
     signal.SIGHUP: "its terminal was closed",
-    signal.SIGSEGV: "it reached for memory that is not its own; often a fault in native code",
-    signal.SIGABRT: "it gave up by itself; often a failed check or no memory in native code",
-    signal.SIGBUS: "memory behind a file was gone; often a full /dev/shm or disk",
-    signal.SIGILL: "an instruction that this processor lacks",
+    signal.SIGSEGV: "segmentation fault, often a bug in native code",
+    signal.SIGABRT: "it aborted, often after a failed check or out of memory in native code",
+    signal.SIGBUS: "bus error, often because /dev/shm or a disk was full",
+    signal.SIGILL: "an instruction that this CPU does not have",
     signal.SIGFPE: "a division by zero in native code",
 }
 
@@ -85,12 +85,12 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
         why = f"out of memory: the kernel killed it ({after.group_source}: oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if _rose(before.host, after.host):
-        why = "out of memory: the kernel killed for want of memory on this host (oom_kill)"
+        why = "out of memory: the kernel killed a process of this host (oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if after.group is None and after.host is None:
-        explanation = "killed; no counter here tells whether for want of memory"
+        explanation = "killed; whether for lack of memory is unknown here"
     else:
-        explanation = "killed by a process, not for want of memory: no such kill was counted"
+        explanation = "killed by a process, not for lack of memory: no such kill was counted"
     return ProcessDeath("signal", name, why=f"{name}: {explanation}")
 
 

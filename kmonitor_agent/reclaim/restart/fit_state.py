@@ -287,7 +287,9 @@ class SavedFit:
             is_same = document["crc32"] == _crc_of(document["state"])
             is_same = is_same and header.checksum == document["checksum"]
             if document["format"] != FORMAT or not is_same:
-                raise CannotResume(f"the saved state {self._path} is not what was committed")
+                raise CannotResume(
+                    f"the saved state {self._path} is not the one that was committed"
+                )
             # The arrays follow the variables; the JSON has the number of these.
             self._n_variables = len(untag_dict(document["state"])["variables"]["list"])
             self.checksum = header.checksum

@@ -25,9 +25,9 @@ from kmonitor_agent.wire.local.supervision import (
 )
 
 LIMITS_OF_RESUMING: Final = (
-    "Each fit with MonitorCallback goes on where it was, exactly, if the script's fits come in"
-    " the same order; what the script does before a fit happens again; state of generators of"
-    " your own is not kept."
+    "Each fit with MonitorCallback continues exactly where it was, if the fits of the script"
+    " run in the same order. Code before a fit runs again. The state of your own generators is"
+    " not kept."
 )
 """Said before the first restart."""
 
@@ -151,7 +151,7 @@ class Supervisor:
         try:
             return ScriptProcess(argv, self._environ)
         except FileNotFoundError as exc:
-            raise ScriptCannotStart(f"{argv[0]}: there is no such program", NOT_FOUND) from exc
+            raise ScriptCannotStart(f"{argv[0]}: program not found", NOT_FOUND) from exc
         except OSError as exc:
             raise ScriptCannotStart(f"{argv[0]}: {exc.strerror}", CANNOT_START) from exc
 
@@ -191,10 +191,10 @@ class Supervisor:
 
     def _restart_line(self, death: ProcessDeath, request: RestartRequest | None) -> str:
         if request is not None:
-            by = f", asked by {request.requested_by}" if request.requested_by else ""
-            return f"kmonitor: starting the script again (restart {self._restarts}{by})."
+            by = f", requested by {request.requested_by}" if request.requested_by else ""
+            return f"kmonitor: restarting the script (restart {self._restarts}{by})."
         left = f"{self._resumes_left} of {self._supervisor_options.resumes} resumes left"
-        return f"kmonitor: the script crashed: {death.why}. Starting it again; {left}."
+        return f"kmonitor: the script crashed: {death.why}. Restarting it; {left}."
 
     def _clean_up(self) -> None:
         if self._lock is not None:

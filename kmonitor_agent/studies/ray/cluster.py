@@ -21,9 +21,9 @@ _NOT_INSTALLED: Final = (
     ' python -m pip install ".[ray]".'
 )
 _CLIENT: Final = (
-    "run_folds: no fold was begun: this script reaches Ray through a client (ray://...), which"
-    " cannot follow tasks. Start the script on a node of the cluster, or with\n\n"
-    "    ray job submit --working-dir . -- python train.py"
+    "run_folds: no fold was started: this script reaches Ray through a client (ray://...),"
+    " which cannot follow tasks. Start the script on a node of the cluster, or with\n\n    ray"
+    " job submit --working-dir . -- python train.py"
 )
 _ADDRESS: Final = "RAY_ADDRESS"
 _NO_STATISTICS: Final = "RAY_USAGE_STATS_ENABLED"
@@ -91,9 +91,9 @@ class RayCluster:
         if not any(_fits(node, resources) for node in nodes):
             most = max((node.get("memory", 0.0) for node in nodes), default=0.0)
             raise FoldsRefused(
-                f"run_folds: no fold was begun: no node of the Ray cluster has a processor,"
+                "run_folds: no fold was started: no node of the Ray cluster has a CPU,"
                 f" {resources.gpus} GPU and memory={bytes_text(resources.memory_bytes)} for a"
-                f" fold; the most memory that a node lends is {bytes_text(most)}."
+                f" fold; the largest node offers {bytes_text(most)}."
             )
         self.task_resources = resources
 
@@ -244,7 +244,7 @@ def task_failure(exc: Exception) -> TaskFailed:
     if "WorkerCrashedError" in kinds:
         return TaskFailed("killed", "the Ray worker that watched it was killed or crashed")
     if kinds & {"RuntimeEnvSetupError", "RaySystemError", "TaskUnschedulableError"}:
-        return TaskFailed("error", f"Ray could not begin it: {text}", is_set_up=True)
+        return TaskFailed("error", f"Ray could not start it: {text}", is_set_up=True)
     return TaskFailed("error", f"the task that watched it failed: {text}", is_set_up=True)
 
 
@@ -268,7 +268,7 @@ def _begin(ray: Any, address: str) -> None:
         ray.init(**how)
     except (ConnectionError, RuntimeError, ValueError, TimeoutError) as exc:
         named = f"{_ADDRESS}={address!r}" if address else "a local Ray"
-        raise FoldsRefused(f"run_folds: no fold was begun: {named} is not reached: {exc}") from exc
+        raise FoldsRefused(f"run_folds: no fold was started: cannot reach {named}: {exc}") from exc
     finally:
         if not address and before is None:
             del os.environ[_NO_STATISTICS]

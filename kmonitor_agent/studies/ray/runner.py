@@ -308,7 +308,7 @@ class RayRunner:
 
     def _fail(self, ray_attempt: RayAttempt, failed: TaskFailed) -> None:
         if failed.is_set_up and not self._fold_queue.has_started(self._running):
-            raise FoldsRefused(f"run_folds: no fold was begun: {failed.why}")
+            raise FoldsRefused(f"run_folds: no fold was started: {failed.why}")
         self._leave(ray_attempt)
         attempt = ray_attempt.ended_by(failed.cause, failed.why)
         self._note(ray_attempt, attempt, killed_death(attempt))

@@ -45,8 +45,8 @@ _EVERY_S: Final = 2.0
 _MOST_EVENTS: Final = 256
 
 _NO_MODULE: Final = (
-    "\n{host} imports what is installed there. Give your folder to all nodes before run_folds:\n\n"
-    '    ray.init(runtime_env={{"working_dir": "."}})'
+    "\n{host} imports only packages that are installed there. Send your folder to all nodes"
+    ' before run_folds:\n\n    ray.init(runtime_env={{"working_dir": "."}})'
 )
 
 

@@ -69,11 +69,11 @@ def invalid_home_text(environ: Mapping[str, str]) -> str:
         written = environ.get(variable, "")
         path = expand_user(written)
         if str(path).startswith("~"):
-            return f"{variable}={written!r} is in the home of a user that is not known here."
+            return f"{variable}={written!r} is in the home of an unknown user."
         if written and not path.is_absolute():
             return (
-                f"{variable}={written!r} is another folder from each place it is used at;"
-                f" write an absolute path, such as {path.absolute()}."
+                f"{variable}={written!r} is a relative path; write an absolute path, such as"
+                f" {path.absolute()}."
             )
     return ""
 

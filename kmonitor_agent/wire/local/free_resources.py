@@ -52,7 +52,7 @@ def missing_resources(resources: RequiredResources) -> str:
             held.enter_context(mmap.mmap(-1, resources.n_bytes))
             held.enter_context(_threads(resources.threads))
         except (OSError, MemoryError, ValueError):
-            return f"less than {resources.n_bytes // MIB} MiB of memory can be had"
+            return f"less than {resources.n_bytes // MIB} MiB of memory is available"
         except RuntimeError:
             return f"fewer than {resources.threads} threads can be started"
     return ""

@@ -96,19 +96,22 @@ def _read_keys(path: Path) -> KeyPair:
     # Others know a hub by its key, and a device by what it was let in with.
     is_hub = path.name == "hub.key"
     consequence = (
-        "changes the hub's address: hand that out anew (kmonitor keys list prints it)"
+        (
+            "changes the hub's address, which you have to hand out again (kmonitor keys list"
+            " prints it)"
+        )
         if is_hub
-        else "has to be authorized anew"
+        else "has to be authorized again"
     )
     check_secret(
         path,
-        "can be read by others, so its secret may be known; remove it, and a new one is "
-        f"made, which {consequence}",
+        "can be read by others, so its secret may be known; remove it to create a new one,"
+        f" which {consequence}",
     )
     try:
         secret = key_z85(read_own(path, KEY_BYTES).decode("ascii").strip())
     except ValueError as exc:
-        raise NotPrivate(path, "holds no key; remove it, and a new one is made") from exc
+        raise NotPrivate(path, "contains no key; remove it to create a new one") from exc
     return KeyPair(zmq.curve_public(secret), secret)
 
 

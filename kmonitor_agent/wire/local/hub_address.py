@@ -84,13 +84,13 @@ def parse_direct_address(text: str) -> DirectAddress:
     """
     match = _ADDRESS.match(text.strip())
     if match is None:
-        raise ValueError(f"{text!r} is no address of a hub; {_FORM}")
+        raise ValueError(f"{text!r} is not the address of a hub; {_FORM}")
     key = match["key"] or ""
     port = int(match["port"])
     if not key:
         raise ValueError(
-            f"{text!r} names no key: without the hub's key anybody could answer in its place; "
-            f"{_FORM}"
+            f"{text!r} has no key: without the hub's key another program could answer in its"
+            f" place; {_FORM}"
         )
     if len(key) != _KEY_DIGITS:
         raise ValueError(

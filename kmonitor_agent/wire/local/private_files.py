@@ -167,8 +167,8 @@ def check_own_folder(path: Path) -> list[str]:
     warnings = _check_parents(passed)
     _check_owned_folder(folder, status)
     if others_may_write(status):
-        remedy = f"see what lies in there, then: chmod go-w {folder}"
-        raise NotPrivate(folder, f"may be written to by others; {remedy}")
+        remedy = f"check its contents, then run: chmod go-w {folder}"
+        raise NotPrivate(folder, f"can be written by others; {remedy}")
     return warnings
 
 
@@ -205,7 +205,7 @@ def _is_new(path: Path) -> bool:
 
 def _check_owned_folder(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISDIR(status.st_mode):
-        raise NotPrivate(path, "is not a folder; name another, or remove it")
+        raise NotPrivate(path, "is not a folder; choose another, or remove it")
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         raise NotPrivate(path, f"belongs to user id {status.st_uid}; set KMONITOR_HOME elsewhere")
 
@@ -249,15 +249,15 @@ def _check_parents(passed: Iterable[tuple[Path, os.stat_result]]) -> list[str]:
 
 def _checked_parent(path: Path, status: os.stat_result) -> list[str]:
     if not _is_trusted(status.st_uid):
-        why = f"belongs to user id {status.st_uid}, who can replace what lies in there"
+        why = f"belongs to user id {status.st_uid}, who can replace its contents"
         raise NotPrivate(path, f"{why}; set KMONITOR_HOME elsewhere")
     if status.st_mode & stat.S_ISVTX or not others_may_write(status):
         return []
     if status.st_mode & 0o002:
         remedy = f"run: chmod o-w {path}, or set KMONITOR_HOME elsewhere"
-        raise NotPrivate(path, f"may be written to by everybody; {remedy}")
+        raise NotPrivate(path, f"can be written by everybody; {remedy}")
     who = _group_name(status.st_gid)
-    return [f"the group {who} may write to {path}, and so replace what lies in there"]
+    return [f"the group {who} can write to {path}, and so replace its contents"]
 
 
 def _is_trusted(user: int) -> bool:
@@ -477,9 +477,9 @@ def _check(
         if status.st_uid != os.getuid():
             raise NotPrivate(path, f"belongs to user id {status.st_uid}; remove it")
         if others_may_write(status):
-            raise NotPrivate(path, f"may be written to by others; run: chmod go-w {path}")
+            raise NotPrivate(path, f"can be written by others; run: chmod go-w {path}")
     if flags & _WRITES and status.st_nlink > 1:
-        raise UnsafeFile(path, "has a second name (a hard link); remove it")
+        raise UnsafeFile(path, "has another hard link; remove it")
     if limit_bytes is not None and status.st_size > limit_bytes:
         raise _too_large(path, status.st_size, limit_bytes)
 
@@ -487,4 +487,4 @@ def _check(
 def _too_large(path: Path, n_bytes: int, limit_bytes: int) -> UnsafeFile:
     size = bytes_text(n_bytes)
     limit = bytes_text(limit_bytes)
-    return UnsafeFile(path, f"has {size}, and such a file at most {limit}; remove it")
+    return UnsafeFile(path, f"has {size}, but at most {limit} are expected; remove it")

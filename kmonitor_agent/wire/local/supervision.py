@@ -190,11 +190,10 @@ def why_not_direct_child(supervision: Supervision, settings: SupervisorSettings 
         settings: What was read of it.
     """
     if settings is None:
-        return f"what `kmonitor run` left in {supervision.folder} cannot be read"
+        return f"the files of `kmonitor run` in {supervision.folder} cannot be read"
     if os.getppid() != settings.supervisor:
         return (
-            "another program stands between kmonitor run and this process, which is not the one"
-            " that would be started again: name the script itself, kmonitor run -- python"
-            " train.py"
+            "another program runs between kmonitor run and this process, so a restart would"
+            " start the wrong one: give the script itself, kmonitor run -- python train.py"
         )
     return ""

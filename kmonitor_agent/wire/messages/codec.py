@@ -154,7 +154,7 @@ def check_unknown_event(body: bytes) -> None:
     try:
         msgspec.json.encode(msgspec.msgpack.decode(body, type=dict[str, Any]))
     except (msgspec.MsgspecError, RecursionError, ValueError, TypeError) as exc:
-        raise MalformedMessage(f"no plain data: {exc}") from exc
+        raise MalformedMessage(f"not plain data: {exc}") from exc
 
 
 def pack(message: msgspec.Struct) -> tuple[bytes, bytes]:

@@ -65,7 +65,7 @@ ACKED_NAME: Final = "acked"
 LARGE_GAP: Final = 512
 """More missing numbers than this in a row are one jump, and not one event each."""
 
-WHY_MISSING: Final = "unreadable in the spool, or dropped there for want of space"
+WHY_MISSING: Final = "unreadable in the spool, or dropped for lack of space"
 _ACKED: Final = struct.Struct("<QI")
 
 
@@ -110,7 +110,7 @@ class RunSpool:
             OSError: The folder cannot be read or locked.
         """
         if not stat.S_ISDIR(folder.lstat().st_mode):
-            raise UnsafePath(folder, "is no folder of a run; remove it")
+            raise UnsafePath(folder, "is not the folder of a run; remove it")
         lock = FolderLock.acquire(folder)
         if lock is None:
             return None

@@ -182,7 +182,7 @@ class SpoolReader:
             position.seq = record.seq
         position.offset = begin + segment.good_bytes
         if position.offset < status.st_size and may_change and not is_last:
-            self.why_waiting = f"{path.name} is not here in full yet"
+            self.why_waiting = f"{path.name} has not arrived completely yet"
 
 
 def spools_below(
@@ -216,7 +216,7 @@ def spools_below(
         elif is_run_name(current.name):
             spools.append(current)
         elif refused is not None:
-            refused(UnsafePath(current, "has no name of a run; rename or remove it"))
+            refused(UnsafePath(current, "has no run name; rename or remove it"))
     return spools
 
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from kmonitor_agent.wire.release import VERSION
-from tests.benchmarks.peers import cost, environment, history, results, scale, tell
+from tests.benchmarks.peers import cost, environment, history, results, scale, summary, tell
 from tests.benchmarks.peers.results import table
 
 GUIDE = Path(__file__).parents[3] / "resources" / "guide"
@@ -100,6 +100,8 @@ def _costs(python: Path, wish: argparse.Namespace, training: cost.Training) -> t
 def write() -> None:
     """Both languages' pages from one set of figures."""
     figures = results.newest(PARTS) | {"points": f"{history.POINTS:,}"}
+    figures["ticks"] = summary.ticks(figures["tell"])
+    figures["costs"] = summary.costs(figures["small_time"], figures["small_space"])
     for language, folder in (("en", GUIDE), ("zh_CN", GUIDE / "zh_CN")):
         text = Path(__file__).with_name(f"page.{language}.md").read_text(encoding="utf-8")
         section = Path(__file__).with_name(f"tell.{language}.md").read_text(encoding="utf-8")

@@ -352,7 +352,7 @@ def all_of(*names: str) -> Any:
     return read
 
 
-_TWO = "2 optimizers work on these variables"
+_TWO = "2 optimizers use these variables"
 _PARTS = ("d_optimizer", "g_optimizer", "discriminator", "generator", "seeds")
 
 

@@ -190,7 +190,7 @@ KEPT = [
         "two optimizers",
         lambda: own_step(TwoOptimizers),
         data.arrays,
-        why_assign="2 optimizers work on these variables",
+        why_assign="2 optimizers use these variables",
     ),
     Scenario(
         "tf.function of the script",

@@ -89,7 +89,7 @@ def test_several_workers_reload_never_and_only_the_chief_writes(tmp_path: Path):
     assert len(chief["files"]) == 1
     assert other["outcomes"][0][1:] == [
         False,
-        "worker 1 leaves the checkpoint to the chief, who writes for all",
+        "worker 1 leaves the checkpoint to the chief, which writes for all workers",
     ]
     assert other["files"] == []
     assert chief["weights"] == other["weights"], "they still step together"
@@ -113,7 +113,7 @@ def test_inside_a_nested_graph_the_state_is_saved_and_the_session_stays(
     assert outcome.ok, outcome.why
     assert outcome.mode == "assign"
     assert "session not cleared: the code runs inside a graph" in outcome.why
-    assert ("not made anew" in outcome.why) == (mode == "recreate")
+    assert ("not recreated" in outcome.why) == (mode == "recreate")
     assert inner.graph is graph
     assert len(store.checkpoints()) == 1
     after = state_of(model)

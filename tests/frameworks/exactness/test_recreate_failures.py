@@ -197,7 +197,7 @@ def test_a_variable_that_can_never_be_made_names_the_checkpoint_to_load(
     outcome = recreated(model, tmp_path)
 
     assert not outcome.ok
-    assert f"the state is damaged, stop and load {outcome.checkpoint}" in outcome.why
+    assert f"the state is damaged; stop and load {outcome.checkpoint}" in outcome.why
     assert CheckpointStore(tmp_path).latest() is not None
 
 
@@ -220,8 +220,8 @@ def hide_index(monkeypatch: Patch) -> None:
 @pytest.mark.parametrize(
     ("hide", "why"),
     [
-        (hide_value, "it keeps a variable's value elsewhere"),
-        pytest.param(hide_index, "this optimizer keeps its variables in its own way", marks=full),
+        (hide_value, "a variable's value is stored elsewhere"),
+        pytest.param(hide_index, "this optimizer stores its variables in its own way", marks=full),
     ],
 )
 def test_a_hidden_name_leaves_the_variables_and_says_why(
@@ -235,7 +235,7 @@ def test_a_hidden_name_leaves_the_variables_and_says_why(
 
     assert outcome.ok
     assert outcome.mode == "assign"
-    assert outcome.why.startswith("variables assigned, not made anew: ")
+    assert outcome.why.startswith("variables assigned, not recreated: ")
     assert why in outcome.why
     assert same(before, state_of(model))
 

@@ -77,7 +77,7 @@ def test_four_restarts_change_nothing(tmp_path: Path, scenario: str, points: tup
     ("what", "why"),
     [
         ("dropout", "enable_tf_random_generator()"),
-        ("backup", "BackupAndRestore says itself where a fit begins"),
+        ("backup", "BackupAndRestore sets where a fit starts"),
     ],
 )
 def test_what_could_not_go_on_the_same_is_refused_and_goes_on(
@@ -97,4 +97,4 @@ def test_what_could_not_go_on_the_same_is_refused_and_goes_on(
     lines = ran.stdout.splitlines()
     assert len(lines) == 2
     assert all(line.startswith("False: ") and why in line for line in lines)
-    assert "starting the script again" not in ran.stderr
+    assert "restarting the script" not in ran.stderr

@@ -166,8 +166,8 @@ def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
 @pytest.mark.parametrize(
     ("what", "words"),
     [
-        ("tf.data", "write arrays, a Sequence or a generator"),
-        ("tensor", "write arrays, a Sequence or a generator"),
+        ("tf.data", "use arrays, a Sequence or a generator"),
+        ("tensor", "use arrays, a Sequence or a generator"),
         ("subclass", "write rebuild=make_model"),
         ("v1 optimizer", "write rebuild=make_model"),
         ("session", "set_session(session)"),

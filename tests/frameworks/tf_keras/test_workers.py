@@ -91,7 +91,7 @@ def test_when_the_chief_cannot_save_none_reloads_and_both_say_why(trained: Any) 
     for told in trained("full disk"):
         ((_, ok, _, _, why),) = _reloads(told)
         assert not ok
-        assert "no worker reloaded: the reload failed on worker 0: not enough room" in why
+        assert "no worker reloaded: the reload failed on worker 0: not enough space" in why
         assert told["files"] == []
         assert told["released"] == [0]
 
@@ -108,7 +108,7 @@ def test_a_request_at_the_very_end_is_done_by_all_or_none(trained: Any) -> None:
     ((_, ok, _, _, why),) = other
 
     assert [each[1] for each in chief] == ([True] if ok else [])
-    assert ok or "before all workers had met" in why
+    assert ok or "before all workers were ready" in why
 
 
 @pytest.mark.parametrize(("way", "watched"), [("chief only", 0), ("other only", 1)])

@@ -30,7 +30,7 @@ NO_STEPS = events.Notice(
     t_s=1.0,
     level="warning",
     code="no_steps",
-    text="no step for 25 s within an epoch, where the longest pause was 1 s",
+    text="no step for 25 s within an epoch, the longest pause before was 1 s",
 )
 FINISHED = events.SessionEnded(t_s=1.0, why="finished")
 DIED = events.SessionDied(t_s=1.0, session="b", how="signal", signal="SIGKILL")
@@ -163,7 +163,7 @@ def test_a_cool_down_is_counted_and_told_with_the_next():
     (alert,) = due(alerts, 61.0)
 
     assert alert.unseen == 2
-    assert alert_text(alert).endswith("(2 more like it before)")
+    assert alert_text(alert).endswith("(2 more like this)")
 
 
 def test_runs_and_metrics_have_cool_downs_of_their_own():
@@ -217,7 +217,10 @@ def test_a_host_is_told_once_it_is_lost_for_a_while_and_again_after_it_came_back
         alerts.hosts(lost, now_wall_s=NOW_WALL_S + at_s)
         assert due(alerts, at_s) == []
     (alert,) = due(alerts, 30.0)
-    assert (alert.title, alert_text(alert)) == ("big one", "The host is lost: It is off.")
+    assert (alert.title, alert_text(alert)) == (
+        "big one",
+        "Connection to the host lost: It is off.",
+    )
     alerts.hosts(lost, now_wall_s=NOW_WALL_S + 31.0)
     assert due(alerts, 100.0) == []
 
@@ -233,7 +236,7 @@ def test_every_rule_has_words_and_a_usual_form():
     words = [rule_title(*key) for key in rule_keys()]
 
     assert len(set(words)) == len(words)
-    assert "RAM: limit crossed" in words
+    assert "RAM: limit exceeded" in words
     assert all(AlertSettings().rule(*key).is_on for key in rule_keys())
 
 
@@ -250,9 +253,9 @@ def test_a_dry_run_counts_what_rises_above_the_limit_once_in_a_cool_down():
 def test_a_dry_run_is_told_in_a_sentence():
     told = dry_run_text(DryRun(3, 7200.0), metric="ram", threshold=8 * GIB, action="reload")
 
-    assert "crossed 3 times: about 3\u00a0\u00d7\u00a0reload" in told
+    assert "exceeded 3 times: about 3\u00a0\u00d7\u00a0reload" in told
     never = dry_run_text(DryRun(0, 60.0), metric="ram", threshold=8 * GIB, action="reload")
-    assert "never crossed" in never
+    assert "never exceeded" in never
 
 
 def test_what_is_held_back_passes_to_the_next_evaluator_and_waits_for_what_is_over():

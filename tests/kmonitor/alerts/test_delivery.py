@@ -159,7 +159,7 @@ def test_a_webhook_that_is_not_there_is_told(
     web.close()
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert "was not reached" in failed.get(timeout=DEADLINE_S)
+    assert "could not be reached" in failed.get(timeout=DEADLINE_S)
 
 
 def test_stopping_ends_a_command_that_goes_on_for_ever(

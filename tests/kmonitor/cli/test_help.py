@@ -9,12 +9,14 @@ from tests.support.help_pages import HelpPage, help_pages
 _VERBS = {
     *(
         "Ask",
+        "Authorize",
         "Change",
         "Check",
         "Compare",
         "Connect",
         "Copy",
         "Estimate",
+        "Export",
         "Forget",
         "Hand",
         "Keep",

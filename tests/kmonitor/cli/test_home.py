@@ -7,7 +7,7 @@ import pytest
 from kmonitor.cli.main import main
 from kmonitor_agent.recording.settings import check_home
 
-TOLD = "KMONITOR_HOME='a/home' is another folder from each place it is used at; write an absolute"
+TOLD = "KMONITOR_HOME='a/home' is a relative path; write an absolute"
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_every_command_and_the_window_refuse_it_in_the_callbacks_words(
     assert status == 1
     assert told.startswith(f"kmonitor: {TOLD} path, such as {tmp_path}")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="another folder") as refused:
+    with pytest.raises(ValueError, match="relative path") as refused:
         check_home({"KMONITOR_HOME": "a/home"})
     assert told == f"kmonitor: {refused.value}"
 

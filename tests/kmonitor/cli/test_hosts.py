@@ -33,7 +33,7 @@ def test_hosts_are_remembered_listed_renamed_and_forgotten(
     assert "big one" in capsys.readouterr().out
     assert main(["hosts", "remove", "big one"]) == 0
     assert main(["hosts", "remove", "big one"]) == 1
-    assert "No host" in capsys.readouterr().err
+    assert "Unknown host" in capsys.readouterr().err
     assert HostStore(folders).hosts() == []
 
 
@@ -61,8 +61,8 @@ def test_what_is_no_host_is_refused_before_ssh(
 @pytest.mark.parametrize(
     ("arguments", "why", "remedy"),
     [
-        ("hosts add -- -oX --untried", "--untried stands after --", "before it"),
-        ("hosts rename -x y", '"-x" is no host name', "gpu-01"),
+        ("hosts add -- -oX --untried", "--untried comes after --", "before it"),
+        ("hosts rename -x y", '"-x" is not a host name', "gpu-01"),
         ("hub stop --host gpu-01", "has no --host", "ssh gpu-01 kmonitor hub stop\n"),
         ("checkpoints last --host=me@a", "has no --host", "ssh me@a kmonitor checkpoints last\n"),
         ("purge --host -oX", "has no --host", "ssh HOST kmonitor purge\n"),
@@ -91,7 +91,7 @@ def test_a_damaged_file_of_hosts_is_told(folders: Folders, capsys: pytest.Captur
     (folders.settings / "hosts.json").write_text("{")
 
     assert main(["hosts"]) == 0
-    assert "put aside" in capsys.readouterr().err
+    assert "renamed" in capsys.readouterr().err
 
 
 def test_purge_knows_the_files_of_hosts(folders: Folders):

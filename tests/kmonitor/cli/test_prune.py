@@ -63,7 +63,7 @@ def test_what_is_no_amount_is_refused_with_an_example(text: str):
 
 @pytest.mark.parametrize("text", ["5", "0.5", "20000000000"])
 def test_a_size_without_a_unit_is_refused_since_history_goes_by_it(text: str):
-    with pytest.raises(UsageError, match="with its unit"):
+    with pytest.raises(UsageError, match="with a unit"):
         bytes_from(text, "--keep-size")
 
 

@@ -273,7 +273,7 @@ def test_bounds_that_cannot_be_read_any_more_stay_in_force_and_every_desktop_hea
 
     mended = reader.of(HubStatusChanged)[1].hub
     assert [str(folders.settings / KEEP_NAME) in text for text in troubled.troubles] == [True]
-    assert "what was set before counts until" in troubled.troubles[0]
+    assert "the previous setting applies until" in troubled.troubles[0]
     assert (troubled.retention_days, troubled.unwritten) == (30.0, "")
     assert (mended.retention_days, mended.troubles) == (7.0, [])
 

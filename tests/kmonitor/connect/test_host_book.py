@@ -73,7 +73,7 @@ def test_a_name_or_address_of_another_host_is_no_name(book: HostStore):
     book.add("gpu-02")
 
     for taken in ("box", "gpu-01"):
-        with pytest.raises(HostNameTaken, match="another host already: gpu-01"):
+        with pytest.raises(HostNameTaken, match="already the name of another host: gpu-01"):
             book.rename("gpu-02", taken)
         with pytest.raises(HostNameTaken):
             book.add("gpu-02", name=taken)
@@ -98,7 +98,7 @@ def test_a_damaged_file_is_put_aside_and_said_so(book: HostStore, folders: Folde
 
     assert book.hosts() == []
     assert "damaged" in book.trouble
-    assert "put aside" in book.trouble
+    assert "renamed" in book.trouble
     (aside,) = folders.settings.glob("hosts-damaged-*.json")
     assert aside.read_bytes() == body
     book.add("gpu-01")
@@ -108,7 +108,7 @@ def test_a_damaged_file_is_put_aside_and_said_so(book: HostStore, folders: Folde
 def test_a_bad_address_or_a_folder_that_cannot_be_written_is_said(
     book: HostStore, folders: Folders
 ):
-    with pytest.raises(UserError, match="no host name"):
+    with pytest.raises(UserError, match="not a host name"):
         book.add("-x")
     folders.state.mkdir(parents=True)
     folders.settings.write_text("in the way")

@@ -62,7 +62,7 @@ def test_what_a_jump_host_refuses_is_not_told_of_the_host_behind_it(said: str, c
     trouble = ssh_error("gpu-01", f"{said}\n{_CUT}")
 
     assert trouble.code == code
-    assert "The way to gpu-01 is cut" in trouble.what
+    assert "The jump host or proxy of gpu-01 failed" in trouble.what
     assert said in trouble.what
     assert "ssh-copy-id" not in trouble.remedy
 
@@ -70,7 +70,7 @@ def test_what_a_jump_host_refuses_is_not_told_of_the_host_behind_it(said: str, c
 def test_what_the_host_behind_a_jump_host_refuses_is_told_of_it():
     said = "channel 0: open failed: connect failed: Connection refused\nstdio forwarding failed"
 
-    assert ssh_error("gpu-01", f"{said}\n{_CUT}").what == "gpu-01 is there and refuses ssh."
+    assert ssh_error("gpu-01", f"{said}\n{_CUT}").what == "gpu-01 refused the ssh connection."
 
 
 def test_what_is_not_known_is_told_as_ssh_says_it():

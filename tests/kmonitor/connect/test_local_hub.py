@@ -123,7 +123,7 @@ def test_a_home_that_is_a_file_is_named(tmp_path: Path, below: str):
 
 
 def test_a_home_that_cannot_be_made_is_named():
-    with pytest.raises(HomeUnusable, match=r"/proc/kmonitor.* cannot be made"):
+    with pytest.raises(HomeUnusable, match=r"/proc/kmonitor.* cannot be created"):
         ensure_hub(find_folders({"KMONITOR_HOME": "/proc/kmonitor"}))
 
 

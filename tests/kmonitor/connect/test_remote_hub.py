@@ -123,7 +123,7 @@ def test_where_nothing_is_found_it_says_what_was_tried(there: There):
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ('{"python":"HOME/gone/python"}', "last training there (HOME/gone/python: it is there no"),
+        ('{"python":"HOME/gone/python"}', "last training there (HOME/gone/python: it no longer"),
         ("{broken", "the record is damaged"),
     ],
 )
@@ -194,7 +194,7 @@ def test_a_login_that_runs_no_command_is_not_called_one_without_kmonitor():
         read_answer("gpu-01", 1, "This account is currently not available.\n", "")
 
     assert not caught.value.is_transient
-    assert "There is no kmonitor" not in caught.value.what
+    assert "kmonitor was not found" not in caught.value.what
     assert "ssh gpu-01 echo works" in caught.value.remedy
 
 

@@ -196,7 +196,7 @@ def test_a_server_that_forbids_sockets_is_named_and_not_knocked_at_for_ever(
         followed.wait(lambda n: isinstance(n, RouteChanged) and n.stage == "closed", "told why")
 
     closed = next(n for n in followed.news if isinstance(n, RouteChanged) and n.what)
-    assert closed.what == f"{NAME} does not let sockets be forwarded."
+    assert closed.what == f"{NAME} does not allow socket forwarding."
     assert "AllowStreamLocalForwarding yes" in closed.remedy
     assert closed.retry_in_s is None
 

@@ -151,7 +151,7 @@ def test_what_arrives_differently_is_not_shown(
         lambda server, rows: put(server, [(*row[:6], row[6][:-1], row[7]) for row in rows]),
     )
 
-    with pytest.raises(history_move.CannotMove, match="not what was sent"):
+    with pytest.raises(history_move.CannotMove, match="did not arrive as it was sent"):
         moved_to(here.folders, team_url, lambda _number, _of: None)
 
     half = HubParts(here.folders.database, team_url)
@@ -244,4 +244,4 @@ def test_a_move_that_is_interrupted_says_how_it_goes_on(
         main(["hub", "move-history", "postgresql://db.example/team"])
 
     assert ended.value.code == 130
-    assert "Call it again" in capsys.readouterr().err
+    assert "Run it again" in capsys.readouterr().err

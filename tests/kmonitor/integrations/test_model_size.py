@@ -61,7 +61,7 @@ def test_weights_that_fit_without_their_gradients_and_slots_are_not_made():
 
     with pytest.raises(
         ModelTooLarge,
-        match=r"\(256.0 MiB\), their gradients and what Adam .* 1.0 GiB or more.*not built",
+        match=r"\(256.0 MiB\), their gradients and Adam's .* 1.0 GiB or more.*not built",
     ):
         looked_at(lambda: dense("adam"), before + 3 * 2**28)
 

@@ -132,7 +132,7 @@ def test_an_objective_that_no_process_finds_is_refused_before_optuna_begins_a_tr
     )
 
     assert not ran.stdout
-    assert "in_processes: no trial was begun" in ran.stderr
+    assert "in_processes: no trial was started" in ran.stderr
     assert "def objective(trial):" in ran.stderr
 
 
@@ -158,7 +158,7 @@ def test_a_script_without_a_main_guard_searches(tmp_path: Path):
 def test_an_objective_typed_into_an_interpreter_is_refused_with_lines_that_work(tmp_path: Path):
     ran = run_script(tmp_path, SCRIPT, "-")
 
-    assert "in_processes: no trial was begun" in ran.stderr
+    assert "in_processes: no trial was started" in ran.stderr
     assert "from my_search import objective" in ran.stderr
     (tmp_path / "my_search.py").write_text(
         'def objective(trial):\n    return trial.suggest_float("x", 0.0, 1.0)\n'

@@ -21,7 +21,7 @@ def test_data_that_are_no_arrays_are_refused_before_the_first_fold(tmp_path: Pat
 
 
 def test_callbacks_are_refused_before_the_first_fold(tmp_path: Path):
-    with pytest.raises(TypeError, match="give that one to run_folds"):
+    with pytest.raises(TypeError, match="pass that function to run_folds"):
         cross_validate(
             make_nothing, np.zeros(2), cv=[([0], [1])], fit={"callbacks": []}, study=tmp_path / "s"
         )
@@ -30,7 +30,8 @@ def test_callbacks_are_refused_before_the_first_fold(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("scoring", "compiled with"), ("n_jobs", "it takes timeout_s, memory,")]
+    ("name", "told"),
+    [("scoring", "compiled with"), ("n_jobs", "it also takes timeout_s, memory,")],
 )
 def test_arguments_that_are_not_known_are_refused_by_its_own_name(
     tmp_path: Path, name: str, told: str

@@ -66,7 +66,7 @@ def test_a_terminal_shows_what_goes_on_and_how_to_end_it(
 
 
 def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
-    with pytest.raises(UserError, match="no file cnn-of-monday") as caught:
+    with pytest.raises(UserError, match="not found: cnn-of-monday") as caught:
         map_command.memory_map("cnn-of-monday")
 
     assert "run:cnn-of-monday" in caught.value.remedy
@@ -75,7 +75,7 @@ def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
 def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch)
 
-    with pytest.raises(UserError, match="leaves a length open") as caught:
+    with pytest.raises(UserError, match="has a variable length") as caught:
         map_command.memory_map(RUN)
 
     assert "--sequence 128" in caught.value.remedy

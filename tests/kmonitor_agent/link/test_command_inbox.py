@@ -59,7 +59,7 @@ def test_a_command_for_another_process_is_refused_once():
             id="c1",
             name="save",
             state="refused",
-            why="it was meant for another process of this run",
+            why="it was for another process of this run",
         )
     ]
 

@@ -197,7 +197,9 @@ def test_a_kernel_without_shares_counts_each_child_and_says_so(tmp_path: Path):
     found = memory.read()
 
     assert found.total.value == (450 + 90 + 35 + 10) * MIB
-    assert "what forks share may count twice: proportional sets cannot be" in found.total.source
+    assert (
+        "pages shared by forks may count twice: proportional sets cannot be" in found.total.source
+    )
     assert found.file.value == 0
 
 
@@ -268,7 +270,7 @@ def test_without_anything_to_read_the_reason_is_given(
 
     assert found.total.value is None
     assert "cannot be read" in found.total.absent
-    assert found.file.absent == "this system does not tell pages of files apart"
+    assert found.file.absent == "this system does not report file pages"
 
 
 @pytest.mark.parametrize(

@@ -194,7 +194,7 @@ def test_pressure_is_that_of_the_group_else_of_the_host(tmp_path: Path):
     of_group, io, high = group.read()
     assert of_host.value == 0.03
     assert (of_group.value, high.value) == (0.255, 17)
-    assert "no account of pressure" in io.absent
+    assert "does not report pressure" in io.absent
 
 
 def test_a_disk_is_used_and_whole_without_what_is_kept_for_root(tmp_path: Path):
@@ -222,5 +222,5 @@ def test_a_working_folder_that_is_gone_has_no_disk(
 
     fields = dict(Resources(ProcessMemory()).read(None, None))
 
-    assert fields["disk_used_bytes"].absent == "there is no such folder"
+    assert fields["disk_used_bytes"].absent == "no such folder"
     assert fields["temp_disk_used_bytes"].value

@@ -167,7 +167,7 @@ def test_epochs_are_known_to_be_too_short_to_time_as_soon_as_their_length_is():
 
     assert clock.why_untimed(None) == clock.why_untimed(7) == ""
     assert clock.why_untimed(6) == (
-        "an epoch of 6 steps is too short to time: it takes 7, of which the first is kept apart"
+        "an epoch of 6 steps is too short to time: 7 are needed, and the first is not counted"
     )
 
 

@@ -150,7 +150,7 @@ def test_damaged_making_is_found(store: CheckpointStore):
     path = store.save(stored(values()), as_it_is, tag=TAG, architecture="{}").path
     flip_in_making(path)
 
-    with pytest.raises(NotACheckpoint, match="another checksum"):
+    with pytest.raises(NotACheckpoint, match="wrong checksum"):
         read_architecture(path)
 
 
@@ -165,7 +165,7 @@ def test_damage_that_hides_the_making_from_other_programs_is_found(
     path = store.save(stored(values()[:2]), as_it_is, tag=TAG, architecture="{}").path
     flip(path, path.read_bytes().index(mark) + offset, 0xFF)
 
-    with pytest.raises(NotACheckpoint, match="between its values has another checksum"):
+    with pytest.raises(NotACheckpoint, match="between its values has a wrong checksum"):
         read_architecture(path)
 
 
@@ -189,7 +189,7 @@ def test_too_little_room_refuses_the_save_and_says_how_much(folder: Path):
 def test_a_folder_that_cannot_be_made_refuses_the_save(tmp_path: Path):
     (tmp_path / "file").write_text("in the way")
 
-    with pytest.raises(SaveRefused, match="cannot be made"):
+    with pytest.raises(SaveRefused, match="cannot be created"):
         saved(CheckpointStore(tmp_path / "file" / "checkpoints"))
 
 
@@ -278,7 +278,7 @@ def test_damage_that_comes_later_is_found_when_it_is_read(store: CheckpointStore
     checkpoint = saved(store)
     flip_in_value(checkpoint.path, 0, 99)
 
-    with pytest.raises(NotACheckpoint, match="another checksum"):
+    with pytest.raises(NotACheckpoint, match="wrong checksum"):
         list(store.read(checkpoint))
 
 
@@ -319,7 +319,7 @@ def test_one_other_bit_in_the_file_is_found(store: CheckpointStore, place: int):
     flip_in_value(checkpoint.path, 0, place)
 
     assert not store.holds(checkpoint, iter(large_values()))
-    with pytest.raises(NotACheckpoint, match="another checksum"):
+    with pytest.raises(NotACheckpoint, match="wrong checksum"):
         list(store.read(checkpoint))
 
 

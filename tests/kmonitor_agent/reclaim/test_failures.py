@@ -112,16 +112,16 @@ def damaged_once(monkeypatch: pytest.MonkeyPatch, folder: Path) -> CheckpointSto
 
 
 FAILURES = [
-    pytest.param(no_room, "not enough room", 0, id="disk full"),
-    pytest.param(no_folder, "cannot be made", 0, id="unwritable folder", marks=full),
+    pytest.param(no_room, "not enough space", 0, id="disk full"),
+    pytest.param(no_folder, "cannot be created", 0, id="unwritable folder", marks=full),
     pytest.param(failing_step("state", 1), "state failed", 0, id="state unreadable", marks=full),
     pytest.param(failing_step("read", 7), "read failed", 0, id="save fails half-way"),
     pytest.param(failing_step("release_retained", 1), "release", 1, id="release fails"),
     pytest.param(
         failing_step("clear_session", 1), "clear_session", 1, id="clearing fails", marks=full
     ),
-    pytest.param(restore_fails, "as it was saved", 1, id="restore fails half-way"),
-    pytest.param(damaged_once, "as it was saved", 1, id="other values came back"),
+    pytest.param(restore_fails, "the state is unchanged", 1, id="restore fails half-way"),
+    pytest.param(damaged_once, "the state is unchanged", 1, id="other values came back"),
 ]
 
 
@@ -176,7 +176,7 @@ def test_a_failed_save_says_why_and_changes_nothing(tmp_path: Path):
     )
 
     assert not outcome.ok
-    assert "not enough room" in outcome.why
+    assert "not enough space" in outcome.why
     assert outcome.checkpoint == ""
     assert [value.tobytes() for _, value in state_of(model)] == [v.tobytes() for _, v in before]
 

@@ -42,7 +42,7 @@ def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
     assert why == ""
     found, _ = [each for each in events if isinstance(each, Diagnosis)]
     assert found.holders == [
-        "`step`: traces 8 (4 of them kept for models that are gone), operations 2274",
+        "`step`: traces 8 (4 of them kept for models that no longer exist), operations 2274",
         "5 traces held by `my_step` (a tf.function of the script, 5 shapes)",
         "7 traces held by `fresh` (a tf.function of the script, made 7 times, kept in `kept`)",
         "`loss`: traces 1, operations 306",

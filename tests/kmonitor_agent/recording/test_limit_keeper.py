@@ -135,17 +135,15 @@ def crossed_by_auto(kept: Kept) -> LimitWatch:
 
 def test_what_auto_tried_is_told_with_the_reasons_when_nothing_more_helps(kept: Kept):
     watch = crossed_by_auto(kept)
-    steps = [
-        kept.keeper.next_step(watch, {"restart": "nobody would start it again"}) for _ in range(3)
-    ]
+    steps = [kept.keeper.next_step(watch, {"restart": "it cannot be restarted"}) for _ in range(3)]
     kept.keeper.report_exhausted(watch)
 
     assert steps == ["collect", "reload", "nothing"]
     [notice] = [e for e in kept.events if isinstance(e, Notice)]
     assert notice.code == "nothing_helps"
     assert notice.text.startswith(
-        "limit graph 100: nothing more helps (collect and reload did not help;"
-        " restart not done: nobody would start it again). The limit stays"
+        "limit graph 100: nothing else helps (collect and reload did not help; restart not"
+        " done: it cannot be restarted). The limit stays"
     )
 
 
@@ -223,7 +221,7 @@ def test_limits_set_by_command_come_with_the_run_into_its_next_process(kept: Kep
     [
         (LimitSpec(metric="graph"), "either a value or a percentage"),
         (LimitSpec(metric="ram", value=1.0, fraction=0.5), "either a value or a percentage"),
-        (LimitSpec(metric="graph", fraction=0.5), "nothing bounds graph"),
+        (LimitSpec(metric="graph", fraction=0.5), "graph has no upper bound"),
         (LimitSpec(metric="ram", fraction=0.5), "not among the metrics"),
     ],
 )
@@ -259,7 +257,7 @@ def test_what_would_free_memory_is_dropped_once_its_limit_is_released(kept: Kept
     kept.keeper.observe("graph", BoundedReading(50.0))
 
     assert before == ["", ""]
-    assert kept.keeper.why_dropped(reload) == "the limit is no longer crossed"
+    assert kept.keeper.why_dropped(reload) == "the limit is no longer exceeded"
     assert kept.keeper.why_dropped(other) == "", "a stop answers the crossing itself"
     assert kept.keeper.why_dropped(ActionRequest("reload")) == "", "nobody's limit"
 
@@ -300,7 +298,7 @@ def test_limit_that_two_new_processes_came_near_at_once_asks_for_no_third():
     assert [e.answered for e in second.events if isinstance(e, LimitCrossed)] == [False]
     (told,) = [e for e in second.events if isinstance(e, Notice)]
     assert told.code == "restarts_in_vain"
-    assert told.text.startswith("limit graph 100 asks for no more restarts until it is changed:")
+    assert told.text.startswith("limit graph 100 starts no more restarts until it is changed:")
 
 
 def test_first_new_process_near_its_limit_is_counted_and_may_leave_again():
@@ -370,7 +368,7 @@ def test_no_reload_is_asked_for_where_others_took_what_was_left(kept: Kept):
     assert [(each.value, each.answered) for each in crossings] == [(4.0, False)]
     [notice] = [each for each in kept.events if isinstance(each, Notice)]
     assert notice.code == "others_took_it"
-    assert "other processes took what was left" in notice.text
+    assert "other processes took the memory" in notice.text
     assert kept.requests == []
 
 

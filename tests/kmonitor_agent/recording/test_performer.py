@@ -40,7 +40,7 @@ def test_what_a_limit_asked_for_between_two_fits_and_nobody_did_is_told_at_the_e
 
     (told,) = [each for each in events if isinstance(each, Notice)]
     assert told.text.startswith("limit ram")
-    assert told.text.endswith("the reload was not done: the process ended before a safe point.")
+    assert told.text.endswith("reload was not done: the process ended before a safe point.")
 
 
 def test_what_waits_for_a_limit_that_was_released_is_not_done_and_told():
@@ -56,7 +56,7 @@ def test_what_waits_for_a_limit_that_was_released_is_not_done_and_told():
 
     assert not any(isinstance(each, ActionRecord) for each in events)
     (told,) = [each for each in events if isinstance(each, Notice)]
-    assert told.text.endswith("the collect was not done: the limit is no longer crossed.")
+    assert told.text.endswith("collect was not done: the limit is no longer exceeded.")
 
 
 def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():

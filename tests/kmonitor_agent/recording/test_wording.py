@@ -27,7 +27,7 @@ RELOAD = ActionRecord(
 
 def test_record_says_what_was_done_and_what_it_gave_back():
     assert str(ActionResult(RELOAD)).splitlines() == [
-        "Save + clear + reload done in 1.25 s (fit 1, epoch 3, asked by limit ram 80%)",
+        "Save + clear + reload done in 1.25 s (fit 1, epoch 3, requested by limit ram 80%)",
         "  saved 16 variables, 1.5 KiB, as 000001.h5",
         "  graph 31 900 -> 769",
         "  functions 700 -> 28",
@@ -43,8 +43,8 @@ def test_record_says_what_was_done_and_what_it_gave_back():
         (1, 1, 0, "1 trace of 1 dead model"),
         (12, 6, 0, "12 traces of 6 dead models"),
         (2, 0, 0, "2 traces"),
-        (2, 0, 2, "2 traces that no model uses any more"),
-        (5, 2, 1, "4 traces of 2 dead models and 1 that no model uses any more"),
+        (2, 0, 2, "2 traces no longer used by any model"),
+        (5, 2, 1, "4 traces of 2 dead models and 1 no longer used by any model"),
     ],
 )
 def test_collect_counts_what_it_released(traces: int, models: int, disused: int, words: str):
@@ -67,7 +67,7 @@ def test_collect_counts_what_it_released(traces: int, models: int, disused: int,
 def test_record_says_when_the_variables_were_made_anew():
     head, *_ = str(ActionResult(msgspec.structs.replace(RELOAD, mode="recreate"))).splitlines()
 
-    assert head.startswith("Save + clear + reload, variables made anew, done in 1.25 s")
+    assert head.startswith("Save + clear + reload, variables recreated, done in 1.25 s")
 
 
 def test_record_of_a_failure_says_why():
@@ -83,7 +83,7 @@ def test_record_of_a_failure_says_why():
     )
 
     assert repr(ActionResult(failed)).splitlines() == [
-        "Save failed in 0.00 s (fit 1, epoch 1, asked by ada)",
+        "Save failed in 0.00 s (fit 1, epoch 1, requested by ada)",
         "  full",
     ]
     assert (ActionResult(failed).ok, ActionResult(failed).why, ActionResult(failed).action) == (

@@ -76,14 +76,14 @@ def test_silence_far_beyond_its_own_history_is_a_hang():
 
     assert not silence.judgement(71.0 + 119.0).hang()
     assert silence.judgement(71.0 + 121.0).hang() == (
-        "no step for 121 s within an epoch, where the longest pause was 40.0 s"
+        "no step for 121 s within an epoch, the longest pause before was 40.0 s"
     )
 
 
 def test_a_hang_tells_the_longest_pause_and_not_a_part_of_the_least_bound():
     silence = followed([(30.0, 1, "step"), (30.5, 2, "step")])
 
-    assert silence.judgement(30.5 + 61.0).hang().endswith("the longest pause was 0.50 s")
+    assert silence.judgement(30.5 + 61.0).hang().endswith("the longest pause before was 0.50 s")
 
 
 def test_the_first_validation_is_measured_by_those_of_others_only():
@@ -106,8 +106,8 @@ def test_a_hang_is_called_one_though_the_learned_time_is_over_first():
 
     assert cause == "hang"
     assert why == (
-        "no step for 59 s within an epoch, where the longest pause was 0.25 s; "
-        "the finished folds let expect 60 s in all"
+        "no step for 59 s within an epoch, the longest pause before was 0.25 s; the finished"
+        " folds suggest 60 s in all"
     )
 
 
@@ -118,7 +118,7 @@ def test_a_slow_fold_whose_learned_time_is_over_is_no_hang(last_step_s: float):
     cause, why = silence.judgement(60.1).overdue(60.0, 60.1, [2.0])
 
     assert cause == "timeout"
-    assert why == "it took longer than the 60 s that the finished folds let expect"
+    assert why == "it took longer than the 60 s that the finished folds suggest"
 
 
 def test_a_function_that_tells_no_steps_has_a_time_and_no_silence():
@@ -132,7 +132,7 @@ def test_a_function_that_tells_no_steps_has_a_time_and_no_silence():
 
     assert not alike.judgement(599.0).hang()
     assert alike.judgement(601.0).overdue(600.0, 601.0, [90.0, 100.0])[0] == "timeout"
-    assert stepping.judgement(61.0).hang().startswith("no step for 61 s at its begin")
+    assert stepping.judgement(61.0).hang().startswith("no step for 61 s at its start")
 
 
 def test_what_a_finished_fold_was_used_to_is_learned():

@@ -145,7 +145,7 @@ def test_a_function_that_the_script_does_not_come_to_is_refused(tmp_path: Path):
     ran = run_script(tmp_path, LAMBDA.format('__name__ == "__main__" and main()'))
 
     assert ran.returncode == 1
-    assert "no fold was begun" in ran.stderr
+    assert "no fold was started" in ran.stderr
     assert "def train_fold(fold):" in ran.stderr
     assert not (tmp_path / "study" / "attempts.jsonl").exists()
 
@@ -156,7 +156,7 @@ def test_a_second_study_in_a_script_without_a_main_guard_is_refused_with_what_to
     ran = run_script(tmp_path, TWO)
 
     assert ran.stdout == "[0, 1]\n"
-    assert "comes to an earlier run_folds first" in ran.stderr
+    assert "reaches an earlier run_folds first" in ran.stderr
     assert 'if __name__ == "__main__":' in ran.stderr
 
 
@@ -166,7 +166,7 @@ def test_a_script_without_a_main_guard_never_runs_a_second_study_with_what_the_f
     ran = run_script(tmp_path, AGAIN)
 
     assert ran.stdout == "[16]\n"
-    assert "comes to an earlier run_folds first" in ran.stderr
+    assert "reaches an earlier run_folds first" in ran.stderr
     assert 'if __name__ == "__main__":' in ran.stderr
 
 
@@ -189,7 +189,7 @@ def test_a_script_that_fails_when_it_is_read_again_is_refused_and_is_no_study(
 ):
     ran = run_script(tmp_path, FAILS)
 
-    assert "no fold was begun" in ran.stderr
+    assert "no fold was started" in ran.stderr
     assert "RuntimeError: only once" in ran.stderr
     assert "FoldsRefused" in ran.stderr
     assert not folders.spool.exists()
@@ -214,9 +214,9 @@ def test_an_argument_that_is_no_plain_data_is_refused():
 def test_what_is_no_function_at_the_top_of_a_module_is_refused():
     def inner(fold: object) -> None: ...
 
-    with pytest.raises(FoldsRefused, match="inside of another function"):
+    with pytest.raises(FoldsRefused, match="inside another function"):
         source_of(inner)
-    with pytest.raises(TypeError, match="no function"):
+    with pytest.raises(TypeError, match="not a function"):
         source_of(functions)
 
 

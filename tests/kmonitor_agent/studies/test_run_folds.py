@@ -54,7 +54,7 @@ def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path)
     assert "no luck with fold 1" in study.results[1].why
     assert "return plain data" in study.results[5].why
     assert "exit status 4" in study.results[7].why
-    assert study.results[9].why == "Unspeakable: its text cannot be told"
+    assert study.results[9].why == "Unspeakable: its message cannot be read"
     printed = study.results[6].output
     assert printed.stat().st_size < 32 * 2**20
     assert "the last line" in printed.read_text()[-100:]
@@ -178,9 +178,9 @@ def test_folds_may_be_pairs_of_indices(tmp_path: Path):
     study = run_folds(functions.split, pairs, study=tmp_path / "study")
 
     assert study.values == [(6, 9), (9, 0)]
-    with pytest.raises(FoldsRefused, match="was begun with other splits"):
+    with pytest.raises(FoldsRefused, match="was started with different splits"):
         run_folds(functions.split, pairs[::-1], study=tmp_path / "study")
-    with pytest.raises(FoldsRefused, match="no pair of indices"):
+    with pytest.raises(FoldsRefused, match="not a pair of indices"):
         run_folds(functions.split, [(1.5, 2)], study=tmp_path / "other")
 
 
@@ -195,7 +195,7 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixt
 
     assert second.results[0].value == first.results[0].value
     assert [each.fold for each in second.attempts] == [0, 1, 1]
-    with pytest.raises(FoldsRefused, match="was begun with other folds"):
+    with pytest.raises(FoldsRefused, match="was started with different folds"):
         run_folds(functions.by_index, folds=3, study=tmp_path / "study")
 
 
@@ -203,7 +203,7 @@ def test_a_folder_with_something_else_in_it_is_refused_and_left_as_it_is(tmp_pat
     (tmp_path / "resume" / "0").mkdir(parents=True)
     (tmp_path / "resume" / "0" / "mine").write_text("kept")
 
-    with pytest.raises(FoldsRefused, match="is no folder of a study: it holds 'resume'"):
+    with pytest.raises(FoldsRefused, match="is not the folder of a study: it contains 'resume'"):
         run_folds(functions.nothing, folds=1, study=tmp_path)
 
     assert [str(each.relative_to(tmp_path)) for each in sorted(tmp_path.rglob("*"))] == [
@@ -214,7 +214,7 @@ def test_a_folder_with_something_else_in_it_is_refused_and_left_as_it_is(tmp_pat
 def test_a_study_runs_once_at_a_time(tmp_path: Path):
     held = StudyFolder(tmp_path / "study")
 
-    with pytest.raises(FoldsRefused, match="runs already"):
+    with pytest.raises(FoldsRefused, match="is already running"):
         run_folds(functions.told, folds=1, study=tmp_path / "study")
 
     held.close()
@@ -236,7 +236,7 @@ def test_a_study_without_a_folder_is_kept_below_the_state_folder(kmonitor_home: 
         ({"folds": "five"}, TypeError, "such as folds=5"),
         ({"retries": 1.5}, TypeError, "retries=1.5"),
         ({"timeout_s": -1}, ValueError, "timeout_s=-1"),
-        ({"timeout_s": "1 h"}, TypeError, "no number of seconds"),
+        ({"timeout_s": "1 h"}, TypeError, "not a number of seconds"),
         ({"memory": "much"}, ValueError, "12 GiB"),
         ({"study": ""}, TypeError, 'study="my-study"'),
         ({"at_once": True}, TypeError, "at_once=True"),

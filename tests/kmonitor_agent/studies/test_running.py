@@ -105,7 +105,7 @@ def test_a_fold_that_returned_and_does_not_leave_is_ended_and_says_so(process: M
     assert attempt.poll(2.0 + 15.2)
     ended = attempt.finish(2.0 + 15.2)
     assert ended.cause == "finished"
-    assert "did not leave within 15 s" in ended.why
+    assert "did not exit within 15 s" in ended.why
 
 
 def test_a_kill_at_the_folds_own_bound_is_not_the_hosts(

@@ -64,7 +64,7 @@ def test_a_value_with_one_bit_changed_is_run_again_and_told_once(folder: StudyFo
     assert folder.finished() == {0}
     assert folder.finished() == {0}
     assert len(lines) == 1
-    assert "fold 1: what it returned cannot be read: it is damaged" in lines[0]
+    assert "fold 1: its returned value cannot be read: it is damaged" in lines[0]
     assert "it runs again" in lines[0]
 
 
@@ -88,7 +88,7 @@ def test_a_attempts_that_cannot_be_written_is_told_once_and_ends_nothing(folder:
     assert f"results are not kept in {folder.path}" in lines[0]
     study = study_result(folder, 3)
     assert study.complete
-    assert "a second start would run them again" in str(study.attempts)
+    assert "a second call would run them again" in str(study.attempts)
 
 
 def test_what_could_not_be_written_is_written_with_the_next_line(folder: StudyFolder):
@@ -129,7 +129,7 @@ def test_a_damaged_study_file_says_what_to_do(folder: StudyFolder):
     folder.close()
     (folder.path / "study.json").write_text("{")
 
-    with pytest.raises(FoldsRefused, match=r"study\.json, which says .* another study="):
+    with pytest.raises(FoldsRefused, match=r"study\.json, which describes .* another study="):
         begun(folder.path)
 
 

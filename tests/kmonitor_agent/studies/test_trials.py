@@ -105,7 +105,7 @@ def test_a_search_goes_on_in_its_folder(tmp_path: Path):
 
 
 def test_a_function_that_no_process_finds_is_refused(tmp_path: Path):
-    with pytest.raises(FoldsRefused, match="stands inside of another function"):
+    with pytest.raises(FoldsRefused, match="is inside another function"):
         TrialRunner(lambda fold: fold, study=tmp_path / "search")
 
 

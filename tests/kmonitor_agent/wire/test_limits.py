@@ -42,14 +42,14 @@ def test_threshold_is_read_in_the_metric_s_unit(
     [
         (("memory", "80%"), {}, 'write one of "ram"'),
         (("ram", "80%"), {"action": "explode"}, 'write one of "notify"'),
-        (("graph", "80%"), {}, "nothing bounds graph"),
-        (("ram", "120%"), {}, "outside of 0 to 100"),
+        (("graph", "80%"), {}, "graph has no upper bound"),
+        (("ram", "120%"), {}, "outside 0 to 100"),
         (("ram", "much"), {}, '"12 GiB"'),
         (("ram", "12 parsecs"), {}, '"12 GiB"'),
         (("step_time", "3 GiB"), {}, '"250 ms"'),
         (("ram", 0.8), {}, "a part is written as a percentage"),
         (("graph", -5), {}, "a number of operations"),
-        (("graph", 1.5), {}, "no whole number"),
+        (("graph", 1.5), {}, "not a whole number"),
         (("graph", float("nan")), {}, "a number of operations"),
         (("ram", "80%"), {"hold_s": -1}, "write seconds"),
         (("ram", "80%"), {"cooldown_s": "1 min"}, "write seconds"),
@@ -69,13 +69,13 @@ def test_threshold_that_is_missing_is_asked_for():
 
 
 def test_threshold_beyond_every_number_is_refused_in_words():
-    with pytest.raises(ValueError, match="is no threshold; write"):
+    with pytest.raises(ValueError, match="is not a threshold; write"):
         Limit("ram", 10**400)
 
 
 @pytest.mark.parametrize("threshold", [None, True, [1]])
 def test_threshold_that_is_no_number_is_refused(threshold: Any):
-    with pytest.raises(TypeError, match="is no number"):
+    with pytest.raises(TypeError, match="is not a number"):
         Limit("ram", threshold)
 
 

@@ -23,7 +23,7 @@ LEAK = Report(
     expected="leak",
     named=("files",),
     cause="files of each epoch stay open",
-    remedy="close what is opened",
+    remedy="close files and sockets after use",
     units=20,
     metric="open_files",
 )

@@ -43,8 +43,8 @@ class AddressUnreadable(UserError):
     def __init__(self) -> None:
         super().__init__(
             "The address of the PostgreSQL database cannot be read.",
-            "Write it as postgresql://USER@HOST:PORT/DATABASE; characters such as / or @ in a "
-            "part of it are written as %2F or %40.",
+            "Write it as postgresql://USER@HOST:PORT/DATABASE; write / and @ within a part as"
+            " %2F and %40.",
         )
 
 
@@ -97,12 +97,12 @@ _QUESTION: Final = re.compile(r" Is the server running [^?]*\?")
 """What libpq adds to a refused connection; what to do is said by us."""
 
 _RIGHTS: Final = (
-    "Have who owns the database run there: CREATE SCHEMA kmonitor AUTHORIZATION the_role; or let "
-    "the role use all tables that are in it."
+    "Ask the owner of the database to run: CREATE SCHEMA kmonitor AUTHORIZATION the_role; or to"
+    " grant the role all tables in it."
 )
 _TO_PGPASS: Final = (
-    "Write it into ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD, or name such a file "
-    "in PGPASSFILE."
+    "Write it into ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD, or set PGPASSFILE"
+    " to such a file."
 )
 
 
@@ -115,9 +115,9 @@ class TakenOver(UserError):
 
     def __init__(self, host: str) -> None:
         super().__init__(
-            f"Another hub, on {host}, stores its runs in the place of this one.",
-            "Both have the same file team-hub-id beside their databases: remove that of the one "
-            "that was copied, and start it again.",
+            f"Another hub, on {host}, stores its runs under the same id.",
+            "Both have the same file team-hub-id beside their databases. Remove it from the"
+            " copied one, and start that hub again.",
         )
 
 
@@ -147,18 +147,18 @@ def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
     shown = address.shown
     if isinstance(exc, errors.InsufficientPrivilege):
         return StoreUnusable(
-            f"{shown}: kmonitor may not make or use its tables: {error}.", _RIGHTS
+            f"{shown}: kmonitor may not create or use its tables: {error}.", _RIGHTS
         )
     pgconn = exc.pgconn
     if pgconn is not None and pgconn.needs_password:
-        return StoreUnusable(f"{shown} wants a password, and none is known.", _TO_PGPASS)
+        return StoreUnusable(f"{shown} needs a password, and none is set.", _TO_PGPASS)
     if "password authentication failed" in error:
-        return StoreUnusable(f"{shown} refuses the password that is known for it.", _TO_PGPASS)
+        return StoreUnusable(f"{shown} rejected the password.", _TO_PGPASS)
     if "does not exist" in error:
         return StoreUnusable(
-            f"{shown}: {error}.", "Make it on the server first, or write another."
+            f"{shown}: {error}.", "Create it on the server first, or use another."
         )
-    remedy = "See whether the server runs and lets this host in: psql says the same or more."
+    remedy = "Check that the server runs and accepts this host; psql may show more details."
     return StoreUnusable(f"{shown} cannot be used: {error}.", remedy)
 
 

@@ -98,7 +98,7 @@ class TeamDatabase(Database):
         if number >= MOST_HUBS:
             first.close()
             raise StoreUnusable(
-                f"{address.shown} has {MOST_HUBS} hubs, which is as many as can be told apart.",
+                f"{address.shown} already has {MOST_HUBS} hubs, the most that are supported.",
                 "Store in another database.",
             )
         self.number: int = number
@@ -222,7 +222,7 @@ class TeamDatabase(Database):
             (self.hub, socket.gethostname(), self._instance),
         ).fetchone()
         if found is None:
-            raise psycopg.OperationalError("the server gave this hub no number")
+            raise psycopg.OperationalError("the server assigned no number to this hub")
         return found
 
     def _begin(self, connection: BoundedConnection, batch: WriteBatch) -> None:
@@ -238,7 +238,7 @@ class TeamDatabase(Database):
             connection, "SELECT host FROM hubs WHERE number = %s", self.number
         )
         if found is None:
-            return StoreOutOfSync("the database has forgotten this hub")
+            return StoreOutOfSync("the database no longer knows this hub")
         return TakenOver(str(found[0]))
 
     def _check_commit(self, connection: BoundedConnection, batch: WriteBatch) -> None:
@@ -254,7 +254,7 @@ class TeamDatabase(Database):
         if commits == self._commits + 1 and in_flight is not None:
             self._leave_out(in_flight, batch, head)
         elif commits != self._commits:
-            raise StoreOutOfSync("the server holds another state than the one it had confirmed")
+            raise StoreOutOfSync("the server has another state than it confirmed")
         self._commit_in_flight = None
 
     def _leave_out(self, in_flight: "_CommitInFlight", batch: WriteBatch, head: int) -> None:
@@ -409,8 +409,8 @@ def make_tables(connection: "psycopg.Connection[Any]", address: Address) -> None
     encoding = connection.info.parameter_status("server_encoding")
     if encoding != "UTF8":
         raise StoreUnusable(
-            f"{address.shown} stores texts as {encoding}, which cannot hold all names of runs.",
-            "Make a database with ENCODING 'UTF8'.",
+            f"{address.shown} uses the encoding {encoding}, which cannot store all run names.",
+            "Create a database with ENCODING 'UTF8'.",
         )
     with connection.transaction():
         connection.execute("SELECT pg_advisory_xact_lock(%s)", (_TABLES_LOCK,))

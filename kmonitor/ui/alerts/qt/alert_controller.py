@@ -221,8 +221,8 @@ class DesktopNotifications(QObject):
         if self._tray is not None and QSystemTrayIcon.supportsMessages():
             return self.tr("Alerts are shown as notifications while kmonitor runs.")
         return self.tr(
-            "Your desktop has no tray: an alert marks kmonitor's entry in the task bar and stands "
-            "in the event log."
+            "Your desktop has no tray: alerts mark kmonitor's entry in the task bar and appear"
+            " in the event log."
         )
 
     def notify(self, alert: Alert) -> None:

@@ -118,7 +118,7 @@ class AlertsDialog(QDialog):
         self._dry_run.setText("\n".join(lines))
         self._dry_run.setVisible(bool(lines))
         self._scroll.setAccessibleName(self.tr("Rules"))
-        heads = (self.tr("Tell me when"), self.tr("once it lasts"), self.tr("at most every"))
+        heads = (self.tr("Notify when"), self.tr("After"), self.tr("At most every"))
         for label, text in zip(self._heads, heads, strict=True):
             label.setText(text)
         for row in self._rows.values():
@@ -126,7 +126,7 @@ class AlertsDialog(QDialog):
         self._set_field_texts(
             self._command,
             self.tr("Command"),
-            self.tr("run here for each alert, with JSON at its input; empty: none"),
+            self.tr("runs for each alert, with JSON on standard input; empty: none"),
         )
         self._set_field_texts(
             self._webhook,
@@ -136,7 +136,7 @@ class AlertsDialog(QDialog):
             ),
         )
         self._test.setText(self.tr("Send a test"))
-        self._test.setToolTip(self.tr("Hand a made-up alert to the command and the webhook"))
+        self._test.setToolTip(self.tr("Send a sample alert to the command and the webhook"))
         self._test.setAccessibleName(self._test.text())
         self.show_outcome("", is_bad=False)
 
@@ -233,10 +233,10 @@ class AlertsDialog(QDialog):
         title = rule_title(*row.key)
         row.is_on.setText(title)
         row.hold.setSuffix(f" {self.tr('s')}")
-        row.hold.setSpecialValueText(self.tr("at once"))
-        row.hold.setAccessibleName(self.tr("{rule}: once it lasts").format(rule=title))
+        row.hold.setSpecialValueText(self.tr("immediately"))
+        row.hold.setAccessibleName(self.tr("{rule}: after").format(rule=title))
         row.cool_down.setSuffix(f" {self.tr('min')}")
-        row.cool_down.setSpecialValueText(self.tr("each time"))
+        row.cool_down.setSpecialValueText(self.tr("every time"))
         row.cool_down.setAccessibleName(self.tr("{rule}: at most every").format(rule=title))
 
     def _set_field_texts(self, field: QLineEdit, title: str, hint: str) -> None:
@@ -265,8 +265,8 @@ class AlertsDialog(QDialog):
         settings = self.settings()
         why = self._why_not()
         if not (why or settings.command or settings.webhook):
-            why = self.tr("Write a command or a webhook first.")
-        self.show_outcome(why or self.tr("Sent. What fails is said here."), is_bad=bool(why))
+            why = self.tr("Enter a command or a webhook first.")
+        self.show_outcome(why or self.tr("Sent. Errors appear here."), is_bad=bool(why))
         if not why:
             self.test_requested.emit(settings)
 

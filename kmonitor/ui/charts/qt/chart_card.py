@@ -152,19 +152,19 @@ class ChartCard(QFrame):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def _set_texts(self) -> None:
-        tooltip = self.tr(
-            "Put a limit line a little above the highest value, to be dragged from there"
-        )
+        tooltip = self.tr("Add a limit line just above the highest value; drag it from there")
         if self._metric == "step_time":
             of_median = self.tr(
-                "It is for the median of an epoch: a few slow steps do not move it"
+                "Applies to the median of an epoch: a few slow steps do not change it"
             )
             tooltip = f"{tooltip}\n{of_median}"
         self._set_limit.setToolTip(tooltip)
         self._set_limit.setAccessibleName(
             self.tr("Set a limit on {metric}").format(metric=self._title.text())
         )
-        self._more.setToolTip(self.tr("Limit, place and look of this chart; drag it by its words"))
+        self._more.setToolTip(
+            self.tr("Limit, position and appearance of this chart; drag its title to move it")
+        )
         self._more.setAccessibleName(self.tr("More of {metric}").format(metric=self._title.text()))
         self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
         self._elide_limit()
@@ -322,7 +322,7 @@ class ChartCard(QFrame):
         metrics = self._limit.fontMetrics()
         shown = metrics.elidedText(whole, Qt.TextElideMode.ElideRight, max(0, room))
         self._limit.setText(shown)
-        what = self.tr("Choose what is done at this limit")
+        what = self.tr("Choose the action at this limit")
         self._limit.setToolTip(what if shown == whole else f"{whole}\n{what}")
 
     def _fit_to_width(self, *, is_first: bool = False) -> None:

@@ -73,21 +73,21 @@ class ComparePanel(QFrame):
     def _set_texts(self) -> None:
         self._back.setText(self.tr("History"))
         self._back.setToolTip(self.tr("Back to the history (Esc)"))
-        self._only.setText(self.tr("Only differences"))
-        self._only.setToolTip(self.tr("Leave out what is the same for all"))
+        self._only.setText(self.tr("Differences only"))
+        self._only.setToolTip(self.tr("Hide rows that are the same for all runs"))
         for button in (self._back, self._only):
             button.setAccessibleName(button.text())
         self._copy.setText(self.tr("Copy"))
-        self._copy.setToolTip(self.tr("Copy the selected rows, or all, as text (Ctrl+C)"))
+        self._copy.setToolTip(self.tr("Copy the selected rows, or all rows, as text (Ctrl+C)"))
         self._copy.setAccessibleName(self.tr("Copy the table"))
         self._metrics.rename(_metric_titles(), self.tr("Metric"))
         self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
-        self._axis.explain("epochs", self.tr("Epochs of all fits in a row"))
-        self._axis.explain("seconds", self.tr("Run time, from each run's start"))
-        self._axis.explain("models", self.tr("Models built: the fits of a run in a row"))
+        self._axis.explain("epochs", self.tr("Epochs, counted over all fits"))
+        self._axis.explain("seconds", self.tr("Run time since each run started"))
+        self._axis.explain("models", self.tr("Models built, one per fit of a run"))
         self._title.setText(self.tr("Compare"))
-        self._table_title.setText(self.tr("What differs"))
-        self._table_view.setAccessibleName(self.tr("What differs"))
+        self._table_title.setText(self.tr("Differences"))
+        self._table_view.setAccessibleName(self.tr("Differences"))
 
     @property
     def shows_differences_only(self) -> bool:
@@ -302,7 +302,7 @@ class CompareLegend(QWidget):
         out.setProperty("kind", "more")
         out.setFixedSize(20, 20)
         out.setIcon(self._theme.icon("close", "mute"))
-        title = self.tr("Leave out {name}").format(name=entry.name)
+        title = self.tr("Remove {name}").format(name=entry.name)
         out.setAccessibleName(title)
         out.setToolTip(title)
         out.clicked.connect(partial(self._leave_out, entry.run))

@@ -51,7 +51,7 @@ class DetailWindow(QDialog):
     def _set_reader_texts(self) -> None:
         self._reader.setAccessibleName(self.tr("Evidence"))
         self._copy.setText(self.tr("Copy"))
-        self._copy.setToolTip(self.tr("Copy all of it as text"))
+        self._copy.setToolTip(self.tr("Copy everything as text"))
         self._close.setText(self.tr("Close"))
         self._close.setToolTip(self.tr("Close this window (Esc)"))
         for button in (self._copy, self._close):
@@ -201,15 +201,15 @@ class DiagnosisWindow(DetailWindow):
 
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Diagnosis"))
-        self._before.setText(self.tr("Before"))
-        self._before.setToolTip(self.tr("The diagnosis before (Alt+Left)"))
-        self._after.setText(self.tr("After"))
-        self._after.setToolTip(self.tr("The diagnosis after (Alt+Right)"))
+        self._before.setText(self.tr("Previous"))
+        self._before.setToolTip(self.tr("Previous diagnosis (Alt+Left)"))
+        self._after.setText(self.tr("Next"))
+        self._after.setToolTip(self.tr("Next diagnosis (Alt+Right)"))
         # A text takes the key of a button with it.
         click_on_shortcut("diagnosis_before", self._before)
         click_on_shortcut("diagnosis_after", self._after)
         self._again.setText(self.tr("Diagnose"))
-        self._again.setToolTip(self.tr("Take another one at the next safe point"))
+        self._again.setToolTip(self.tr("Run another diagnosis at the next safe point"))
         for button in (self._before, self._after, self._again):
             button.setAccessibleName(button.text())
 

@@ -66,14 +66,14 @@ class RecordsPanel(QFrame):
 
     def _set_texts(self) -> None:
         self._tabs.rename(self._titles(), self.tr("Below the charts"))
-        self._tabs.explain(_EVENTS, self.tr("One sentence for each event (Ctrl+1)"))
+        self._tabs.explain(_EVENTS, self.tr("All events (Ctrl+1)"))
         self._tabs.explain(
-            _RECLAIMS, self.tr("What each save, collect, reload and restart gave back (Ctrl+2)")
+            _RECLAIMS, self.tr("Memory freed by each save, collect, reload and restart (Ctrl+2)")
         )
         self._copy.setText(self.tr("Copy"))
         self._copy.setAccessibleName(self.tr("Copy the table"))
         self._copy.setToolTip(
-            self.tr("Copy the selected rows, or all, as text (Ctrl+C in the table)")
+            self.tr("Copy the selected rows, or all rows, as text (Ctrl+C in the table)")
         )
         self.show_count(self._n)
 

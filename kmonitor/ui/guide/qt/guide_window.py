@@ -87,7 +87,9 @@ class GuideWindow(QDialog):
         self._index.setToolTip(self.tr("First page of the guide"))
         self._search.setPlaceholderText(self.tr("Find in the guide   Ctrl+F"))
         self._search.setAccessibleName(self.tr("Find in the guide"))
-        self._search.setToolTip(self.tr("Words of any page; Enter or F3: the next place (Ctrl+F)"))
+        self._search.setToolTip(
+            self.tr("Search all pages; Enter or F3 finds the next match (Ctrl+F)")
+        )
         for part in self._search.findChildren(QToolButton):
             part.setAccessibleName(self._search.accessibleName())
         self._reader.setAccessibleName(self.tr("Guide"))
@@ -129,7 +131,7 @@ class GuideWindow(QDialog):
         match = next_match(found, self._page, self._found)
         self._found = match
         if match is None:
-            none = self.tr("Not in the guide") if search_text else ""
+            none = self.tr("No matches") if search_text else ""
             self._count.setText(none)
             return
         self.open_page(match.page)

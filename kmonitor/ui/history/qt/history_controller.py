@@ -145,7 +145,7 @@ class HistoryController(QObject):
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
     def _open_rename_dialog(self, run: RunSummary) -> None:
-        label = self.tr("What the run is called, for everyone who looks at it:")
+        label = self.tr("Name of the run, for everyone:")
         text = NameDialogText(self.tr("Rename run"), label, self.tr("Name of the run"))
         box = NameDialog(text, run.name, self._window, most_letters=MAX_NAME)
         box.textValueSelected.connect(partial(self._workspace.edits.rename, run))
@@ -238,13 +238,13 @@ class NoteDialog(QDialog):
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Note"))
         self._field.setAccessibleName(self.tr("Note on {name}").format(name=self._name))
-        self._field.setPlaceholderText(self.tr("What it was for, or what came of it"))
+        self._field.setPlaceholderText(self.tr("Purpose or result of the run"))
         self._save.setText(self.tr("Save"))
         # A text takes the key of a button with it.
         click_on_shortcut("note_save", self._save)
         self._save.setToolTip(self.tr("Save the note (Ctrl+Return)"))
         self._cancel.setText(self.tr("Cancel"))
-        self._cancel.setToolTip(self.tr("Leave it as it was (Esc)"))
+        self._cancel.setToolTip(self.tr("Discard the changes (Esc)"))
         for button in (self._save, self._cancel):
             button.setAccessibleName(button.text())
         self._on_field_changed()
@@ -274,7 +274,7 @@ class NoteDialog(QDialog):
     def _on_field_changed(self) -> None:
         n = len(self._field.toPlainText().strip())
         is_long = n > MAX_NOTE
-        text = self.tr("{n} of at most {most} letters")
+        text = self.tr("{n} of at most {most} characters")
         self._length.setText(text.format(n=count_text(n), most=count_text(MAX_NOTE)))
         self._length.setVisible(n > MAX_NOTE // 2)
         set_tone(self._length, "crit" if is_long else "")

@@ -155,7 +155,7 @@ class AuditWindow(QDialog):
         self.setWindowTitle(self.tr("Audit"))
         self._host.rename(self.tr("Host"), self._all_hosts())
         self._lead.setText(
-            self.tr("Who commanded, edited or let in whom, and what came of it. Newest first.")
+            self.tr("Commands, edits and access changes, with their results. Newest first.")
         )
         self._table_view.setAccessibleName(self.tr("Audit"))
         self._close.setText(self.tr("Close"))

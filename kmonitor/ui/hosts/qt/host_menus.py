@@ -98,7 +98,7 @@ class HostMenus(QObject):
         box.open()
 
     def _name_text(self, address: str, why_not: str) -> NameDialogText:
-        question = self.tr("What {address} is called here:").format(address=address)
+        question = self.tr("Name of {address} in this window:").format(address=address)
         label = f"{why_not}\n{question}" if why_not else question
         return NameDialogText(self.tr("Rename host"), label, self.tr("Name of the host"))
 
@@ -184,21 +184,22 @@ class ConnectDialog(QDialog):
         self.setWindowTitle(self.tr("Connect to a host"))
         self._intro.setText(
             self.tr(
-                "Your own ssh carries it: what works as \u201cssh gpu-01\u201d without a question "
-                "works here. kmonitor must be installed there; no port is opened. A hub that "
-                "listens on the network is reached with its key: tcp://gpu-01:5577?key=\u2026"
+                "Connects through your own ssh: any host that \u201cssh gpu-01\u201d reaches"
+                " without a prompt works here. kmonitor must be installed there; no port is"
+                " opened. For a hub that listens on the network, enter its address with the key:"
+                " tcp://gpu-01:5577?key=\u2026"
             )
         )
         self._set_field_texts(
             self._address, self.tr("Host"), self.tr("gpu-01, user@gpu-01 or tcp://\u2026")
         )
         self._set_field_texts(
-            self._name, self.tr("Name"), self.tr("as it is to be called here; may stay empty")
+            self._name, self.tr("Name"), self.tr("name in this window (optional)")
         )
         self._set_field_texts(
             self._command,
             self.tr("Command"),
-            self.tr("/path/to/bin/kmonitor there; may stay empty"),
+            self.tr("/path/to/bin/kmonitor on the host (optional)"),
         )
         self._connect.setText(self.tr("Connect"))
 

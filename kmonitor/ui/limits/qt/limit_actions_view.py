@@ -35,10 +35,10 @@ class LimitActionsPanel(QWidget):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._heading.setText(self.tr("AT THE LIMIT"))
+        self._heading.setText(self.tr("ACTION AT LIMIT"))
         self._choose.setText(self.tr("Change"))
-        self._choose.setToolTip(self.tr("Choose what is done at a limit"))
-        self._choose.setAccessibleName(self.tr("What is done at a limit"))
+        self._choose.setToolTip(self.tr("Choose the action at a limit"))
+        self._choose.setAccessibleName(self.tr("Action at a limit"))
         if self._actions_state is None:
             self._switch.setText(self.tr("Reload automatically"))
             self._switch.setAccessibleName(self._switch.text())

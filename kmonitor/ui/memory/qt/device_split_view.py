@@ -30,7 +30,7 @@ class DeviceSplitPanel(QScrollArea):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self.setAccessibleName(self.tr("What the device holds"))
+        self.setAccessibleName(self.tr("Memory on the device"))
 
     def show_state(self, state: DeviceSplitState) -> None:
         """Show these parts."""

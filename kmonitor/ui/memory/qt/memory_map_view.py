@@ -96,10 +96,10 @@ class MemoryMapPanel(QFrame):
         self._back.setText(self.tr("Charts"))
         self._back.setToolTip(self.tr("Back to the charts (Esc)"))
         self._open.setText(self.tr("Open model file\u2026"))
-        self._open.setToolTip(self.tr("The map of a .keras, .h5 or .json file (Ctrl+Shift+O)"))
+        self._open.setToolTip(self.tr("Memory map of a .keras, .h5 or .json file (Ctrl+Shift+O)"))
         self._details.setText(self.tr("File and load cost\u2026"))
         self._details.setToolTip(
-            self.tr("What is in the file, and what each way to load it takes")
+            self.tr("Contents of the file, and the cost of each loading method")
         )
         self._name_missing()
         for button in (self._back, self._open, self._details):
@@ -167,10 +167,10 @@ class MemoryMapPanel(QFrame):
     def _name_missing(self) -> None:
         if self._needs == "config":
             text = self.tr("Architecture\u2026")
-            tooltip = self.tr("A JSON file, as to_json wrote it")
+            tooltip = self.tr("A JSON file from to_json")
         else:
             text = self.tr("Custom classes\u2026")
-            tooltip = self.tr("A Python file with its classes; it is run in another process")
+            tooltip = self.tr("A Python file with its classes; it runs in another process")
         self._missing.setText(text)
         self._missing.setAccessibleName(text)
         self._missing.setToolTip(tooltip)
@@ -399,7 +399,7 @@ class MapModel(CellTableModel[MapRow]):
         return [
             self.tr("Layer"),
             self.tr("Kind"),
-            self.tr("Together"),
+            self.tr("Total"),
             self.tr("Weights"),
             self.tr("Optimizer"),
             self.tr("Gradients"),
@@ -427,10 +427,10 @@ class MapModel(CellTableModel[MapRow]):
     @override
     def explained(self, column: int) -> str | None:
         return {
-            "total": self.tr("Its part of the peak; all rows together are the peak"),
+            "total": self.tr("Share of the peak; all rows add up to the peak"),
             "weights": self.tr("Parameters and states; exact"),
-            "slots": self.tr("What the optimizer keeps for them; exact"),
-            "gradients": self.tr("Of weights that are trained, as far as they are there then"),
-            "kept": self.tr("Feature maps that still wait for the backward pass then"),
-            "workspace": self.tr("All else that is there then"),
+            "slots": self.tr("State of the optimizer for them; exact"),
+            "gradients": self.tr("Gradients of trained weights that exist at the peak"),
+            "kept": self.tr("Activations that still wait for the backward pass"),
+            "workspace": self.tr("Everything else at the peak"),
         }.get(MAP_COLUMNS[column])

@@ -59,9 +59,9 @@ class LoadCostPanel(QWidget):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._title.setText(self.tr("What a load takes"))
-        self._repeats.rename(self.tr("Processes a way"), self._counts())
-        self._bar.setAccessibleName(self.tr("Processes that have ended"))
+        self._title.setText(self.tr("Cost of loading"))
+        self._repeats.rename(self.tr("Processes per method"), self._counts())
+        self._bar.setAccessibleName(self.tr("Finished processes"))
         self._name_button()
 
     def show_state(self, state: LoadCostState) -> None:
@@ -129,9 +129,9 @@ class LoadCostPanel(QWidget):
         self._measure.setText(text)
         self._measure.setAccessibleName(text)
         self._measure.setToolTip(
-            self.tr("End the process that runs now, and start no more")
+            self.tr("Stop the current process and start no more")
             if is_running
-            else self.tr("Load the file in each way, in processes of their own")
+            else self.tr("Load the file with each method, in separate processes")
         )
 
     def _build(self) -> None:
@@ -197,8 +197,8 @@ class ModelFileWindow(QDialog):
         self.finished.connect(self.closed)
 
     def _set_texts(self) -> None:
-        self.setWindowTitle(self.tr("{file}: load cost and content").format(file=self._name))
-        self._title.setText(self.tr("What is in the file"))
+        self.setWindowTitle(self.tr("{file}: load cost and contents").format(file=self._name))
+        self._title.setText(self.tr("Contents of the file"))
         self._table_view.setAccessibleName(self.tr("Layers in the file"))
 
     def show_file(self, state: ModelFileState) -> None:

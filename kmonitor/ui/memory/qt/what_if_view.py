@@ -55,7 +55,7 @@ class WhatIfSidebar(QScrollArea):
 
     def _set_texts(self) -> None:
         self._curve_title.setText(self.tr("Peak over batch"))
-        self._advice_title.setText(self.tr("What would lower the peak"))
+        self._advice_title.setText(self.tr("Ways to lower the peak"))
         self._advised = None
 
     def show_curve(self, curve: BatchCurve) -> None:
@@ -71,7 +71,7 @@ class WhatIfSidebar(QScrollArea):
         """Show what would help, or that nothing is known to."""
         self._advice_card.setVisible(bool(advised) or is_whole)
         self._advice_note.setVisible(not advised)
-        self._advice_note.setText(self.tr("No single change that is known would save a MiB."))
+        self._advice_note.setText(self.tr("No known single change would save a MiB."))
         if tuple(advised) == self._advised:
             return
         self._advised = tuple(advised)
@@ -155,10 +155,10 @@ class WhatIfControls(QFrame):
 
     def _set_texts(self) -> None:
         self._title.setText(self.tr("What if"))
-        self._reset.setText(self.tr("As trained"))
+        self._reset.setText(self.tr("Reset"))
         self._reset.setAccessibleName(self._reset.text())
-        self._reset.setToolTip(self.tr("Ask about the training as it is again"))
-        self._batch.call(self.tr("Batch"), self.tr("Examples a step"))
+        self._reset.setToolTip(self.tr("Back to the actual training"))
+        self._batch.call(self.tr("Batch"), self.tr("Examples per step"))
         for key, title in self._titles().items():
             menu = self._menus[key]
             menu.rename(title, {})

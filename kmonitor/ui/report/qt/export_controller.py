@@ -79,7 +79,11 @@ class ExportController(QObject):
         is_part = self._held_span_s() is not None
 
         def title() -> str:
-            return self.tr("Export what is shown of {run}") if is_part else self.tr("Export {run}")
+            return (
+                self.tr("Export the visible range of {run}")
+                if is_part
+                else self.tr("Export {run}")
+            )
 
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
         self._choose_file(title, kinds, self.export_to)
@@ -92,7 +96,7 @@ class ExportController(QObject):
         def title() -> str:
             if n == 1:
                 return self.tr("Export {run}")
-            return self.tr("Export all {n} runs that are drawn").replace("{n}", str(n))
+            return self.tr("Export all {n} runs on the charts").replace("{n}", str(n))
 
         kinds = {"csv": self.tr("CSV"), "json": self.tr("JSON"), "parquet": self.tr("Parquet")}
         self._choose_file(title, kinds, self.export_all_to, of="and-others" if n > 1 else "")
@@ -238,7 +242,7 @@ class ExportController(QObject):
 
     @Slot(str)
     def _on_self_written(self, file: str) -> None:
-        self._window.status.show_note(self.tr("Written: {file}").format(file=file), tone="mute")
+        self._window.status.show_note(self.tr("Saved: {file}").format(file=file), tone="mute")
 
     @Slot(str, str)
     def _on_self_refused(self, what: str, remedy: str) -> None:

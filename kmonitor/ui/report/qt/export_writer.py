@@ -132,7 +132,7 @@ class ExportWriter:
         """
         card = charts.card(key, now_s=0.0)
         if card is None:
-            raise UserError("There is no run to draw.")
+            raise UserError("There is no run to show.")
         state = charts.state(key, int(PICTURE_SIZE.width)).without_offer()
         if kind == "svg":
             return chart_file(state, card, style.palette, run_name=style.run_name)
@@ -151,8 +151,8 @@ def _format_of(output: Path) -> ExportFormat:
     form = ENDINGS.get(output.suffix.casefold())
     if form is None:
         raise UserError(
-            f"What {output.name} is to be does not follow from its ending.",
-            "Let its name end in .csv, .json or .parquet.",
+            f"Cannot tell the format from the file name {output.name}.",
+            "Use a file name that ends in .csv, .json or .parquet.",
         )
     return form
 

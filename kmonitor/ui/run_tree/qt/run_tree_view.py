@@ -87,16 +87,16 @@ class RunTreePanel(QFrame):
         self._set_search_hint()
         self._search.setAccessibleName(self.tr("Find run or host"))
         self._search.setToolTip(
-            self.tr("Words of a run's name or host (Ctrl+F); Enter goes to the first one")
+            self.tr("Search runs and hosts by name (Ctrl+F); Enter selects the first match")
         )
         for part in self._search.findChildren(QToolButton):
             part.setAccessibleName(self._search.accessibleName())
         self._tree.setAccessibleName(self.tr("Runs by host"))
         self._connect.setText(self.tr("Connect to a host\u2026"))
         self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
         self._history.setToolTip(
-            self.tr("All runs ever recorded: find, name, note and delete them (Ctrl+Shift+H)")
+            self.tr("All recorded runs: find, rename, annotate and delete them (Ctrl+Shift+H)")
         )
 
     def show_rows(self, hosts: Sequence[HostRow], selected: str | None, empty_text: str) -> None:

@@ -131,5 +131,5 @@ def _why_not(wanted: Spoken) -> tuple[str, str] | None:
         return None
     return (
         "This machine has no font with Chinese letters, so the window stays in English.",
-        f"Install one and start kmonitor anew: sudo apt-get install {PACKAGE}",
+        f"Install one and restart kmonitor: sudo apt-get install {PACKAGE}",
     )

@@ -175,7 +175,7 @@ class SettingsController(QObject):
         try:
             save_keep(self._folders, keep)
         except OSError as exc:
-            why = self.tr("It could not be written: {why}.")
+            why = self.tr("The settings could not be saved: {why}.")
             page.history.refuse(why.format(why=exc.strerror or exc))
             return
         page.history.refuse("")
@@ -327,9 +327,9 @@ class AppearanceController(QObject):
 
     def _offer(self) -> Confirmation:
         return Confirmation(
-            self.tr("The language changes when the window is opened again."),
-            self.tr("That takes a second, and no run notices. Open it again now?"),
-            self.tr("Open again"),
+            self.tr("The language changes after a restart of the window."),
+            self.tr("This takes a second and does not affect any run. Restart the window now?"),
+            self.tr("Restart"),
             self.tr("Later"),
         )
 

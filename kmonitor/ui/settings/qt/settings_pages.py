@@ -71,29 +71,29 @@ class GeneralPage(QWidget):
         self._alerts.clicked.connect(self.alerts_requested)
 
     def _set_texts(self) -> None:
-        language = {"system": self.tr("As the system"), **self._languages}
+        language = {"system": self.tr("System"), **self._languages}
         for row, choice, titles, title in (
             (self._theme_row, self._theme, self._themes(), self.tr("Theme")),
             (self._language_row, self._language, language, self.tr("Language")),
-            (self._units_row, self._units, self._unit_titles(), self.tr("Sizes")),
-            (self._pace_row, self._pace, {**pace_titles()}, self.tr("Charts move")),
+            (self._units_row, self._units, self._unit_titles(), self.tr("Units")),
+            (self._pace_row, self._pace, {**pace_titles()}, self.tr("Chart updates")),
         ):
             row.call(title)
             choice.rename(titles, title)
         self._units_row.explain(
             self.tr(
-                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Everywhere in the "
-                "window; the command line and what trainings print keep to MiB and GiB."
+                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window;"
+                " the command line and trainings always use MiB and GiB."
             )
         )
         self._alerts.setText(self.tr("Alerts\u2026"))
         self._alerts.setAccessibleName(self._alerts.text())
-        self._alerts.setToolTip(self.tr("What you want to be told, and how (Ctrl+L)"))
+        self._alerts.setToolTip(self.tr("Configure alerts (Ctrl+L)"))
         self._alerts_row.call(self.tr("Alerts and limits"))
         self._alerts_row.explain(
             self.tr(
-                "What is worth a notification. What is done at a limit is chosen per run, "
-                "beside the charts, and is the same for the next run until it is changed."
+                "Choose which events notify you. The action at a limit is chosen per run beside"
+                " the charts, and is kept for the next run."
             )
         )
 
@@ -106,7 +106,7 @@ class GeneralPage(QWidget):
         self._pace_row.explain(pace_text(pace))
 
     def _themes(self) -> dict[str, str]:
-        system = self.tr("As the system")
+        system = self.tr("System")
         return {"system": system, "dark": self.tr("Dark"), "light": self.tr("Light")}
 
     def _unit_titles(self) -> dict[str, str]:
@@ -158,21 +158,19 @@ class HistoryPage(QWidget):
 
     def _set_texts(self) -> None:
         self._days_row.call(self.tr("Days"))
-        self._days_row.explain(self.tr("Runs that ended longer ago are removed."))
+        self._days_row.explain(self.tr("Runs that ended earlier are removed."))
         self._size_row.call(self.tr("Size"))
-        self._size_row.explain(
-            self.tr("While the history is larger, the run that ended first is removed.")
-        )
+        self._size_row.explain(self.tr("While the history is larger, the oldest run is removed."))
         self._days.setAccessibleName(self.tr("Days of history"))
         self._size.setAccessibleName(self.tr("Size of the history"))
         for field in (self._days, self._size):
             field.setPlaceholderText(self.tr("all"))
-        self._days.setToolTip(self.tr("A number of days; nothing: all are kept"))
-        self._size.setToolTip(self.tr("Such as 20 GiB; nothing: no bound"))
+        self._days.setToolTip(self.tr("Number of days; empty keeps all runs"))
+        self._size.setToolTip(self.tr("For example 20 GiB; empty means no limit"))
         self._notes.setText(
             self.tr(
-                "Pinned runs and living ones stay in any case, and so do checkpoints. It counts "
-                "for this machine's hub, whoever starts it, within seconds."
+                "Pinned and live runs are always kept, and so are checkpoints. Changes take"
+                " effect within seconds on this machine's hub."
             )
         )
         self._check()
@@ -280,11 +278,11 @@ class HostsPage(QWidget):
 
     def _set_texts(self) -> None:
         self._text.setText(
-            self.tr("No other machine is remembered. What works as ssh NAME works here.")
+            self.tr("No other machines are saved. Any host that ssh NAME reaches works here.")
         )
         self._connect.setText(self.tr("Connect to a host\u2026"))
         self._connect.setAccessibleName(self._connect.text())
-        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
         self._make_rows()
 
     def show_lines(self, lines: Sequence[HostLine]) -> None:
@@ -320,17 +318,17 @@ class HostsPage(QWidget):
         state.setWordWrap(True)
         set_tone(state, line.tone)
         labels = (ElidedLabel("strong_small", line.name), ElidedLabel("sub", line.address), state)
-        retry = (self.tr("Connect"), self.tr("Try it now"), self.retry_requested)
+        retry = (self.tr("Connect"), self.tr("Connect now"), self.retry_requested)
         kinds = (
             *([retry] if line.can_retry else []),
             (
                 self.tr("Rename\u2026"),
-                self.tr("Call it otherwise here"),
+                self.tr("Rename it in this window"),
                 self.rename_requested,
             ),
             (
                 self.tr("Remove\u2026"),
-                self.tr("Forget it; nothing there is touched"),
+                self.tr("Forget this host; nothing on it changes"),
                 self.removal_requested,
             ),
         )
@@ -376,17 +374,19 @@ class KeysPage(QWidget):
         self._own_head.setText(self.tr("This device"))
         self._own_key_note.setText(
             self.tr(
-                "Give this public key to whoever runs a hub on the network, who lets it in "
-                "with kmonitor authorize. Its secret never leaves this machine."
+                "Give this public key to the owner of a hub on the network, who authorizes it"
+                " with kmonitor authorize. The secret key never leaves this machine."
             )
         )
-        self._others_head.setText(self.tr("Who may connect to this machine"))
+        self._others_head.setText(self.tr("Authorized keys"))
         self._own.setAccessibleName(self.tr("This device's key"))
         self._text.setAccessibleName(self.tr("Where the hub listens"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy the key to the clipboard"))
         self._show.setText(self.tr("Show this device's key"))
-        self._show.setToolTip(self.tr("It is made if there is none; its secret stays here"))
+        self._show.setToolTip(
+            self.tr("Creates the key if there is none; the secret key stays here")
+        )
         for button in (self._copy, self._show):
             button.setAccessibleName(button.text())
         self._show_rows(self._keys_state.rows if self._keys_state is not None else ())
@@ -456,7 +456,7 @@ class KeysPage(QWidget):
         )
         revoke = CardButton(
             self.tr("Revoke\u2026"),
-            self.tr("Let it connect no more"),
+            self.tr("Revoke its access"),
             self.tr("Revoke {name}").format(name=key.name),
             partial(self.revoke_requested.emit, key.key, key.name),
         )

@@ -260,7 +260,7 @@ class KmonitorApp(QObject):
         self.workspace.changed.add("link")
         if self._options.screenshot is not None:
             # Nobody sees a banner here, and half a screenshot is none.
-            what = f"A part of the window failed: {text.rstrip('.')}. There is no picture."
+            what = f"Part of the window failed: {text.rstrip('.')}. No picture was written."
             self._end_with_failure(what, f"Details are in {log}.")
 
     @Slot()
@@ -277,7 +277,7 @@ class KmonitorApp(QObject):
             save_screenshot(self.window, self._options.screenshot)
         except OSError as exc:
             what = f"{self._options.screenshot} cannot be written: {exc.strerror or exc}."
-            self._end_with_failure(what, "Name another file.")
+            self._end_with_failure(what, "Choose another file.")
             return
         if not (self._screenshot_timer.has_settled or self._is_settled()):
             self._end_without_data(self._options.screenshot)
@@ -286,7 +286,7 @@ class KmonitorApp(QObject):
     def _end_without_data(self, screenshot: Path) -> None:
         trouble = self.workspace.link.status(version="").tooltip
         why = f" ({trouble.rstrip('.')})" if trouble and not self.workspace.link.is_live else ""
-        what = f"{screenshot} shows no data: none came in time{why}."
+        what = f"{screenshot} shows no data: none arrived in time{why}."
         self._end_with_failure(what, "See: kmonitor doctor")
 
     def _end_with_failure(self, what: str, remedy: str) -> None:

@@ -83,7 +83,7 @@ class AppLog:
             return
         # The log and a banner are for later: who started it in a terminal looks there.
         sys.__excepthook__(kind, value, trace)
-        _log.error("a part of the window failed", exc_info=(kind, value, trace))
+        _log.error("part of the window failed", exc_info=(kind, value, trace))
         self._report(kind, value, trace)
         self._on_failure(f"{kind.__name__}: {value}")
 

@@ -58,16 +58,18 @@ class FirstStartPanel(QFrame):
     def _set_texts(self) -> None:
         self._about.setText(
             self.tr(
-                "The first line imports the callback, the second hands it to fit. It works with "
-                "Keras 3 and tf_keras; what it measures stays on this machine."
+                "The first line imports the callback, the second passes it to fit. It works"
+                " with Keras 3 and tf_keras; the data stay on this machine."
             )
         )
         self._copy.setText(self.tr("Copy the two lines"))
         self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
         self._copy.setAccessibleName(self._copy.text())
-        self._demo.setToolTip(self.tr("A real training of about a minute, in its own process"))
+        self._demo.setToolTip(
+            self.tr("A real training that takes about a minute, in its own process")
+        )
         self._connect.setText(self.tr("Connect to a host\u2026"))
-        self._connect.setToolTip(self.tr("See the runs of another machine, over ssh (Ctrl+H)"))
+        self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
         self._connect.setAccessibleName(self._connect.text())
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 
@@ -206,10 +208,10 @@ class FirstChoices(QWidget):
 
     def _themes(self) -> dict[str, str]:
         return {
-            "system": self.tr("As the system"),
+            "system": self.tr("System"),
             "dark": self.tr("Dark"),
             "light": self.tr("Light"),
         }
 
     def _language_titles(self) -> dict[str, str]:
-        return {"system": self.tr("As the system"), **self._languages}
+        return {"system": self.tr("System"), **self._languages}

@@ -281,8 +281,8 @@ class HeaderPanel(QFrame):
 
     def _set_texts(self) -> None:
         self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
-        self._axis.explain("epochs", self.tr("Count epochs of all fits in a row"))
-        self._axis.explain("seconds", self.tr("Count seconds of run time"))
+        self._axis.explain("epochs", self.tr("Horizontal axis: epochs, counted over all fits"))
+        self._axis.explain("seconds", self.tr("Horizontal axis: run time in seconds"))
         self.add_chart.setToolTip(self.tr("Add a chart (Ctrl+N)"))
         self.add_chart.setAccessibleName(self.tr("Add a chart"))
         self._help.setToolTip(self.tr("Guide (F1)"))
@@ -327,9 +327,9 @@ class HeaderPanel(QFrame):
         text = self._live_text()
         self._live.setProperty("kind", "" if is_live else "held")
         tooltip = (
-            self.tr("Charts follow the newest data. Press to hold the view (Space)")
+            self.tr("Charts follow the newest data. Press to freeze the view (Space)")
             if is_live
-            else self.tr("The view is held; data still arrive. Press to follow again (Space)")
+            else self.tr("The view is frozen; data still arrive. Press to follow again (Space)")
         )
         self._live.setToolTip(tooltip)
         self._live.setAccessibleName(text)
@@ -364,7 +364,7 @@ class HeaderPanel(QFrame):
 
     def _live_text(self) -> str:
         """Set the live button's text where there is room; returns it in any case."""
-        text = self.tr("Live") if self._is_live else self.tr("Held")
+        text = self.tr("Live") if self._is_live else self.tr("Frozen")
         self._live.setText("" if self._is_narrow else text)
         return text
 
@@ -414,7 +414,7 @@ class HeaderPanel(QFrame):
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         titles = {
-            "system": self.tr("As the system"),
+            "system": self.tr("System"),
             "dark": self.tr("Dark"),
             "light": self.tr("Light"),
         }
@@ -429,22 +429,22 @@ class HeaderPanel(QFrame):
         settings.setToolTip(self.tr("Theme, language, sizes, history, hosts, keys (Ctrl+,)"))
         settings.setData(_SETTINGS)
         alerts = menu.addAction(self.tr("Alerts\u2026"), key_sequence("alerts"))
-        alerts.setToolTip(self.tr("What you want to be told (Ctrl+L)"))
+        alerts.setToolTip(self.tr("Configure alerts (Ctrl+L)"))
         alerts.setData(_ALERTS)
         if self._title.text():
             self._add_files(menu)
         model = menu.addAction(self.tr("Open model file\u2026"), key_sequence("model_file"))
-        model.setToolTip(self.tr("What training it would take, what is in it (Ctrl+Shift+O)"))
+        model.setToolTip(self.tr("Memory map and contents of a model file (Ctrl+Shift+O)"))
         model.setData(_MODEL_FILE)
         audit = menu.addAction(self.tr("Audit\u2026"), key_sequence("audit"))
-        audit.setToolTip(self.tr("Who did what through the hub (Ctrl+U)"))
+        audit.setToolTip(self.tr("Audit log of the hub (Ctrl+U)"))
         audit.setData(_AUDIT)
         menu.triggered.connect(self._on_menu_triggered)
         menu.popup(self._theme_button.mapToGlobal(self._theme_button.rect().bottomLeft()))
 
     def _add_languages(self, menu: QMenu) -> None:
         languages = menu.addMenu(self.tr("Language"))
-        for key, title in {"system": self.tr("As the system"), **language_titles()}.items():
+        for key, title in {"system": self.tr("System"), **language_titles()}.items():
             action = languages.addAction(title)
             action.setCheckable(True)
             action.setChecked(key == self._language)
@@ -452,13 +452,13 @@ class HeaderPanel(QFrame):
 
     def _add_files(self, menu: QMenu) -> None:
         memory = menu.addAction(self.tr("Memory map"), key_sequence("memory_map"))
-        memory.setToolTip(self.tr("Where the selected run's memory goes, by layer (Ctrl+M)"))
+        memory.setToolTip(self.tr("Memory of the selected run by layer (Ctrl+M)"))
         memory.setData(_MAP)
         export = menu.addAction(self.tr("Export\u2026"), key_sequence("export"))
         export.setToolTip(self.tr("The selected run's data as CSV, JSON or Parquet (Ctrl+E)"))
         export.setData(_EXPORT)
-        every = menu.addAction(self.tr("Export all drawn\u2026"), key_sequence("export_all"))
-        every.setToolTip(self.tr("All runs that the charts draw, in one file (Ctrl+Alt+E)"))
+        every = menu.addAction(self.tr("Export all runs\u2026"), key_sequence("export_all"))
+        every.setToolTip(self.tr("All runs on the charts in one file (Ctrl+Alt+E)"))
         every.setData(_EXPORT_ALL)
         report = menu.addAction(self.tr("Report\u2026"), key_sequence("report"))
         report.setToolTip(self.tr("The selected run as one HTML file (Ctrl+Shift+E)"))

@@ -74,7 +74,7 @@ class FolderOpener(QObject):
         except UserError as exc:
             self.refused.emit(exc.what, exc.remedy)
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
-            _log.exception("a folder could not be looked at")
+            _log.exception("a folder could not be opened")
             self.refused.emit(f"{type(exc).__name__}: {exc}", "")
         else:
             self.found.emit(folder)
@@ -175,7 +175,7 @@ class DemoLauncher(QObject):
         return text.format(program=sys.executable)
 
     def _timeout_text(self) -> str:
-        text = self.tr("The demo did not show up. Run in a terminal to see why: {line}")
+        text = self.tr("The demo did not start. Run this in a terminal to see why: {line}")
         return text.format(line=f"python -m {_DEMO_MODULE}")
 
     def _not_installed(self) -> str:
@@ -183,8 +183,8 @@ class DemoLauncher(QObject):
 
     def _missing_packages_text(self) -> str:
         text = self.tr(
-            "The demo needs {packages}, which this Python lacks. In the clone: "
-            'python -m pip install ".[demo]"'
+            "The demo needs {packages}, which are not installed. In the clone: python -m pip"
+            ' install ".[demo]"'
         )
         return text.format(packages=self.tr(" and ").join(_missing_packages()))
 

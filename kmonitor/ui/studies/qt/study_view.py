@@ -94,7 +94,7 @@ class StudyPanel(QScrollArea):
         self._copy.setToolTip(self.tr("Copy the table as text (Ctrl+C)"))
         self._copy.setAccessibleName(self.tr("Copy the table"))
         self._guide.setText(self.tr("About studies"))
-        self._guide.setToolTip(self.tr("What run_folds does, its bounds and its words (F1)"))
+        self._guide.setToolTip(self.tr("Help on run_folds, its limits and terms (F1)"))
         self._guide.setAccessibleName(self._guide.text())
 
     def show_state(self, state: StudyState) -> None:
@@ -289,7 +289,7 @@ class StudyModel(CellTableModel[AttemptRow]):
         """Heads of the columns."""
         return [
             self.tr("Fold"),
-            self.tr("Try"),
+            self.tr("Attempt"),
             self.tr("State"),
             self.tr("Time"),
             self.tr("Steps"),
@@ -322,14 +322,14 @@ class StudyModel(CellTableModel[AttemptRow]):
     @override
     def explained(self, column: int) -> str | None:
         return {
-            "fold": self.tr("From 0, as in the script"),
-            "attempt": self.tr("From 1; resumed: it went on where the try before was killed"),
-            "time": self.tr(
-                "How long it ran; of one that runs, an estimate of its whole time beside it"
+            "fold": self.tr("Counted from 0, as in the script"),
+            "attempt": self.tr(
+                "Counted from 1; resumed: it continued where the previous attempt was killed"
             ),
-            "ram": self.tr("The most that its processes held together"),
-            "growth": self.tr("Of what its processes held, from begin to end"),
-            "vram": self.tr("The most that the framework's allocator took of its GPU"),
+            "time": self.tr("Run time; for a running attempt also the estimated total"),
+            "ram": self.tr("Peak memory of all its processes together"),
+            "growth": self.tr("Growth of its processes from start to end"),
+            "vram": self.tr("Peak of the framework's allocator on its GPU"),
         }.get(ATTEMPT_COLUMNS[column])
 
 

@@ -49,9 +49,7 @@ class VerdictWindow(EvidenceWindow):
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Verdict"))
         self._guide.setText(self.tr("How to train many models\u2026"))
-        self._guide.setToolTip(
-            self.tr("What a loop of models does to memory; run_folds and collect, in the guide")
-        )
+        self._guide.setToolTip(self.tr("Guide: memory in a loop of models, run_folds and collect"))
         self._guide.setAccessibleName(self._guide.text())
 
     @override
@@ -87,7 +85,7 @@ class VerdictWindow(EvidenceWindow):
             button.show()
 
     def _explain(self, button: QPushButton) -> None:
-        button.setToolTip(self.tr("Ask the training for it, at its next safe point"))
+        button.setToolTip(self.tr("Run this at the next safe point"))
 
     @Slot()
     def _on_action_clicked(self) -> None:

@@ -80,7 +80,7 @@ def test_a_second_time_changes_nothing_and_removing_leaves_nothing(
     assert not [path for path in share.rglob("*") if path.is_file()]
     capsys.readouterr()
     assert main(["--remove-desktop-entry"]) == 0
-    assert "nothing to remove" in capsys.readouterr().out
+    assert "Nothing to remove" in capsys.readouterr().out
 
 
 def test_others_entries_and_icons_stay(share: Path):

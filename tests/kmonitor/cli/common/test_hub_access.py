@@ -73,4 +73,4 @@ def test_a_full_disk_asks_for_room_before_another_folder(folders: Folders) -> No
         raise OSError(errno.ENOSPC, "No space left on device")
 
     assert str(folders.state) in caught.value.what
-    assert caught.value.remedy.startswith("Free some space there, or set KMONITOR_HOME")
+    assert caught.value.remedy.startswith("Free some space, or set KMONITOR_HOME")

@@ -87,7 +87,7 @@ def test_what_cannot_be_compared_has_a_status_of_its_own(
     assert main(["compare", files[0], str(damaged)]) == 4
     assert main(["compare", files[0], str(empty)]) == 4
     assert main(["compare", *files, "--fail-if", "vram>+5%"]) == 4
-    assert "Measured are: ram, graph, step_time, epoch_time, loss" in capsys.readouterr().err
+    assert "Available: ram, graph, step_time, epoch_time, loss" in capsys.readouterr().err
 
 
 def test_a_comparison_is_a_table_markdown_or_json(

@@ -105,7 +105,7 @@ def test_a_host_that_nobody_knows_is_told_with_what_to_do(
 
     (unknown,) = examine_hosts(folders)
 
-    assert unknown.found == "name: No host is called nosuch"
+    assert unknown.found == "name: Unknown host: nosuch"
     assert "~/.ssh/config" in unknown.remedy
     assert main(["doctor", "--json", "--host", "nosuch"]) == 1
     subjects = [each["subject"] for each in json.loads(capsys.readouterr().out)]

@@ -63,15 +63,15 @@ def test_a_collector_that_is_away_is_its_trouble_and_it_stops(
     (trouble,) = wait_until(troubles)
     where = f"{refusing_url}/v1/metrics"
     why = "Connection refused"
-    assert trouble.startswith(f"figures do not reach the collector at {where} ({why}): ")
+    assert trouble.startswith(f"metrics do not reach the collector at {where} ({why}): ")
     assert idle_hub.stop() == 0
 
 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        (("--prometheus", "9188"), '--prometheus: "9188" is no address'),
-        (("--otlp", "here"), '"here" is no address of a collector'),
+        (("--prometheus", "9188"), '--prometheus: "9188" is not an address'),
+        (("--otlp", "here"), '"here" is not the address of a collector'),
     ],
 )
 def test_it_does_not_start_with_what_is_no_address(
@@ -88,7 +88,7 @@ def test_it_does_not_start_with_what_is_no_address(
     ("url", "state", "who"),
     [
         ("http://127.0.0.1:9188/metrics", "ok", "every user of this host"),
-        ("http://0.0.0.0:9188/metrics", "note", "whoever reaches that port"),
+        ("http://0.0.0.0:9188/metrics", "note", "anybody who can reach that port"),
     ],
 )
 def test_doctor_says_who_may_read(url: str, state: str, who: str):

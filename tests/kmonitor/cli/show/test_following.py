@@ -88,7 +88,7 @@ def test_each_event_is_told_once_over_ways_that_break_and_the_wait_is_said_once(
     assert _told_over(HubRoute("gpu-01")) == [1, 2, 3]
     said = capsys.readouterr()
     assert said.out == ""
-    assert ["waited for" in line for line in said.err.splitlines()] == [True, False, True, False]
+    assert ["Waiting for" in line for line in said.err.splitlines()] == [True, False, True, False]
 
 
 def test_a_hub_whose_rows_are_numbered_anew_tells_nothing_twice(monkeypatch: pytest.MonkeyPatch):

@@ -11,7 +11,7 @@ STEADY = Verdict(t_s=1.0, metric="ram", state="steady", per="epoch", units=20)
 
 
 @pytest.mark.parametrize(
-    ("verdicts", "known"), [([], "none is stored so far"), ([STEADY], "as stored so far")]
+    ("verdicts", "known"), [([], "none stored so far"), ([STEADY], "as stored so far")]
 )
 def test_a_part_says_that_it_is_one(
     capsys: pytest.CaptureFixture[str], verdicts: list[Verdict], known: str

@@ -141,12 +141,12 @@ def test_each_kind_of_refusal_is_written_with_run_and_subject_and_the_rest_count
         (ANNA, "audit", "", "", why),
         (ANNA, "revoke", "", "bob", why),
         (ANNA, "delete", "r2", "", why),
-        ("unknown keys", "connect", "", "cd" * 32, "refused: this key is not let in"),
+        ("unknown keys", "connect", "", "cd" * 32, "refused: this key has no access"),
     ]
     rows.clear()
     parts.clock.move(601.0)
     noting.step()
-    assert [row[-1] for row in rows] == ["refused 2 times more"] * 5
+    assert [row[-1] for row in rows] == ["refused 2 more times"] * 5
     noting.step()
     assert len(rows) == 5
 

@@ -8,8 +8,10 @@ from kmonitor.hub.ingest.liveness import OomEvidence, OomKillWatch
 from kmonitor.hub.runs.run_record import RunRecord
 from tests.support.clock import MovedClock
 
-NO_KILL = OomEvidence(why="the kernel counted no kill for want of memory")
-ON_HOST = OomEvidence(why="the kernel killed for want of memory on this host just then")
+NO_KILL = OomEvidence(why="the kernel counted no kill for lack of memory")
+ON_HOST = OomEvidence(
+    why="the kernel killed a process of this host for lack of memory at that time"
+)
 
 
 class Machine:

@@ -165,7 +165,7 @@ def test_a_process_that_is_gone_without_a_word_is_lost(parts: HubParts, gone_pid
     liveness.judge_all()
 
     assert record.state == "lost"
-    assert record.summary().state_why == "its process is gone without a word"
+    assert record.summary().state_why == "its process ended without notice"
 
 
 def test_what_its_spool_still_tells_is_awaited_before_a_run_is_lost(
@@ -252,7 +252,7 @@ def test_a_living_process_that_says_nothing_is_silent_not_lost(parts: HubParts):
     liveness.judge_all()
 
     assert record.state == "silent"
-    assert record.summary().state_why == "no data for 10 s; its process lives"
+    assert record.summary().state_why == "no data for 10 s; its process is alive"
     assert record.summary().actions
 
 

@@ -24,7 +24,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from tests.support.hub_parts import HubParts
 
-WORDS = "no step for 21 s within an epoch, where the longest pause was 1 s"
+WORDS = "no step for 21 s within an epoch, the longest pause before was 1 s"
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_it_is_over_when_a_step_is_made(parts: HubParts, run: RunRecord):
     told = notices(parts, run)[-1]
     assert (told.code, told.text) == (
         "steps_again",
-        "steps are made again, after 30 s without one",
+        "steps are running again, after 30 s without one",
     )
     assert (run.summary().state_why, run.summary().stalled_wall_s) == ("", None)
 
@@ -129,7 +129,7 @@ def test_long_pauses_are_told_in_whole_seconds(parts: HubParts, run: RunRecord):
     parts.take(run, *(at(30.0 + n, 30) for n in range(1, 15)), at(45.0, 31))
     parts.take(run, *(at(45.0 + n, 31) for n in range(1, 50)))
 
-    assert notices(parts, run)[0].text.endswith("the longest pause was 15 s")
+    assert notices(parts, run)[0].text.endswith("the longest pause before was 15 s")
 
 
 def test_a_run_that_ends_or_sends_nothing_is_told_by_that(parts: HubParts, run: RunRecord):
@@ -184,7 +184,7 @@ def test_folds_are_left_to_their_study(parts: HubParts, run: RunRecord):
     ("memory", "disk", "words"),
     [
         (0.45, 0.9, f"{WORDS}; memory is short: tasks wait for it 45 % of the time"),
-        (0.0, 0.9, f"{WORDS}; tasks wait for a disk 90 % of the time"),
+        (0.0, 0.9, f"{WORDS}; tasks wait for the disk 90 % of the time"),
         (0.1, 0.2, WORDS),
     ],
 )

@@ -74,7 +74,7 @@ def test_callback_that_takes_ever_longer_is_named_with_its_class():
     assert (first.cause, first.where, first.name) == ("part", "callbacks", "Recorder")
     assert verdict_headline(first) == "slowing down: callbacks (Recorder) takes longer"
     assert [each.text for each in advice_of(first)] == [
-        "have Recorder do its work at each n-th step, or at the epoch's end"
+        "run Recorder every n steps, or at the end of the epoch"
     ]
 
 
@@ -84,7 +84,7 @@ def test_list_that_grows_while_a_callback_takes_longer_is_evidence():
     last = alarms(stored, "step_time")[-1]
     assert (last.cause, last.name) == ("part", "Recorder")
     assert any(
-        "the number of what is kept (Recorder.losses) +100 / epoch" in with_plain_spaces(line)
+        "number of kept objects (Recorder.losses) +100 / epoch" in with_plain_spaces(line)
         for line in evidence_lines(last)
     )
 
@@ -108,7 +108,7 @@ def test_jump_of_the_input_is_called_with_its_epoch(since: int):
     assert verdict_headline(first) == (
         f"slower since epoch {since + 1}: waiting for input takes longer"
     )
-    assert any("more since epoch" in line for line in evidence_lines(first))
+    assert any("slower since epoch" in line for line in evidence_lines(first))
 
 
 def test_slower_computing_has_an_open_cause():
@@ -116,7 +116,7 @@ def test_slower_computing_has_an_open_cause():
 
     (first, *_) = alarms(stored, "step_time")
     assert (first.cause, first.sureness) == ("unknown", "open")
-    assert "cause open, after waiting for input, callbacks" in verdict_headline(first)
+    assert "cause unknown; not waiting for input, callbacks" in verdict_headline(first)
 
 
 def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():

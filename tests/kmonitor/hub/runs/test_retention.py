@@ -151,7 +151,7 @@ def test_it_is_written_down_what_went_and_why(parts: HubParts, caplog: pytest.Lo
         settle(parts, kept_by(parts, Keep(days=30)))
 
     assert record.run in caplog.text
-    assert "30 are kept" in caplog.text
+    assert "the limit is 30" in caplog.text
     rows = parts.database._connection.execute("SELECT who, what, run FROM audit").fetchall()
     assert ("hub", "delete", record.run) in rows
 
@@ -188,11 +188,11 @@ def test_of_settings_that_cannot_be_read_at_the_start_all_is_kept_and_it_is_said
 
     (trouble,) = condition.troubles()
     assert "hub.json cannot be read (Expected" in trouble
-    assert "all history is kept until it is set anew" in trouble
+    assert "all history is kept until it is set again" in trouble
     assert (retention.keep, load_keep_or_default(folders)) == (Keep(), Keep())
     assert main(["hub", "keep"]) == 0
     said = capsys.readouterr()
-    assert "set it anew: kmonitor hub keep --keep-days N" in said.err
+    assert "set it again: kmonitor hub keep --keep-days N" in said.err
     assert "All history is kept" in said.out
 
 
@@ -207,7 +207,7 @@ def test_bounds_that_were_read_count_on_while_the_settings_cannot_be_read(
     condition.refresh()
 
     assert retention.keep == Keep(days=30)
-    assert "what was set before counts" in condition.troubles()[0]
+    assert "the previous setting applies" in condition.troubles()[0]
     (folders.settings / KEEP_NAME).unlink()
     condition.refresh()
     assert retention.keep == Keep()

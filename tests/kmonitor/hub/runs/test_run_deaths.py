@@ -127,7 +127,7 @@ def test_a_crash_that_is_resumed_is_no_end():
     )
 
     assert (record.state, record.supervisor) == ("starting", 7)
-    assert record.summary().state_why == "y; starting again in a new process"
+    assert record.summary().state_why == "y; restarting in a new process"
 
 
 def test_the_exception_that_a_process_told_of_says_more_than_its_status():

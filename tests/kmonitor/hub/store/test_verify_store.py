@@ -31,7 +31,7 @@ def stored(parts: HubParts, tmp_path: Path) -> Folders:
 def test_sound_events_are_counted(stored: Folders):
     found = verify_store(stored)
 
-    assert (found.state, found.found) == ("ok", "101 are as they were stored")
+    assert (found.state, found.found) == ("ok", "101 are intact")
 
 
 @on_both_stores
@@ -40,7 +40,7 @@ def test_damaged_events_are_counted(parts: HubParts, stored: Folders):
 
     found = verify_store(stored)
 
-    assert (found.state, found.found) == ("bad", "2 are damaged; 99 are as they were stored")
+    assert (found.state, found.found) == ("bad", "2 are damaged; 99 are intact")
     assert "kmonitor hub status" in found.remedy
 
 

@@ -108,7 +108,7 @@ def test_a_file_is_looked_through_before_any_process_is_started(tmp_path: Path):
     architecture.write_text(json.dumps(CONFIG), encoding="utf-8")
 
     assert len(possible_methods(whole)) == 5
-    with pytest.raises(UserError, match="no HDF5 file"):
+    with pytest.raises(UserError, match="not an HDF5 file"):
         possible_methods(damaged)
     with pytest.raises(UserError, match="no weights to load"):
         possible_methods(architecture)

@@ -32,7 +32,7 @@ def test_weights_alone_need_an_architecture(tmp_path: Path):
     path.write_bytes(weights_file())
     config.write_text(json.dumps(CONFIG), encoding="utf-8")
 
-    with pytest.raises(UserError, match="weights alone"):
+    with pytest.raises(UserError, match="contains only weights"):
         configs_of(path)
     assert configs_of(path, config)[0]["class_name"] == "Sequential"
 
@@ -61,7 +61,7 @@ def test_the_file_that_names_what_is_refused_is_named(tmp_path: Path):
     weights.write_bytes(weights_file())
     config.write_text(json.dumps({**CONFIG, "config": {"layers": [own]}}), encoding="utf-8")
 
-    with pytest.raises(UserError, match=r"m\.json names what is not"):
+    with pytest.raises(UserError, match=r"m\.json uses classes that are not"):
         model_source_of(str(weights), config=config)
 
 

@@ -222,7 +222,7 @@ def test_without_validation_the_best_is_of_training():
 def test_the_rate_of_learning_says_where_it_began():
     card = loss_board().card("epoch:learning_rate")
 
-    assert (card.value, card.rate.text) == ("0.01", "0.1 at first")
+    assert (card.value, card.rate.text) == ("0.01", "first 0.1")
 
 
 def test_a_rate_that_cannot_be_read_says_why():
@@ -232,7 +232,7 @@ def test_a_rate_that_cannot_be_read_says_why():
     other.columns = board.columns
     other.feed.want(["epoch:learning_rate"])
     other.answer()
-    why = "the optimizer does not tell it (ValueError)"
+    why = "the optimizer does not report it (ValueError)"
     other.tell(FieldSources(t_s=1.0, sources=[FieldSource("learning_rate", "1", absent=why)]))
 
     assert other.card("epoch:learning_rate").absent == why
@@ -280,7 +280,7 @@ def test_within_an_epoch_the_mean_so_far_stands_in_until_one_has_ended():
     board.columns = {}
     board.feed.want([*kind("log:loss").columns, "batch:loss"])
     board.answer()
-    assert board.card("log:loss").absent == "Shown once an epoch has told it."
+    assert board.card("log:loss").absent == "Shown once an epoch has reported it."
 
     board.tell(Sample(t_s=41.0, logs={"loss": 0.7}), Sample(t_s=42.0, logs={"loss": 0.6}))
     card = board.card("log:loss")

@@ -16,14 +16,14 @@ SOURCE = "process: /proc/self/status RssAnon + RssShmem + VmSwap"
     [
         (
             MetricReading(value=2 * GIB, of=8 * GIB, source=SOURCE),
-            ["6.0 GiB can still be had"],
+            ["6.0 GiB still available"],
             "25 %",
         ),
         (
             MetricReading(value=2 * GIB, of=8 * GIB, source=SOURCE, file_bytes=1.6 * GIB),
             [
-                "beside it 1.6 GiB pages of files, given back when needed",
-                "6.0 GiB can still be had",
+                "plus 1.6 GiB of file pages, which the kernel can reclaim",
+                "6.0 GiB still available",
             ],
             "25 %",
         ),

@@ -75,10 +75,13 @@ def test_a_slope_by_minute_is_coloured_after_the_first_minutes_alone():
 
 
 def test_after_a_reload_it_says_when_there_will_be_a_rate():
-    assert pending_rate("ram", epoch_now=4.2, start_epoch=4.0).text == "rate in 3 epochs"
-    assert pending_rate("ram", epoch_now=6.5, start_epoch=4.0).text == "rate in 1 epoch"
-    assert pending_rate("ram", epoch_now=9.0, start_epoch=4.0).text == "rate in 1 epoch"
-    assert pending_rate("step_time", epoch_now=4.0, start_epoch=4.0).text == "rate in 7 epochs"
+    assert pending_rate("ram", epoch_now=4.2, start_epoch=4.0).text == "rate available in 3 epochs"
+    assert pending_rate("ram", epoch_now=6.5, start_epoch=4.0).text == "rate available in 1 epoch"
+    assert pending_rate("ram", epoch_now=9.0, start_epoch=4.0).text == "rate available in 1 epoch"
+    assert (
+        pending_rate("step_time", epoch_now=4.0, start_epoch=4.0).text
+        == "rate available in 7 epochs"
+    )
 
 
 def test_too_little_says_nothing():

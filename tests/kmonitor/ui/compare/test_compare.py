@@ -141,7 +141,7 @@ def test_until_columns_have_come_the_chart_says_so():
     assert "Loading…" in setup.compare.legend()[0].tooltip
     assert "no data" in setup.compare.description()
     setup.answer()
-    assert setup.compare.state(400).empty_text == "None of these runs measured it."
+    assert setup.compare.state(400).empty_text == "None of these runs measured this."
     assert "Loading" not in setup.compare.legend()[0].tooltip
     assert with_plain_spaces(setup.compare.description()) == "RAM: a 73.4 GiB, b 73.4 GiB"
 
@@ -151,7 +151,7 @@ def test_a_run_whose_hub_is_lost_says_why_it_has_no_curve():
     setup.desk.disconnected("gone", retry_in_s=1.0, since_wall_s=0.0)
     setup.compare.compare(["a", "b"])
 
-    assert "not reached" in setup.compare.legend()[1].tooltip
+    assert "Not connected" in setup.compare.legend()[1].tooltip
 
 
 def test_a_hub_that_was_too_busy_is_asked_again():

@@ -24,7 +24,7 @@ FOUND = Diagnosis(
         ObjectGrowth("keras.Variable", 9),
     ],
     holders=["12 traces held by `my_step`", "`f`: traces 2"],
-    why="which lines allocate is told at the next epoch's end",
+    why="the lines that allocate follow at the end of the next epoch",
 )
 LATER = Diagnosis(
     t_s=2.0,
@@ -67,9 +67,9 @@ def test_evidence_is_listed_most_growth_first():
     ]
     assert [row.has_grown for row in objects.rows] == [True, True, False, False]
     assert not memory.rows
-    assert "epoch that follows" in memory.empty
+    assert "next epoch" in memory.empty
     assert "the training waited 87.0 ms" in with_plain_spaces(picture.subtitle)
-    assert picture.missing.startswith("Which lines allocate")
+    assert picture.missing.startswith("The lines that allocate")
 
 
 def test_what_is_told_an_epoch_later_makes_it_whole():
@@ -91,9 +91,9 @@ def test_the_summary_names_the_worst_of_each_kind():
         "most new memory: train.py:41 (+12.0 MiB)"
     )
     more = msgspec.structs.replace(
-        FOUND, holders=["`f`: 2 kept for models that are gone", *FOUND.holders], objects=[]
+        FOUND, holders=["`f`: 2 kept for models that no longer exist", *FOUND.holders], objects=[]
     )
-    assert shown(more).summary == "`f`: 2 kept for models that are gone, also `my_step`"
+    assert shown(more).summary == "`f`: 2 kept for models that no longer exist, also `my_step`"
     one = msgspec.structs.replace(FOUND, holders=["a held by " * 20], objects=[])
     assert shown(one).summary.startswith("A held by")
     assert len(shown(one).summary) <= 90
@@ -110,16 +110,16 @@ def test_all_that_one_found_can_be_told_in_lines():
         "/home/x/train.py:41: growth +12.0 MiB, blocks +4 012"
     ]
     many = msgspec.structs.replace(FOUND, holders=[f"`f{n}`: traces 1" for n in range(9)])
-    assert "Traces and who holds them: 4 more" in finding_lines(many)
+    assert "Traces and their holders: 4 more" in finding_lines(many)
 
 
 def test_a_first_diagnosis_says_that_it_is_what_others_are_compared_with():
     first = Diagnosis(t_s=1.0, fit=1, epoch=0, seconds=0.1, objects=[ObjectGrowth("dict", 5)])
     calm = Diagnosis(t_s=1.0, fit=1, epoch=0, seconds=0.1, objects=[ObjectGrowth("dict", 5, 0)])
 
-    assert "take another" in shown(first).summary
+    assert "run another" in shown(first).summary
     assert shown(calm).summary.startswith("Nothing grew")
-    assert shown(calm).sections[0].empty.startswith("Nobody")
+    assert shown(calm).sections[0].empty.startswith("No holder")
 
 
 def test_an_event_leads_to_the_diagnosis_that_it_belongs_to():

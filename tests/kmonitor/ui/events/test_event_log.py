@@ -42,7 +42,7 @@ def text_of(event: messages_events.Event) -> str:
         (
             messages_events.SessionEnded(t_s=1.0, why="restart"),
             "info",
-            "Process ends to start again",
+            "Process exits for a restart",
         ),
         (
             messages_events.SessionEnded(t_s=1.0, why="interrupted"),
@@ -59,7 +59,7 @@ def text_of(event: messages_events.Event) -> str:
         (
             messages_events.SessionDied(t_s=1.0, session="b", how="memory", supervisor=7),
             "error",
-            "Process was killed for want of memory; a new process follows",
+            "Process was killed: out of memory; a new process follows",
         ),
         (
             messages_events.SessionDied(
@@ -125,7 +125,7 @@ def text_of(event: messages_events.Event) -> str:
                 t_s=1.0, fit=1, model="m", epochs=3, initial_epoch=2, steps=1
             ),
             "info",
-            "Fit 1 began: m, 1 epoch of 1 step, from epoch 3 on",
+            "Fit 1 started: m, 1 epoch of 1 step, from epoch 3",
         ),
         (
             messages_events.FitEnded(t_s=1.0, fit=2, how="stopped"),
@@ -147,20 +147,20 @@ def text_of(event: messages_events.Event) -> str:
             "error",
             "Fit 2 failed after 0 epochs: OOM",
         ),
-        (messages_events.FitStarted(t_s=1.0, fit=1, model="m"), "info", "Fit 1 began: m"),
+        (messages_events.FitStarted(t_s=1.0, fit=1, model="m"), "info", "Fit 1 started: m"),
         (
             messages_events.FitStarted(
                 t_s=1.0, fit=1, model="m", epochs=6, initial_epoch=6, steps=2
             ),
             "info",
-            "Fit 1 began: m, none of its epochs is left",
+            "Fit 1 started: m, no epochs left",
         ),
         (
             messages_events.FitStarted(
                 t_s=1.0, fit=1, model="m", epochs=9, initial_epoch=2, steps=1563, batch_size=64
             ),
             "info",
-            "Fit 1 began: m, 7 epochs of 1 563 steps, batch 64, from epoch 3 on",
+            "Fit 1 started: m, 7 epochs of 1 563 steps, batch 64, from epoch 3",
         ),
         (
             messages_events.Diagnosis(
@@ -182,16 +182,16 @@ def text_of(event: messages_events.Event) -> str:
                 t_s=1.0, fit=1, epoch=0, seconds=0.1, holders=["`f`: traces 2"]
             ),
             "info",
-            "Diagnosis after epoch 1: nothing grew since the one before",
+            "Diagnosis after epoch 1: nothing grew since the last one",
         ),
         (
             messages_events.Diagnosis(t_s=1.0, fit=1, epoch=5, seconds=0.1),
             "info",
-            "Diagnosis, followed to the end of epoch 6: no line of Python kept new memory",
+            "Diagnosis until the end of epoch 6: no Python code kept new memory",
         ),
-        (messages_events.LimitsInForce(t_s=1.0, limits=[]), "info", "No limit in force"),
+        (messages_events.LimitsInForce(t_s=1.0, limits=[]), "info", "No active limits"),
         (messages_events.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
-        (messages_events.Paused(t_s=1.0, paused=False), "info", "Training goes on"),
+        (messages_events.Paused(t_s=1.0, paused=False), "info", "Training continues"),
         (messages_events.Notice(t_s=1.0, level="error", code="c", text="Look."), "error", "Look."),
         (
             messages_events.LostEvents(t_s=1.0, first=3, last=5, why="spool full"),
@@ -261,7 +261,7 @@ def test_a_reload_says_what_came_back_and_who_asked():
     assert text.startswith("Reloaded after epoch 22 in 14.2 s · RAM 88.0 \u2192 47.0 GiB")
     assert "graph 27 400 \u2192 18 200" in text
     assert "state 312 MiB" in text
-    assert text.endswith("asked by limit ram 128 GiB")
+    assert text.endswith("requested by limit ram 128 GiB")
 
 
 @pytest.mark.parametrize(
@@ -280,10 +280,10 @@ def test_a_reload_says_what_came_back_and_who_asked():
 def test_limits_in_records_of_older_agents_are_named_by_sizes_too(stored: str, told: str):
     old = msgspec.structs.replace(reload_record(), requested_by=stored)
 
-    assert text_of(old).endswith(f"asked by {told}")
-    assert with_plain_spaces(record_origin_text(old)) == f"asked by {told}"
+    assert text_of(old).endswith(f"requested by {told}")
+    assert with_plain_spaces(record_origin_text(old)) == f"requested by {told}"
     fact = record_state(old, run_name="", moment="").facts[-1]
-    assert (fact.title, with_plain_spaces(fact.text)) == ("Asked by", told)
+    assert (fact.title, with_plain_spaces(fact.text)) == ("Requested by", told)
 
 
 def test_a_record_names_its_export_and_what_it_was_a_step_of():
@@ -292,7 +292,7 @@ def test_a_record_names_its_export_and_what_it_was_a_step_of():
 
     assert "exported as m.keras" in saved
     assert "Reclaim" not in saved
-    assert step.endswith("a step of Reclaim (auto)")
+    assert step.endswith("step of Reclaim (auto)")
 
 
 def test_a_failed_action_is_a_warning_with_the_reason():
@@ -326,7 +326,7 @@ def test_an_action_after_a_batch_names_the_step_and_unchanged_nothing_is_left_ou
         ("started", "Save + Clear + Reload started"),
         ("failed", "Save + Clear + Reload failed: no room"),
         ("refused", "Save + Clear + Reload was refused: no room"),
-        ("expired", "Save + Clear + Reload came too late and was dropped: no room"),
+        ("expired", "Save + Clear + Reload arrived too late and was dropped: no room"),
     ],
 )
 def test_commands_are_told_when_they_begin_and_when_they_go_wrong(state: str, words: str):
@@ -353,19 +353,19 @@ def test_crossings_say_what_follows():
         fields = {"metric": "ram", "action": "reload", "value": 1.5 * GIB, "threshold": GIB}
         return text_of(messages_events.LimitCrossed(t_s=1.0, **{**fields, **more}))  # type: ignore[arg-type]
 
-    assert crossing() == "RAM passed its limit of 1 GiB: 1.5 GiB; reload follows"
-    assert crossing(action="notify") == "RAM passed its limit of 1 GiB: 1.5 GiB"
-    assert "nothing done" in crossing(answered=False)
+    assert crossing() == "RAM exceeded its limit of 1 GiB: 1.5 GiB; reload follows"
+    assert crossing(action="notify") == "RAM exceeded its limit of 1 GiB: 1.5 GiB"
+    assert "no action" in crossing(answered=False)
     assert crossing(crossed=False) == "RAM is back below its limit of 1 GiB"
 
 
 def test_limits_and_faults_are_told():
     limits = [limit(), LimitSpec(metric="vram", fraction=0.8, action="notify")]
     assert text_of(messages_events.LimitsInForce(t_s=1.0, limits=limits)) == (
-        "Limits in force: RAM 128 GiB, reload, VRAM 80 %, notify"
+        "Active limits: RAM 128 GiB, reload, VRAM 80 %, notify"
     )
     fault = messages_events.Fault(t_s=1.0, where="probe", count=2, text="OSError: x")
-    assert text_of(fault).startswith("A fault of kmonitor's own in probe, 2 so far: OSError: x.")
+    assert text_of(fault).startswith("Internal error of kmonitor in probe, 2 so far: OSError: x.")
 
 
 def filled() -> EventLogState:
@@ -392,7 +392,7 @@ def test_the_log_is_newest_first_and_holds_each_row_once():
 
 FINISHED = messages_events.SessionEnded(t_s=2.0, why="finished")
 FAILED = messages_events.SessionDied(
-    t_s=2.1, session="session", how="status", status=3, why="it left with exit status 3"
+    t_s=2.1, session="session", how="status", status=3, why="it exited with status 3"
 )
 
 
@@ -434,7 +434,7 @@ def test_the_filter_shows_warnings_or_actions_and_says_when_there_are_none():
     log.filter = "all"
     log.forget({"r"})
     assert log.rows() == []
-    assert log.empty_text() == "Nothing has happened yet."
+    assert log.empty_text() == "No events yet."
 
 
 def test_the_oldest_rows_leave_a_full_log(monkeypatch: pytest.MonkeyPatch):

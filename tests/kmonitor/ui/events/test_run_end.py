@@ -68,7 +68,7 @@ def test_without_a_group_what_can_be_had_is_told():
     minute = read_last_minute(told())
 
     assert minute is not None
-    assert "8.0 GiB can be had" in with_plain_spaces(last_minute_text(minute))
+    assert "8.0 GiB available" in with_plain_spaces(last_minute_text(minute))
 
 
 def test_the_line_of_blocks_rises_from_lowest_to_highest():
@@ -92,7 +92,7 @@ def test_what_can_go_on_is_said_with_its_command():
     nothing = made_up_run(state="failed", checkpoint_bytes=None)
     saved = made_up_run(state="failed", checkpoint_bytes=GIB, checkpoint_epoch=11)
 
-    assert "Nothing of it was saved" in resume_text(nothing)
+    assert "Nothing was saved" in resume_text(nothing)
     assert "kmonitor run --resume-after-crash" in resume_text(nothing)
     assert with_plain_spaces(resume_text(saved)).startswith(
         "Its state of epoch 12 is saved (1.0 GiB)"

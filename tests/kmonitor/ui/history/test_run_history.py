@@ -242,7 +242,7 @@ def test_an_empty_table_says_why():
     shelf = Shelf(ended("a"))
     assert shelf.found(HistoryFilter(search_text="nobody")) == []
 
-    assert "Clear the filters" in shelf.history.empty_text()
+    assert "Clear them" in shelf.history.empty_text()
     assert shelf.history.count_text(0) == "0 of 1 runs"
     assert shelf.history.count_text(1) == "1 run"
     shelf.book.apply_reply(told_runs(ended("b")))

@@ -59,9 +59,9 @@ def test_one_question_is_open_at_a_time_and_other_answers_are_left_alone():
 
     assert len(asked.messages) == 1
     assert not desk.apply_reply(other)
-    assert desk.state(NOW_WALL_S).text == "Asking the hub\N{HORIZONTAL ELLIPSIS}"
+    assert desk.state(NOW_WALL_S).text == "Loading\u2026"
     assert desk.apply_reply(AuditReply(request_id=1, rows=[], more=False))
-    assert desk.state(NOW_WALL_S).text == "Nothing was done yet."
+    assert desk.state(NOW_WALL_S).text == "The audit log is empty."
     desk.refresh()
     assert len(asked.messages) == 2
 
@@ -71,7 +71,7 @@ def test_a_viewer_is_told_why_there_is_no_list():
     desk.refresh()
     desk.apply_reply(ErrorMessage(code="unauthorised", text="only operators may", request_id=1))
 
-    assert desk.state(NOW_WALL_S).text == "The hub refuses: only operators may."
+    assert desk.state(NOW_WALL_S).text == "The hub refused: only operators may."
 
 
 def test_that_there_are_more_is_said():
@@ -88,7 +88,7 @@ def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
     book.refresh()
     near = [row(2, "save", ago_s=10), row(1, "stop", ago_s=30)]
     assert book.apply_reply(AuditReply(request_id=1, rows=near))
-    assert book.state(NOW_WALL_S).text == "FAR: Asking the hub\N{HORIZONTAL ELLIPSIS}"
+    assert book.state(NOW_WALL_S).text == "FAR: Loading\u2026"
     assert book.apply_reply(AuditReply(request_id=2, rows=[row(1, "pin", ago_s=20)]))
 
     both = book.state(NOW_WALL_S)
@@ -108,7 +108,7 @@ def test_the_lists_of_all_hubs_are_one_by_time_and_one_host_can_be_chosen():
 def test_a_hub_that_may_not_be_asked_is_not_and_says_why():
     asked = Asked()
     link = ConnectionStatus()
-    assert audit_blocked_reason(link, "gpu") == "It is not connected now."
+    assert audit_blocked_reason(link, "gpu") == "Not connected."
     link.connected(told_hub())
     assert audit_blocked_reason(link, "gpu") == ""
     link.connected(msgspec.structs.replace(told_hub(), role="viewer"))

@@ -47,7 +47,7 @@ def test_a_lost_hub_counts_down_to_the_next_attempt():
     assert banner is not None
     assert banner.title.startswith("Connection to the hub lost at ")
     assert with_plain_spaces(banner.text) == (
-        "Charts show the last data received; training may still be running. Retrying in 4 s."
+        "Charts show the last received data; the training may still be running. Retrying in 4 s."
     )
     assert banner.button == "Retry now"
     late = link.banner(1010.0)
@@ -74,14 +74,14 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
     link = ConnectionStatus()
     link.connected(told_hub())
     assert link.banner(0.0) is None
-    why = "the disk of /x is full; free some space there"
+    why = "the disk of /x is full; free some space"
     full = msgspec.structs.replace(told_hub(), troubles=[why], unwritten=why)
     link.apply_hub_reply(full)
 
     banner = link.banner(0.0)
     assert banner is not None
-    assert banner.title == "The hub on gpu-01 can keep nothing new."
-    assert banner.text.startswith("The disk of /x is full; free some space there. Until then")
+    assert banner.title == "The hub on gpu-01 cannot store new data."
+    assert banner.text.startswith("The disk of /x is full; free some space. Until then")
     link.apply_hub_reply(told_hub())
     assert link.banner(0.0) is None
     link.apply_hub_reply(full)
@@ -122,7 +122,7 @@ def test_a_hub_that_does_not_start_and_our_own_failures_are_said():
     link.trouble("The folder is open to others. Run: chmod 700 x")
     banner = link.banner(0.0)
     assert banner is not None
-    assert banner.title == "The hub does not start."
+    assert banner.title == "The hub cannot start."
     assert "chmod" in banner.text
 
     link.trouble("")

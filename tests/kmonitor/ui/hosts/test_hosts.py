@@ -138,7 +138,7 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
     assert not card.can_limit
     banner = setup.banner()
     assert banner.title.startswith("Connection to big one lost at")
-    assert "Charts show the last data received; training may still be running." in banner.text
+    assert "Charts show the last received data; the training may still be running." in banner.text
     assert "gpu-01 does not answer. It is off. Retrying in 4" in with_plain_spaces(banner.text)
     assert banner.button == "Retry"
     assert setup.desk.host_of_banner(0.0) == FAR
@@ -171,14 +171,12 @@ def test_it_catches_up_when_it_returns(setup: Setup):
 
 
 def test_a_host_that_was_never_reached_says_why_until_it_was_read(setup: Setup):
-    setup.desk.set_route(
-        FAR, "closed", "No host is called so.", "See ~/.ssh/config.", retry_in_s=None
-    )
+    setup.desk.set_route(FAR, "closed", "Unknown host: so.", "See ~/.ssh/config.", retry_in_s=None)
 
     banner = setup.banner()
-    assert banner.title == "big one is not reached."
-    assert banner.text == "No host is called so. See ~/.ssh/config."
-    assert setup.tree()[0].note == "not reached"
+    assert banner.title == "Cannot reach big one."
+    assert banner.text == "Unknown host: so. See ~/.ssh/config."
+    assert setup.tree()[0].note == "unreachable"
     setup.desk.dismiss_banner(0.0)
     assert setup.banner() is None
     setup.desk.set_route(FAR, "asking", "", "", retry_in_s=None)
@@ -211,7 +209,7 @@ def test_one_hub_by_two_addresses_is_shown_once(setup: Setup):
     _near, far, again = setup.tree()
 
     assert (len(far.runs), len(again.runs), again.note) == (1, 0, "as big one")
-    assert "Its hub is that of big one" in again.tooltip
+    assert "It shares the hub of big one" in again.tooltip
     setup.lose()
     setup.desk.disconnected("x", retry_in_s=1.0, since_wall_s=0.0, at="gpu-01.example.org")
     setup.desk.connected(setup.told(), "gpu-01.example.org")
@@ -238,7 +236,7 @@ def test_versions_and_clocks_that_differ_are_said_in_words(setup: Setup):
     tooltip = with_plain_spaces(setup.tree()[0].tooltip)
 
     assert "kmonitor on big one is older (0.0.9) than this window (0.1.0)" in tooltip
-    assert "Its clock is 1 min ahead of this machine's." in tooltip
+    assert "Its clock is 1 min ahead of this machine's clock." in tooltip
     assert "newer (1.0)" in version_skew_text("1.0", "0.1.0", host="h")
     assert version_skew_text("0.1.0", "0.1.0", host="h") == ""
 
@@ -251,7 +249,7 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     run = setup.desk.run_store.current()
     assert run is not None
     assert setup.desk.why_no_command("run2") == ""
-    why = "You may look at the runs of big one, not command them: your key there is a viewer's."
+    why = "Runs of big one are read only: your key there has the role viewer."
     monkeypatch.setattr(
         "kmonitor.ui.workspace.workspace.command_blocked_reason",
         lambda _hub, host: why.replace("big one", host),
@@ -280,7 +278,7 @@ def test_the_role_decides_what_may_be_asked():
 
     assert command_blocked_reason(None, "h") == ""
     assert command_blocked_reason(told_hub(), "h") == ""
-    assert "viewer's" in command_blocked_reason(Viewer(), "h")  # type: ignore[arg-type]
+    assert "role viewer" in command_blocked_reason(Viewer(), "h")  # type: ignore[arg-type]
 
 
 def test_removing_is_asked_back():
@@ -291,12 +289,12 @@ def test_a_hosts_hub_that_can_write_nothing_is_told_while_it_is_connected():
     setup = Setup()
     setup.connect()
     assert setup.desk.banner(NOW_WALL_S) is None
-    why = "the disk of /x is full; free some space there"
+    why = "the disk of /x is full; free some space"
     setup.desk.condition(setup.told(troubles=[why], unwritten=why), FAR)
 
     banner = setup.desk.banner(NOW_WALL_S)
     assert banner is not None
-    assert banner.title == "The hub on big one can keep nothing new."
+    assert banner.title == "The hub on big one cannot store new data."
     assert setup.desk.host_of_banner(NOW_WALL_S) == FAR
     setup.desk.dismiss_banner(NOW_WALL_S)
     assert setup.desk.banner(NOW_WALL_S) is None

@@ -83,7 +83,7 @@ def test_an_action_without_a_neighbour_is_as_wide_as_the_others(desks: Desks):
 def test_nothing_is_asked_of_a_run_that_is_only_looked_at_and_it_is_said_why(desks: Desks):
     for run, why in (
         (made_up_run(actions=[], is_shipped=True), "read from a folder"),
-        (made_up_run(actions=[], is_elsewhere=True), "Another hub of the team"),
+        (made_up_run(actions=[], is_elsewhere=True), "another hub of the team"),
         (made_up_run(actions=[]), "commands=False"),
     ):
         assert why in desks.panel(run).why_not
@@ -136,7 +136,7 @@ def test_a_placed_limit_is_pending_until_the_process_confirms_it(desks: Desks):
     line = desks.limits.line(run, "ram")
     assert line is not None
     assert line.is_pending
-    assert with_plain_spaces(line.text) == "limit 72.3 GiB, reload · asked"
+    assert with_plain_spaces(line.text) == "limit 72.3 GiB, reload · requested"
     assert desks.new_limits()[0].set_by == "tester"
     assert desks.limits.has_pending("run1")
     confirmed = made_up_run(limits=desks.new_limits())
@@ -282,8 +282,8 @@ def test_what_ends_the_process_is_asked_back_with_what_is_kept():
     assert ask is not None
     question = ask()
     assert question is not None
-    assert "weights, optimizer, history and random state are kept" in question.text
-    assert question.text.count(".") == 1
+    assert "Weights, optimizer, history and random state are kept" in question.text
+    assert question.text.count(".") == 2
     assert supervised.name in question.title
     ask = confirmation_before(plain, "stop")
     assert ask is not None
@@ -296,10 +296,10 @@ def test_a_command_is_followed_to_its_end_or_why_it_failed(desks: Desks):
     run = made_up_run(actions=["diagnose"])
     assert command_status_text(run, desks.commands, "diagnose") == ""
     desks.commands.send(run, "diagnose")
-    assert command_status_text(run, desks.commands, "diagnose") == "Diagnose: asked"
+    assert command_status_text(run, desks.commands, "diagnose") == "Diagnose: requested"
     assert command_status_text(run, desks.commands, "save") == ""
     desks.tell("started")
-    assert command_status_text(run, desks.commands, "diagnose") == "Diagnose: running now"
+    assert command_status_text(run, desks.commands, "diagnose") == "Diagnose: running"
     desks.tell("done")
     assert command_status_text(run, desks.commands, "diagnose") == ""
     desks.commands.send(run, "diagnose")
@@ -361,10 +361,10 @@ def test_another_answer_changes_the_limits_that_gave_the_one_before(desks: Desks
 @pytest.mark.parametrize(
     ("action", "title", "words"),
     [
-        ("collect", "Collect automatically", "drops what is retained"),
+        ("collect", "Collect automatically", "kmonitor collects"),
         ("reload", "Reload automatically", "saves, clears and reloads"),
         ("auto", "Reclaim automatically", "collects, then reloads, as needed"),
-        ("restart", "Restart automatically", "starts again in a new process"),
+        ("restart", "Restart automatically", "restarts in a new process"),
     ],
 )
 def test_the_switch_names_what_limits_do(
@@ -377,7 +377,7 @@ def test_the_switch_names_what_limits_do(
     desks.limits.answer = action
     offered = desks.panel(made_up_run(actions=[action, "set_limits"])).at_limit
     assert offered.title == title
-    assert f"when it is passed, {'the training' if action == 'restart' else 'kmonitor'}" in (
+    assert f"when it is exceeded, {'the training' if action == 'restart' else 'kmonitor'}" in (
         offered.outcome_text
     )
 
@@ -397,7 +397,7 @@ def test_reclaim_names_a_restart_only_where_there_can_be_one(desks: Desks):
     ("changed", "is_connected", "reason"),
     [
         ({"state": "finished"}, True, "The run has ended (finished)"),
-        ({}, False, "The hub is not reached"),
+        ({}, False, "Not connected to the hub"),
         ({"actions": []}, True, "commands=False"),
         ({"actions": ["pause"]}, True, "Not possible in this process."),
     ],
@@ -418,12 +418,12 @@ def test_what_is_not_possible_says_why(
 def test_an_asked_action_waits_visibly_for_its_safe_point(desks: Desks):
     run = made_up_run()
     desks.commands.send(run, "reload")
-    assert desks.panel(run).waiting == "Save + Clear + Reload: asked"
-    assert "Already asked" in desks.panel(run).buttons[1].tooltip
+    assert desks.panel(run).waiting == "Save + Clear + Reload: requested"
+    assert "Already requested" in desks.panel(run).buttons[1].tooltip
     desks.tell("received")
     assert desks.panel(run).waiting == "Save + Clear + Reload: waits for the end of epoch 37"
     desks.tell("started")
-    assert desks.panel(run).waiting == "Save + Clear + Reload: running now"
+    assert desks.panel(run).waiting == "Save + Clear + Reload: running"
     desks.tell("done")
     assert desks.panel(run).waiting == ""
     desks.commands.send(run, "pause")
@@ -438,16 +438,18 @@ def test_the_sentence_says_what_will_happen(desks: Desks):
         )
 
     assert sentence(limit(), limit("graph", 1000.0)) == (
-        "When RAM passes 128 GiB or graph size passes 1 000 operations, kmonitor saves, clears "
+        "When RAM exceeds 128 GiB or graph size exceeds 1 000 operations, kmonitor saves, clears "
         "and reloads after the current epoch."
     )
-    assert sentence(limit(action="notify")) == "When RAM passes 128 GiB, kmonitor tells you here."
+    assert (
+        sentence(limit(action="notify")) == "When RAM exceeds 128 GiB, kmonitor notifies you here."
+    )
     assert "the training stops" in sentence(limit(action="stop"))
     assert "checkpoint is saved" in sentence(limit(action="save"))
-    assert "drops what is retained" in sentence(limit(action="collect"))
+    assert "kmonitor collects" in sentence(limit(action="collect"))
     assert "saves, clears and reloads" in sentence()
     desks.limits.reloads = False
-    assert sentence().endswith("kmonitor tells you here.")
+    assert sentence().endswith("kmonitor notifies you here.")
     ended = desks.panel(made_up_run(state="lost", limits=[limit()]))
     assert "no longer watched" in ended.at_limit.outcome_text
 
@@ -471,12 +473,12 @@ def test_once_the_run_is_paused_it_says_so_though_the_command_is_still_open(desk
 
     paused = made_up_run(state="paused")
     assert with_plain_spaces(desks.panel(paused).waiting) == (
-        "Paused after step 1 204 of epoch 37; Resume lets it go on"
+        "Paused after step 1 204 of epoch 37; press Resume to continue"
     )
     start = made_up_run(state="paused", step=0)
-    assert desks.panel(start).waiting == "Paused in epoch 37; Resume lets it go on"
+    assert desks.panel(start).waiting == "Paused in epoch 37; press Resume to continue"
     nowhere = made_up_run(state="paused", epoch=None)
-    assert desks.panel(nowhere).waiting == "Paused; Resume lets it go on"
+    assert desks.panel(nowhere).waiting == "Paused; press Resume to continue"
 
     desks.commands.send(paused, "resume")
-    assert desks.panel(paused).waiting == "Resume: asked"
+    assert desks.panel(paused).waiting == "Resume: requested"

@@ -44,11 +44,11 @@ def test_where_every_length_is_open_the_model_is_shown_as_it_is():
     assert len(subject.sizes) == 1
     assert "no other" in subject.why_one_size
     begun = file_described(FILE, [(1.0, tokens(8))], is_whole=False)
-    assert "being tried" in begun.why_one_size
+    assert "trying others" in begun.why_one_size
 
 
 def test_a_file_that_is_refused_says_why():
-    assert "process of its own" in file_loading(FILE).why_none
+    assert "separate process" in file_loading(FILE).why_none
     refused = file_refused(FILE, "it is damaged", "take another")
     assert (refused.title, refused.why_none, refused.remedy) == (
         "small.keras", "it is damaged", "take another",

@@ -44,10 +44,10 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
     assert "713" in compiled.figures
     assert "401" in compiled.figures
     assert "4.1" in compiled.figures
-    assert compiled.text == "optimizer present \u00b7 training can go on exactly"
-    assert compiled.marks == "best to train on"
-    assert uncompiled.marks == "best to predict"
-    assert "cannot go on" in uncompiled.text
+    assert compiled.text == "optimizer present · training can continue exactly"
+    assert compiled.marks == "best to continue training"
+    assert uncompiled.marks == "best for prediction"
+    assert "cannot continue" in uncompiled.text
     assert weights.text == "does not work: no such layer"
     assert weights.bar == ()
     assert sum(part.n_bytes for part in compiled.bar) == desk.state().reach == 713 * MIB
@@ -59,18 +59,18 @@ def test_the_recommendation_is_told_for_both_uses():
     desk.finish(COSTS[1:])
 
     assert desk.state().recommended == (
-        "To predict only: load_model(compile=False)",
-        "To train on: none: no way brings the optimizer's state back",
+        "For prediction only: load_model(compile=False)",
+        "To continue training: none: no method restores the optimizer's state",
     )
     desk.finish(COSTS[2:])
-    assert desk.state().recommended[0] == "To predict only: nothing works"
+    assert desk.state().recommended[0] == "For prediction only: no method works"
 
 
 def test_a_cancel_and_a_refusal_are_told():
     desk = LoadCostStore()
     desk.begin()
     desk.cancel()
-    assert desk.state().text.startswith("Given up")
+    assert desk.state().text.startswith("Cancelled")
 
     desk.begin()
     desk.refuse("it is damaged", "take another")
@@ -108,7 +108,7 @@ def test_a_file_tells_how_it_was_compiled_and_what_it_holds():
     assert told["Optimizer"] == "Adam"
     assert told["Its settings"] == "learning_rate=0.25"
     assert told["Written by"] == "Keras 3.15.1, tensorflow"
-    assert told["Not Keras' own"] == "mine.Gate"
+    assert told["Custom classes"] == "mine.Gate"
     assert "6 arrays" in told["Optimizer's state"]
     assert picture.layers[0][:2] == ("wide", "Dense")
     assert "(4, 5) (5,)" in picture.layers[0][4]
@@ -118,7 +118,7 @@ def test_weights_alone_say_that_nothing_tells_how_they_were_compiled():
     picture = model_file_state(ModelFile(path="m.weights.h5", form="weights", file_bytes=10))
 
     told = {fact.title: fact.value for fact in picture.facts}
-    assert "does not say" in told["Compiled"]
+    assert "not recorded" in told["Compiled"]
     assert told["Optimizer's state"] == "none in the file"
     assert "Model" not in told
 

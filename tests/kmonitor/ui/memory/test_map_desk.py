@@ -133,7 +133,7 @@ def test_measured_batches_narrow_the_interval_of_this_training_only():
     assert desk.map_estimate.found.tier == 2
     desk.choose(optimizer="sgd")
     assert desk.map_estimate.found.tier == 3
-    assert "another training" in desk.map_estimate.uncorrected
+    assert "a different training" in desk.map_estimate.uncorrected
 
 
 def test_what_tells_nothing_of_feature_maps_is_said():
@@ -218,7 +218,7 @@ def test_a_model_too_small_for_what_counts_has_no_measured_mark():
 
     picture = map_totals_state(desk.map_estimate, subject, None)
 
-    assert picture.measured == f"Measured: nothing that is counted, at batch 16 ({source})"
+    assert picture.measured == f"Measured: nothing counted at batch 16 ({source})"
     assert picture.marks == ()
 
 

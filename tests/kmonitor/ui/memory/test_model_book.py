@@ -100,7 +100,7 @@ def test_a_run_without_a_model_says_why():
     living = desk_with(vram=MetricReading())
     ended = desk_with(state="finished")
 
-    for desk, words in ((living, "has not told its model yet"), (ended, "ended before")):
+    for desk, words in ((living, "has not reported its model yet"), (ended, "ended before")):
         run = desk.run_store.current()
         assert run is not None
         subject = run_subject(desk, run)
@@ -189,7 +189,7 @@ def test_a_run_that_leaves_its_length_open_offers_lengths_and_says_what_it_did_n
     shown.show(subject)
     assert shown.map_estimate.found is not None
     assert shown.map_estimate.found.tier == 3
-    assert "how long" in shown.map_estimate.uncorrected
+    assert "length" in shown.map_estimate.uncorrected
     assert subject.measured_peak.peak_bytes == 9e9
     controls = what_if_controls_state(shown.subject, shown.what_if)
     assert controls is not None
@@ -210,7 +210,7 @@ def test_a_layer_that_may_change_an_open_length_needs_the_models_file():
     subject = tell_tokens(desk_with(), "Conv1D")
 
     assert subject.sizes == ()
-    assert "leaves a length open" in subject.why_none
+    assert "has a variable length" in subject.why_none
     assert "file" in subject.remedy
 
 

@@ -38,10 +38,10 @@ def test_the_parts_of_a_gpu_are_all_of_it():
 
     assert sizes(picture.parts) == [2, 3, 7, 3, 1]
     assert picture.reach == 16 * GIB
-    assert picture.title == "What the GPU holds"
+    assert picture.title == "Memory on the GPU"
     lacking = [row for row in picture.rows if not row.text]
     assert [row.title for row in lacking] == ["Free inside the framework's pool"]
-    assert "TensorFlow does not tell" in lacking[0].source
+    assert "TensorFlow does not report" in lacking[0].source
 
 
 def test_tensorflows_hold_on_the_gpu_is_explained():
@@ -87,9 +87,9 @@ def test_without_a_gpu_it_is_the_allocator_of_the_cpu():
         readings(why, allocator_in_use_bytes=64 * MIB), RESIDENT, "tensorflow"
     )
 
-    assert picture.title == "What the framework's allocator holds"
+    assert picture.title == "Memory of the framework's allocator"
     assert len(picture.parts) == 2
-    assert "No GPU is read here" in picture.paragraphs[0]
+    assert "No GPU" in picture.paragraphs[0]
     assert any(row.source == "no NVIDIA driver on this host" for row in picture.rows)
 
 
@@ -104,4 +104,4 @@ def test_a_run_that_read_nothing_says_so_for_each_part():
     picture = device_split_state(RunReadings(), RESIDENT, "")
 
     assert picture.parts == ()
-    assert {row.source for row in picture.rows} == {"not told by this run"}
+    assert {row.source for row in picture.rows} == {"not reported by this run"}

@@ -77,14 +77,14 @@ def test_a_leak_is_told_with_charts_evidence_forecast_and_advice(
 
     for words in (
         "RAM: leak suspected",
-        "Traces of models that are gone are kept (train_function)",
+        "Traces of models that no longer exist are kept (train_function)",
         "95 % interval",
         "Limit 1.4 GiB in about",
         f"Collect (kmonitor command {agent.run[:8]} collect)",
         "limit 1.4 GiB, reload",
         "1.3 \u2192 0.9 GiB",
         "1 trace of main.py:12",
-        "Fit 1 began: plain",
+        "Fit 1 started: plain",
         "(None, 8)",
         "keras 3.15.0",
         "process: /proc/self/statm",
@@ -137,7 +137,7 @@ def test_a_run_that_told_nothing_yet_has_a_report_that_says_so(
         agent.wait_acked()
         page = page_of(client, tmp_path)
 
-    for words in ("Nothing was judged", "Nothing was reclaimed", "No model was told"):
+    for words in ("No verdicts", "Nothing was reclaimed", "No model was reported"):
         assert words in page.text
     assert "Waiting for the first reading" in page.text
 
@@ -177,7 +177,7 @@ def test_a_bad_end_is_told_with_the_last_minute_and_what_can_go_on(
         agent.wait_acked()
         page = page_of(client, tmp_path)
 
-    for words in ("Before its end", "700 MiB to 900 MiB", "Nothing of it was saved"):
+    for words in ("Before the end", "700 MiB to 900 MiB", "Nothing was saved"):
         assert words in page.text.replace("\u202f", " "), words
 
 
@@ -225,6 +225,6 @@ def test_charts_of_the_trainings_metrics_stand_behind_the_four(
         page = page_of(client, tmp_path)
 
     words = page.text
-    for said in ("loss", "best 0.25, epoch 2", "Learning rate", "0.001 at first"):
+    for said in ("loss", "best 0.25, epoch 2", "Learning rate", "first 0.001"):
         assert said in words
     assert "GPU power" not in words

@@ -71,15 +71,15 @@ def test_a_study_is_told_by_its_folds_their_metric_memory_and_attempts(tmp_path:
     page = Page.of(text)
 
     for words in (
-        "5 of 10 folds \u00b7 2 running \u00b7 3 tried again \u00b7 1 failed",
-        "memory up to 4.0 GiB",
+        "5 of 10 folds \u00b7 2 running \u00b7 3 retried \u00b7 1 failed",
+        "memory limit 4.0 GiB",
         "\u25b2 Out of memory",
-        "2 tries \u00b7",
+        "2 attempts \u00b7",
         "RAM 1.9 GiB \u00b7 VRAM 2.4 GiB",
         "ValueError: no luck with fold 4",
         "mean \u00b1 standard deviation of val_loss, the 3 folds that finished",
         "mean \u00b1 standard deviation of val_accuracy",
-        "RAM up to 4.1 GiB \u00b7 bound 4.0 GiB",
+        "RAM up to 4.1 GiB \u00b7 limit 4.0 GiB",
         "fold 3 \u00b7 RAM 4.1 GiB",
     ):
         assert words in page.text, words

@@ -124,17 +124,17 @@ def test_the_log_tells_begin_and_ends():
     assert line(started) == ("info", "Study of 5 folds: train.py:train")
     assert line(again) == (
         "info",
-        "Study of 5 folds goes on: train.py:train, 2 were over",
+        "Study of 5 folds continues: train.py:train, 2 already finished",
     )
     search = msgspec.structs.replace(started, folds=0)
     assert line(search) == ("info", "Search: train.py:train")
     assert line(msgspec.structs.replace(search, tally=StudyTally(over=2))) == (
         "info",
-        "Search goes on: train.py:train, 2 were over",
+        "Search continues: train.py:train, 2 already finished",
     )
     assert line(msgspec.structs.replace(started, folds=1))[1] == "Study of 1 fold: train.py:train"
-    assert line(hung) == ("warning", "fold 2: Hang, no step; it is tried again")
-    assert line(done) == ("info", "fold 2: Finished, try 2")
+    assert line(hung) == ("warning", "fold 2: Hang, no step; it is retried")
+    assert line(done) == ("info", "fold 2: Finished, attempt 2")
 
 
 def test_the_history_counts_the_folds_of_a_study():

@@ -43,7 +43,7 @@ def test_it_asks_again_only_when_both_answers_came(asked: Asked):
 
 
 def test_it_says_what_is_stored_and_what_was_removed(asked: Asked):
-    assert "not reached" in asked.desk.stored().text
+    assert "not running" in asked.desk.stored().text
     asked.desk.refresh()
     hub = msgspec.structs.replace(
         told_hub(), request_id=1, rows=1234, database_bytes=2**30, runs_removed=3
@@ -69,7 +69,7 @@ def test_a_command_line_that_overrides_is_told(asked: Asked):
 
 
 def test_keys_are_listed_with_role_and_where_the_hub_listens(asked: Asked):
-    assert "Asking" in asked.desk.keys(NOW_S).text
+    assert "Loading" in asked.desk.keys(NOW_S).text
     asked.desk.refresh()
     asked.desk.apply_reply(KeysReply(request_id=2, keys=[ANNA], address="tcp://a:1?key=ff"))
     (row,) = asked.desk.keys(NOW_S).rows
@@ -84,7 +84,7 @@ def test_a_hub_that_lets_nobody_in_says_so_and_a_fault_is_told(asked: Asked):
     asked.desk.apply_reply(KeysReply(request_id=2, keys=[], fault="the list is open to others"))
     picture = asked.desk.keys(NOW_S)
 
-    assert picture.text.endswith("No key may connect.")
+    assert picture.text.endswith("No keys are authorized.")
     assert picture.trouble == "the list is open to others"
 
 
@@ -132,4 +132,4 @@ def test_hosts_say_how_they_stand_and_when_they_were_seen():
     assert second.key == "tcp://h:1?key=ff"
     assert "last seen" in second.state
     assert "It is off." in second.state
-    assert "never reached from here" in third.state
+    assert "never connected" in third.state

@@ -62,7 +62,7 @@ def test_sizes_that_are_none_are_told(text: str):
     typed = parse_size_field(text)
 
     assert typed.value is None
-    assert typed.why_not.startswith("Write ")
+    assert typed.why_not.startswith("Enter ")
 
 
 def test_bounds_in_force_can_be_typed_again():

@@ -85,7 +85,7 @@ def test_every_try_has_a_row_with_its_cause_and_why():
     ]
     assert page.rows[0].cells[-1].startswith("no step for 61 s")
     assert page.cells[0].has_more
-    assert page.cells[0].description == "fold 0: Finished, try 2"
+    assert page.cells[0].description == "fold 0: Finished, attempt 2"
 
 
 def test_a_signal_is_named():
@@ -247,7 +247,7 @@ def test_nothing_is_foretold_where_nothing_tells():
     folds = [_try("running", 10.0), _try("queued")]
 
     assert study_forecast(folds, [], at_once=1) is None
-    assert study_forecast_text(None, now_wall_s=NOW_WALL_S) == "when it ends is not known yet"
+    assert study_forecast_text(None, now_wall_s=NOW_WALL_S) == "end not known yet"
 
 
 def test_ten_thousand_folds_are_reckoned_and_not_played():
@@ -272,7 +272,7 @@ def test_how_far_a_study_is_says_only_what_there_is():
 
     assert words(["finished", "queued"]) == "1 of 2 folds"
     assert words(RUNNING).split(" \u00b7 ") == [
-        *("5 of 10 folds", "2 running", "3 tried again", "1 failed", "1 out of memory")
+        *("5 of 10 folds", "2 running", "3 retried", "1 failed", "1 out of memory")
     ]
     untold = msgspec.structs.replace(own_run(MadeUpStudy(["queued"])), tally=None)
     assert study_progress_text(untold) == "1 fold"
@@ -294,8 +294,10 @@ def test_facts_tell_the_bounds():
         tries = attempts_by_fold(own, record, {}, now_wall_s=NOW_WALL_S)
         return study_state(own, record, tries, now_wall_s=NOW_WALL_S).facts
 
-    assert "2 at once \u00b7 time learned \u00b7 memory up to 4.0\u202fGiB" in facts(started)
-    assert "time up to 1\u202fh \u00b7 memory bounded by the host" in facts(given)
+    assert "2 in parallel \u00b7 time limit learned \u00b7 memory limit 4.0\u202fGiB" in facts(
+        started
+    )
+    assert "time limit 1\u202fh \u00b7 memory limited by the host" in facts(given)
 
 
 def replace_event(event: AnyEvent, **changed: object) -> AnyEvent:
@@ -312,7 +314,7 @@ def test_memory_stands_side_by_side_with_its_bound():
     assert picture.bars[2].ram is None
     assert picture.has_vram
     assert picture.bars[0].tooltip == "fold 0 \u00b7 RAM 1.9\u202fGiB \u00b7 VRAM 2.4\u202fGiB"
-    assert picture.text == "RAM up to 4.1\u202fGiB \u00b7 bound 4.0\u202fGiB"
+    assert picture.text == "RAM up to 4.1\u202fGiB \u00b7 limit 4.0\u202fGiB"
     assert picture.title == "Peak memory, GiB"
 
 
@@ -320,7 +322,7 @@ def test_a_bound_far_above_presses_no_bar_to_the_ground():
     picture = fold_memory_state(tries_in(MadeUpStudy(["finished"])), 64 * GIB, height_px=160.0)
 
     assert picture.bound is None
-    assert "bound 64.0\u202fGiB" in picture.text
+    assert "limit 64.0\u202fGiB" in picture.text
 
 
 def test_times_are_bars_of_the_longest_with_forecast_and_limit():
@@ -369,7 +371,7 @@ def test_a_search_whose_end_nobody_knows_shows_the_trials_that_came():
     assert fold_text(last_attempts(tries_in(study))[0]) == "trial 0: Finished"
     started = msgspec.structs.replace(study.events()[0], folds=0)
     page = study_state(own_run(study), record_of([started]), (), now_wall_s=NOW_WALL_S)
-    assert "time not bounded" in page.facts
+    assert "no time limit" in page.facts
 
 
 def test_trials_without_a_value_are_told_apart():

@@ -88,10 +88,10 @@ def test_what_was_refused_is_asked_for_again(hub: Hub):
 def test_nothing_known_is_said(hub: Hub):
     metrics = followed(hub)
 
-    assert shown(metrics, 0).text.endswith("where a fit has a MonitorCallback.")
-    assert shown(metrics).text == "No fold has told of an epoch yet."
+    assert shown(metrics, 0).text.endswith("if their fit has a MonitorCallback.")
+    assert shown(metrics).text == "No fold has finished an epoch yet."
     tell(metrics, "r0", math.nan)
-    assert shown(metrics).text == "No number yet."
+    assert shown(metrics).text == "No value yet."
 
 
 def test_mean_and_spread_are_of_the_folds_that_came_so_far(hub: Hub):

@@ -18,7 +18,7 @@ from kmonitor.ui.text.language import use_translation
 from kmonitor_agent.recording.fit import MEAN_STEP_SOURCE, STEP_SOURCE
 
 WORDS = {
-    "begin to begin": "a",
+    "start to start": "a",
     "limit {metric} {amount}": "{amount} von {metric}",
     "ram": "Speicher",
     "{allocator} allocator, {device}": "{device}, {allocator}",
@@ -43,7 +43,7 @@ def _other_language() -> Iterator[None]:
 @pytest.mark.parametrize(
     ("told", "shown"),
     [
-        ("begin to begin", "a"),
+        ("start to start", "a"),
         ("limit ram 128 GiB", "128 GiB von Speicher"),
         ("tensorflow allocator, GPU:0", "GPU:0, tensorflow"),
         ("tensorflow allocator, GPU:0 in use", "belegt: GPU:0, tensorflow"),
@@ -65,7 +65,7 @@ _TROUBLES = (
     too_old("gpu-01", ""),
     too_new("gpu-01", "9.0"),
     no_forwarding("gpu-01"),
-    HostError("disabled", "gpu-01", "On gpu-01: begin to begin"),
+    HostError("disabled", "gpu-01", "On gpu-01: start to start"),
     *(
         ssh_error("gpu-01", said_by_ssh)
         for said_by_ssh in (
@@ -92,7 +92,7 @@ def test_why_a_host_is_not_reached_and_what_to_do_is_known(told: str):
 
 
 @pytest.mark.parametrize(
-    "told", ["begin to begin", "limit ram 128 GiB", "gpu-{01} does not answer.", "odd {braces}"]
+    "told", ["start to start", "limit ram 128 GiB", "gpu-{01} does not answer.", "odd {braces}"]
 )
 def test_english_stays_as_it_was_said(told: str):
     assert translated_text(told) == told
@@ -118,8 +118,8 @@ def test_english_stays_as_it_was_said(told: str):
             "The command for alerts ended with status {status}. {said}",
         ),
         (
-            "The webhook for alerts at example.org was not reached: timed out.",
-            "The webhook for alerts at {host} was not reached: {why}.",
+            "The webhook for alerts at example.org could not be reached: timed out.",
+            "The webhook for alerts at {host} could not be reached: {why}.",
         ),
     ],
 )

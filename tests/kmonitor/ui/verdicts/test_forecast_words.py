@@ -123,7 +123,7 @@ def test_a_limit_beyond_the_planned_end_is_said_to_be():
 
     assert short_forecast_text(run, LEAK) == "the fit ends before its limit"
     assert with_plain_spaces(forecast_text(run, LEAK, now_wall_s=NOW_WALL_S)) == (
-        "limit 12 GiB in about 14 epochs (10 to 21); the fit ends before, in 10 epochs"
+        "limit 12 GiB in about 14 epochs (10 to 21); the fit ends before that, in 10 epochs"
     )
     picture = header_state(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
     assert [chip.tone for chip in picture.chips if chip.key == "forecast"] == ["plain"]

@@ -54,7 +54,7 @@ LEAK = replace(
     [
         (replace(LEAK, state="measuring", units=4), "measuring", "mute"),
         (replace(LEAK, state="rising", units=6), "rising", "mute"),
-        (replace(LEAK, state="slowing"), "growing less and less", "mute"),
+        (replace(LEAK, state="slowing"), "growing, but levelling off", "mute"),
         (replace(LEAK, state="steady"), "steady", "mute"),
         (replace(LEAK, state="growing"), "growing", "warn"),
         (LEAK, "leak suspected", "crit"),
@@ -89,15 +89,15 @@ def test_measuring_says_when_more_is_known_and_no_arithmetic():
         replace(LEAK, state="measuring", units=4, cause="", per="fit", unit_s=20.0)
     )
 
-    assert with_plain_spaces(told) == "measuring: more is known in about 2 min"
+    assert with_plain_spaces(told) == "measuring: more in about 2 min"
 
 
 def test_what_rises_says_how_fast_and_what_was_counted():
     rises = replace(LEAK, state="rising", units=6, unit_s=10.0)
 
     assert with_plain_spaces(verdict_headline(rises)) == (
-        "rising, not yet judged: +8.10 MiB / epoch; traces of models that are gone are kept"
-        " (train_function); more is known in about 1 min"
+        "rising, not yet judged: +8.10 MiB / epoch; traces of models that no longer exist are"
+        " kept (train_function); more in about 1 min"
     )
     final = verdict_headline(replace(rises, cause=""), is_final=True)
     assert with_plain_spaces(final) == "rising, not judged: +8.10 MiB / epoch"
@@ -132,26 +132,26 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
 @pytest.mark.parametrize(
     ("cause", "name", "words"),
     [
-        ("retained_traces", "f", "traces of models that are gone are kept (f)"),
-        ("retained_traces", "", "traces of models that are gone are kept"),
+        ("retained_traces", "f", "traces of models that no longer exist are kept (f)"),
+        ("retained_traces", "", "traces of models that no longer exist are kept"),
         ("retracing", "scale", "scale is traced again and again"),
         ("retracing", "", "a function is traced again and again"),
-        ("python", "t.py:12", "Python keeps what is allocated, most of it at t.py:12"),
+        ("python", "t.py:12", "Python keeps allocated memory, mostly from t.py:12"),
         ("python", "", "Python keeps objects"),
-        ("unknown", "", "nothing that is counted grew with it"),
-        ("rebuilt", "", "models or optimizers are built anew, and something keeps them"),
-        ("workers", "", "child processes of the training take more and more"),
-        ("tensors", "", "tensors are kept: the framework's allocator hands out more and more"),
+        ("unknown", "", "no counter grew with it"),
+        ("rebuilt", "", "models or optimizers are built repeatedly, and something keeps them"),
+        ("workers", "", "child processes of the training use more and more memory"),
+        ("tensors", "", "tensors are kept: the framework's allocator grows"),
         (
             "malloc",
             "",
             (
-                "native memory: taken with malloc, by arrays or native code; not Python's small"
-                " objects, not graphs"
+                "native memory: allocated with malloc by arrays or native code, not by Python"
+                " objects or graphs"
             ),
         ),
-        ("native", "", "native code keeps what it takes with malloc; Python's lines do not"),
-        ("cache", "", "malloc keeps what it was given back: a cache, or fragmentation"),
+        ("native", "", "native code keeps memory allocated with malloc; Python code does not"),
+        ("cache", "", "malloc keeps freed memory: a cache, or fragmentation"),
         ("of a newer hub", "", ""),
     ],
 )
@@ -171,11 +171,11 @@ def test_what_was_tried_is_told_with_what_it_gave_back():
     verdict = replace(LEAK, cause="unknown", tried=tried)
 
     assert with_plain_spaces(verdict_headline(verdict)) == (
-        "leak suspected: nothing that is counted grew with it; collect and restart did not help"
+        "leak suspected: no counter grew with it; collect and restart did not help"
     )
     assert with_plain_spaces(evidence_lines(verdict)[-1]) == (
-        "Tried: collect gave back nothing of 24.0 MiB that had come; reload gave back 190 MiB of"
-        " 200 MiB that had come (the last of 3 times); restart gave back nothing"
+        "Tried: collect freed nothing of 24.0 MiB; reload freed 190 MiB of"
+        " 200 MiB (the last of 3 times); restart freed nothing"
     )
     assert "did not help" not in verdict_headline(replace(verdict, tried=tried[1:2]))
 
@@ -183,9 +183,9 @@ def test_what_was_tried_is_told_with_what_it_gave_back():
 @pytest.mark.parametrize(
     ("sureness", "words"),
     [
-        ("counted", "That very thing was counted, and grew over the same units"),
-        ("fitting", "What grew is usually caused by this; it is not proven"),
-        ("open", "The cause is open"),
+        ("counted", "This was counted, and grew over the same time"),
+        ("fitting", "Likely: the growth is usually caused by this, but it is not proven"),
+        ("open", "Cause unknown"),
         ("", ""),
     ],
 )
@@ -197,11 +197,12 @@ def test_the_evidence_tells_what_grew_with_it():
     lines = [with_plain_spaces(line) for line in evidence_lines(LEAK)]
 
     assert lines[1] == (
-        "With it grew: traces of models that are gone (train_function) +2 / epoch (1.9 \u2013 2.1)"
+        "With it grew: traces of models that no longer exist (train_function) +2 / epoch"
+        " (1.9 \u2013 2.1)"
     )
     by_line = CorrelatedGrowth("python_bytes", 5 * MIB, 5 * MIB, 5 * MIB, "t.py:12")
     lines = evidence_lines(replace(LEAK, grew_with=[by_line]))
-    assert "what Python allocated (t.py:12) +5.00 MiB / epoch" in with_plain_spaces(lines[1])
+    assert "memory allocated by Python (t.py:12) +5.00 MiB / epoch" in with_plain_spaces(lines[1])
 
 
 def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
@@ -210,8 +211,8 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
     lines = evidence_lines(replace(LEAK, grew_with=[blocks, traces]))
 
     assert with_plain_spaces(lines[1]) == (
-        "With it grew: small blocks that Python handed out +119 803 / epoch"
-        " (119 802 \u2013 119 803); live traces (step) +2.3 / epoch (2.1 \u2013 3)"
+        "With it grew: small blocks allocated by Python +119 803 / epoch (119 802 \u2013 119 803);"
+        " live traces (step) +2.3 / epoch (2.1 \u2013 3)"
     )
 
 
@@ -222,13 +223,13 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
         (
             "python",
             (
-                "From one trace to the next no tensor changed its shape or type: a Python number"
-                " or object did, or the function itself was made anew"
+                "Between traces no tensor changed its shape or type: a Python number or object"
+                " did, or the function was created again"
             ),
         ),
         (
             "x (8, 64) \u2192 (9, 64)",
-            "From one trace to the next changed: x (8, 64) \u2192 (9, 64)",
+            "Changes between traces: x (8, 64) \u2192 (9, 64)",
         ),
     ],
 )
@@ -252,18 +253,18 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
     assert verdict_headline(kept) == "steady"
     assert (
         with_plain_spaces(cause_text(kept))
-        == "it rose in the first epoch only, evenly as data were read"
+        == "it rose only in the first epoch, while data were read"
     )
     assert [with_plain_spaces(line) for line in evidence_lines(kept)][1:] == [
-        "In the first epoch it rose by more than 300 MiB, and hardly since",
-        "A cache of the data set does that; it is not proven",
+        "It rose by more than 300 MiB in the first epoch, and hardly since",
+        "Probably a data set cache; this is not proven",
     ]
 
 
 def test_what_is_steady_says_why_it_is_not_growth():
     steady = replace(LEAK, state="steady", why_not="bending", grew_with=[], cause="", sureness="")
 
-    assert evidence_lines(steady)[1:] == ["its growth bends towards a ceiling, as a cache's does"]
+    assert evidence_lines(steady)[1:] == ["its growth levels off, like a cache"]
     for code in ("too_small", "no_trend", "steps", "slowing", "stopped"):
         assert no_growth_reason(replace(steady, why_not=code))
 
@@ -275,14 +276,14 @@ def test_advice_is_an_action_where_there_is_one():
         ("Collect", "collect"),
         ("Reload", "reload"),
         ("Restart", "restart"),
-        ("build model and optimizer once, outside of the loop", None),
+        ("build model and optimizer once, outside the loop", None),
         ("train each model in a process of its own: kmonitor_agent.run_folds()", None),
     ]
     codes = ["tensors_not_numbers", "function_once", "one_shape", "diagnose", "of a newer hub"]
     tensors = replace(LEAK, name="scale", advice=codes)
     assert [(one.text, one.command) for one in advice_of(tensors)] == [
         ("pass tensors instead of Python numbers to scale", None),
-        ("make scale once, outside of the loop", None),
+        ("create scale once, outside the loop", None),
         ("pass scale batches of one shape, or an input_signature with None", None),
         ("Diagnose", "diagnose"),
     ]
@@ -383,7 +384,7 @@ def test_each_remedy_for_what_is_kept_is_a_change_of_the_script(code: str):
     ("where", "words"),
     [
         ("steps", "in steps, or in callbacks before MonitorCallback"),
-        ("validation", "92 % of it comes in validation"),
+        ("validation", "92 % of it happens in validation"),
         ("between_epochs", "in callbacks after MonitorCallback"),
         ("between_fits", "between fits"),
     ],
@@ -395,4 +396,4 @@ def test_evidence_says_where_in_a_unit_memory_grows(where: str, words: str):
 
 
 def test_evidence_is_silent_where_growth_comes_in_several_parts():
-    assert not any("of it comes" in line for line in evidence_lines(KEPT))
+    assert not any("of it happens" in line for line in evidence_lines(KEPT))

@@ -190,7 +190,7 @@ def test_charts_say_how_far_the_hub_is_with_a_long_answer(setup: Setup):
     text = setup.charts.state("ram", 300).empty_text
     setup.answer(run)
 
-    assert with_plain_spaces(text) == "Still working: 1 200 of 3 000 events read"
+    assert with_plain_spaces(text) == "Loading: 1 200 of 3 000 events read"
     assert setup.charts.state("ram", 300).curves[0].x.size
 
 
@@ -261,7 +261,7 @@ def test_the_selected_run_is_drawn_first_with_flags_marks_and_an_offer(setup: Se
         ("reload", True),
         ("reload failed", False),
     ]
-    assert "asked by" in picture.flags[0].tooltip
+    assert "requested by" in picture.flags[0].tooltip
     assert len(picture.epoch_marks) == 37
     assert picture.limit is not None
     assert picture.limit.style == "offered"
@@ -353,7 +353,7 @@ def test_right_after_a_reload_a_card_says_when_there_will_be_a_rate(setup: Setup
     card = setup.charts.card("ram", now_s=0.0)
 
     assert card is not None
-    assert card.rate.text == "rate in 3 epochs"
+    assert card.rate.text == "rate available in 3 epochs"
     setup.show(made_up_run(state="finished"))
     ended = setup.charts.card("ram", now_s=9.0)
     assert ended is not None
@@ -407,7 +407,7 @@ def test_without_a_gpu_the_card_is_the_frameworks_allocator(setup: Setup):
             "no NVIDIA driver on this host",
         ),
         ({"step_time": MetricReading()}, "step_time", "Shown after the first steps of an epoch."),
-        ({"graph": MetricReading()}, "graph", "Shown once a fit has begun."),
+        ({"graph": MetricReading()}, "graph", "Shown once a fit has started."),
         ({"ram": MetricReading()}, "ram", "Waiting for the first reading…"),
         (
             {"ram": MetricReading(), "state": "lost"},

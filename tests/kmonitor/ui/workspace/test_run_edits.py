@@ -99,7 +99,7 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
     desk.apply_reply(refused(1, "busy here"))
     desk.apply_reply(EditReply(request_id=2, run="b"))
     # A question may go out twice: a run that is gone has been deleted.
-    desk.apply_reply(refused(3, "this hub knows no such run", "not_found"))
+    desk.apply_reply(refused(3, "this hub does not know this run", "not_found"))
 
     assert desk.trouble == "“A” was not changed: busy here."
     assert desk.n_open == 0
@@ -118,8 +118,8 @@ def _link(**changed: Any) -> ConnectionStatus:
 def test_why_nothing_can_be_changed_is_told():
     assert edit_blocked_reason(_link(), "gpu-01") == ""
     assert "viewer" in edit_blocked_reason(_link(role="viewer"), "gpu-01")
-    assert "only looked at" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
-    assert "gpu-01 is not reached" in edit_blocked_reason(ConnectionStatus(), "gpu-01")
+    assert "read only here" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
+    assert "gpu-01 is unreachable" in edit_blocked_reason(ConnectionStatus(), "gpu-01")
 
 
 def test_a_run_that_lives_is_not_deleted():
@@ -133,7 +133,7 @@ def test_before_a_run_is_deleted_it_is_told_what_is_lost():
 
     assert picture.title == "Delete “resnet50-imagenet”?"
     text = with_plain_spaces(picture.text)
-    assert text.startswith("It is pinned. About 12.0 MiB of measured values")
+    assert text.startswith("This run is pinned. About 12.0 MiB of measurements")
     assert "on gpu-01" in text
     assert "Checkpoints and all files of the training stay" in text
     assert "cannot be undone" in text
@@ -148,7 +148,7 @@ def test_before_many_are_deleted_the_first_are_named():
     assert picture.title == "Delete 6 runs?"
     assert "“n0”, “n1”, “n2”, “n3”, and 2 more" in picture.text
     assert "on here, there" in picture.text
-    assert "Pinned are 1 of them." in picture.text
+    assert "1 of them are pinned." in picture.text
     assert picture.yes == "Delete 6 runs"
     assert "Pinned" not in confirm_delete([ended("a"), ended("b")], ["h"]).text
 
@@ -176,7 +176,7 @@ def test_one_run_that_has_ended_can_be_opened_named_noted_pinned_and_deleted():
     assert _enabled(picture) == ["open", "rename", "note", "pin", "delete"]
     assert (picture.title, picture.text) == ("resnet50-imagenet", "a note")
     assert picture.why_not == ""
-    assert picture.actions[2].tooltip == "Rename it (F2)"
+    assert picture.actions[2].tooltip == "Rename this run (F2)"
 
 
 def test_several_can_be_pinned_and_deleted_but_not_named():
@@ -184,7 +184,7 @@ def test_several_can_be_pinned_and_deleted_but_not_named():
 
     assert _enabled(picture) == ["compare", "pin", "delete"]
     assert picture.title == "2 runs selected"
-    assert "Together about" in picture.text
+    assert "in total" in picture.text
     assert picture.actions[4].title == "Unpin"
 
 
@@ -200,7 +200,7 @@ def test_a_viewer_may_open_and_is_told_why_no_more():
     picture = _Hubs(replace(told_hub(), role="viewer")).picture(ended())
 
     assert _enabled(picture) == ["open"]
-    assert picture.why_not.startswith("You may look at the runs of gpu-01, not change them")
+    assert picture.why_not.startswith("Runs of gpu-01 are read only")
 
 
 def test_with_nothing_selected_nothing_can_be_done():

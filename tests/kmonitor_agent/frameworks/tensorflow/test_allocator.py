@@ -60,7 +60,7 @@ def test_a_tensorflow_that_does_not_tell_limits_says_so(given: Any):
     readings = given(tf).read()
 
     assert readings.in_use.value == 5
-    assert "does not tell the limit" in readings.limit.absent
+    assert "does not report the limit" in readings.limit.absent
 
 
 def test_the_cpu_device_has_no_limit_and_says_what_it_cannot_see(given: Any):

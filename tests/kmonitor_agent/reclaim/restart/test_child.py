@@ -173,7 +173,7 @@ def test_a_program_that_is_not_there(tmp_path: Path):
     ran = subprocess.run(words, capture_output=True, check=False)
 
     assert ran.returncode == 127
-    assert ran.stderr == b"kmonitor: no-such-program: there is no such program\n"
+    assert ran.stderr == b"kmonitor: no-such-program: program not found\n"
 
 
 def _state(pid: int) -> str:

@@ -61,7 +61,7 @@ def test_a_killed_process_is_told_of_behind_its_last_event(folders: Folders):
 def test_a_process_that_told_its_good_end_is_not_told_of_again(folders: Folders):
     _spooled(folders, SessionEnded(t_s=1.0, why="finished"))
 
-    good = ProcessDeath("status", status=0, why="it left with exit status 0")
+    good = ProcessDeath("status", status=0, why="it exited with status 0")
 
     assert not record_death(folders, RUN, good, is_requested=False, supervisor=0)
     assert isinstance(_last(folders), SessionEnded)
@@ -73,7 +73,7 @@ def test_an_exit_status_is_told_unless_an_exception_says_more(
 ):
     _spooled(folders, SessionEnded(t_s=1.0, why=why))  # pyright: ignore[reportArgumentType]
 
-    failed = ProcessDeath("status", status=3, why="it left with exit status 3")
+    failed = ProcessDeath("status", status=3, why="it exited with status 3")
 
     assert record_death(folders, RUN, failed, is_requested=False, supervisor=0) is told
 
@@ -100,7 +100,7 @@ def test_signals_that_ask_to_end_are_told_in_words(number: signal.Signals, words
 def test_an_announced_restart_that_nothing_follows_is_told(folders: Folders):
     _spooled(folders, SessionEnded(t_s=1.0, why="restart", supervisor=7))
 
-    nothing = ProcessDeath("status", status=0, why="it left with exit status 0")
+    nothing = ProcessDeath("status", status=0, why="it exited with status 0")
 
     assert not record_death(folders, RUN, nothing, is_requested=False, supervisor=os.getpid())
     assert record_death(folders, RUN, nothing, is_requested=False, supervisor=0)
@@ -126,8 +126,8 @@ def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():
         "signal",
     ]
     assert "memory.events" in in_group.why
-    assert "not for want of memory" in by_hand.why
-    assert "no counter here" in unknown.why
+    assert "not for lack of memory" in by_hand.why
+    assert "is unknown here" in unknown.why
 
 
 @pytest.mark.parametrize(

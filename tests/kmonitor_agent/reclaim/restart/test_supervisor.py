@@ -25,8 +25,8 @@ def test_a_script_that_leaves_is_started_again(tmp_path: Path, folders: Folders)
 
     lines = ran.stderr.decode().splitlines()
     assert (ran.returncode, ran.stdout) == (0, b"end 3\n")
-    assert [line for line in lines if "again" in line and "starting" in line] == [
-        f"kmonitor: starting the script again (restart {n}, asked by script)." for n in (1, 2, 3)
+    assert [line for line in lines if "restarting the script" in line] == [
+        f"kmonitor: restarting the script (restart {n}, requested by script)." for n in (1, 2, 3)
     ]
     assert len([line for line in lines if "same order" in line]) == 1
     assert "same order" in lines[1]
@@ -57,7 +57,7 @@ def test_crashes_are_resumed_as_often_as_asked(tmp_path: Path):
     lines = ran.stderr.decode().splitlines()
     assert (ran.returncode, (tmp_path / "starts").read_text()) == (-11, "xxx")
     assert "SIGSEGV" in lines[0]
-    assert lines[0].endswith("Starting it again; 1 of 2 resumes left.")
+    assert lines[0].endswith("Restarting it; 1 of 2 resumes left.")
 
 
 def test_a_failed_exit_status_is_a_crash_too(tmp_path: Path):
@@ -132,7 +132,7 @@ def test_a_program_between_is_not_taken_for_the_script(tmp_path: Path):
 
     ran = supervised(path)
 
-    assert ran.stdout.startswith(b"another program stands between kmonitor run and this process")
+    assert ran.stdout.startswith(b"another program runs between kmonitor run and this process")
 
 
 def test_nothing_to_run_is_said_with_what_to_write():

@@ -89,7 +89,7 @@ def test_each_fold_asks_for_a_gpu_where_there_are_any_and_for_its_memory():
         ("NodeDiedError", "killed", "its node was lost"),
         ("WorkerCrashedError", "killed", "Ray worker"),
         ("TaskCancelledError", "killed", "cancelled through Ray"),
-        ("RuntimeEnvSetupError", "error", "could not begin"),
+        ("RuntimeEnvSetupError", "error", "could not start"),
     ],
 )
 def test_what_ray_says_of_a_task_is_told_apart(name: str, cause: str, why: str):
@@ -183,7 +183,7 @@ def test_a_fold_on_a_node_is_judged_by_what_all_folds_taught():
     verdicts = [each.judge(0.0) for each in (slow, hung, well, late)]
 
     assert [each and each.cause for each in verdicts] == ["timeout", "hang", None, "hang"]
-    assert "that the finished folds let expect" in slow.ended_by("killed", "cancelled").why
+    assert "that the finished folds suggest" in slow.ended_by("killed", "cancelled").why
     assert well.ended_by("killed", "its node was lost").cause == "killed"
     assert well.ended_by("killed", "its node was lost").node == "far"
 

@@ -87,7 +87,7 @@ def test_a_file_without_a_key_is_refused(home: Folders, text: str):
     own_keys(home, "desktop")
     secret_of(home).write_text(text)
 
-    with pytest.raises(NotPrivate, match="holds no key"):
+    with pytest.raises(NotPrivate, match="contains no key"):
         own_keys(home, "desktop")
 
 
@@ -113,5 +113,7 @@ def test_a_hub_whose_secret_was_open_is_told_that_its_address_changes(folders: F
     own_keys(folders, "hub")
     (keys_folder(folders) / "hub.key").chmod(0o644)
 
-    with pytest.raises(NotPrivate, match="changes the hub's address: hand that out anew"):
+    with pytest.raises(
+        NotPrivate, match="changes the hub's address, which you have to hand out again"
+    ):
         own_keys(folders, "hub")

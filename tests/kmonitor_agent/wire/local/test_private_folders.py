@@ -119,7 +119,7 @@ def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path, mode: i
     path.mkdir()
     path.chmod(mode)
 
-    with pytest.raises(NotPrivate, match=r"may be written to by others; .* chmod go-w"):
+    with pytest.raises(NotPrivate, match=r"can be written by others; .* chmod go-w"):
         make_own_folder(path)
 
 
@@ -129,7 +129,7 @@ def test_a_parent_that_everybody_may_write_to_is_refused_before_anything_is_made
     parent.mkdir()
     parent.chmod(0o777)
 
-    with pytest.raises(NotPrivate, match="may be written to by everybody") as refused:
+    with pytest.raises(NotPrivate, match="can be written by everybody") as refused:
         make_own_folder(parent / "below" / "state")
 
     assert refused.value.path == parent
@@ -165,7 +165,7 @@ def test_a_parent_of_another_user_is_refused(tmp_path: Path):
     parent.mkdir(mode=0o755)
     os.chown(parent, OTHER_USER, OTHER_USER)
 
-    with pytest.raises(NotPrivate, match="who can replace what lies in there") as refused:
+    with pytest.raises(NotPrivate, match="who can replace its contents") as refused:
         make_own_folder(parent / "state")
 
     assert refused.value.path == parent
@@ -180,11 +180,11 @@ def test_another_group_is_named_above_the_folder_and_refused_at_it(tmp_path: Pat
     make_own_folder(parent / "state")
 
     assert check_own_folder(parent / "state") == [
-        f"the group with id {OTHER_USER} may write to {parent}, and so replace what lies in there"
+        f"the group with id {OTHER_USER} can write to {parent}, and so replace its contents"
     ]
     (parent / "state").chmod(0o770)
     os.chown(parent / "state", 0, OTHER_USER)
-    with pytest.raises(NotPrivate, match="may be written to by others"):
+    with pytest.raises(NotPrivate, match="can be written by others"):
         check_own_folder(parent / "state")
 
 
@@ -226,7 +226,7 @@ def test_the_users_own_link_is_followed_and_its_way_checked_too(tmp_path: Path):
     assert check_own_folder(tmp_path / "relative") == []
     disk.chmod(0o777)
     for name in ("state", "relative"):
-        with pytest.raises(NotPrivate, match="may be written to by everybody") as refused:
+        with pytest.raises(NotPrivate, match="can be written by everybody") as refused:
             check_own_folder(tmp_path / name)
         assert refused.value.path == disk
 

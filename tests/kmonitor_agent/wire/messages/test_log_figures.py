@@ -124,7 +124,7 @@ def test_who_stands_in_front_of_us_is_told_once(monitor: Any, told: Told, tmp_pa
     fit(model, logger, monitor)
 
     [notice] = [each for each in of(Notice, told(monitor)) if each.code == "logs_order"]
-    assert "CSVLogger in front of MonitorCallback" in notice.text
+    assert "CSVLogger before MonitorCallback" in notice.text
     assert "put MonitorCallback first" in notice.text
 
 

@@ -134,7 +134,7 @@ def test_a_schedules_rate_is_told_at_each_epochs_end(monitor: Any, told: Told):
 def test_a_rate_that_cannot_be_read_is_absent_with_the_reason_told_once(
     monitor: Any, told: Told, monkeypatch: pytest.MonkeyPatch
 ):
-    why = "the optimizer does not tell it (ValueError)"
+    why = "the optimizer does not report it (ValueError)"
     monkeypatch.setattr(framework, "read_learning_rate", lambda _: Reading.missing("1", why))
     fit(small_model(), monitor)
 
