@@ -91,7 +91,11 @@ def test_a_key_that_is_known_keeps_its_role_unless_it_is_to_be_replaced(
     other = ("authorize", "ab" * 32, "--role", "operator", "--name", "bob")
 
     status, _, why = say(*other)
-    assert (status, 'already authorized as "anna" (viewer)' in why, "--replace" in why) == (2, True, True)
+    assert (status, 'already authorized as "anna" (viewer)' in why, "--replace" in why) == (
+        2,
+        True,
+        True,
+    )
     assert "operator" not in say("keys", "list")[1]
 
     status, told, _ = say(*other, "--replace")
