@@ -240,7 +240,7 @@ def test_a_file_with_own_classes_asks_for_them(window: DeskWindow, tmp_path: Pat
     opening._reading = None
     opening.open(str(tmp_path / "none.keras"))
     wait_until(
-        lambda: (window.qt.processEvents(), "no file" in panel._text.text())[1],
+        lambda: (window.qt.processEvents(), "not found" in panel._text.text())[1],
         deadline_s=DEADLINE_S,
     )
     assert not panel._missing.isVisible()

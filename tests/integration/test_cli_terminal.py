@@ -104,7 +104,7 @@ def test_top_lists_details_filters_and_sorts(home: Mapping[str, str]) -> None:
     with PseudoTerminal("top", environ=home) as terminal:
         terminal.wait_for(NAME[:4], "training")
         terminal.type("\r")
-        details = terminal.wait_for("RAM, 10 min", "Limits       none", "started")
+        details = terminal.wait_for("RAM, 10 min", "Limits       none", "Fit 1 started")
         terminal.type("\x1b")
         terminal.type("/nothing like it")
         terminal.wait_for("in its name, host or model")
@@ -128,7 +128,7 @@ def test_top_asks_before_it_acts(home: Mapping[str, str]) -> None:
         terminal.wait_for("Cancelled.")
         for key, question, result in (
             ("s", "Save a checkpoint", "save is done"),
-            ("c", "Collect what", "collect is done"),
+            ("c", "Collect traces", "collect is done"),
             ("r", "Save, clear and reload", "reload is done"),
             ("p", "Pause", "pause is done"),
             ("p", "Resume", "resume is done"),
