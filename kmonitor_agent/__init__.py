@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kmonitor_agent.collecting import Collected, collect, collected
     from kmonitor_agent.fitting import Fitted, fit
     from kmonitor_agent.restoring import restore
+    from kmonitor_agent.studies.carried_function import FoldsRefused
     from kmonitor_agent.studies.fold import Fold
-    from kmonitor_agent.studies.function_source import FoldsRefused
     from kmonitor_agent.studies.run_folds import FoldResult, Study, run_folds
     from kmonitor_agent.wire.limits import Limit
 
@@ -50,7 +50,7 @@ _HOMES: Final = {
     "Fitted": "kmonitor_agent.fitting",
     "Fold": "kmonitor_agent.studies.fold",
     "FoldResult": "kmonitor_agent.studies.run_folds",
-    "FoldsRefused": "kmonitor_agent.studies.function_source",
+    "FoldsRefused": "kmonitor_agent.studies.carried_function",
     "Limit": "kmonitor_agent.wire.limits",
     "MonitorCallback": "kmonitor_agent.callback",
     "Study": "kmonitor_agent.studies.run_folds",

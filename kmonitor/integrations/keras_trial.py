@@ -8,7 +8,6 @@ from typing import Any, Final
 import keras_tuner as kt
 import msgspec
 
-from kmonitor.integrations.handed_over import decode
 from kmonitor.integrations.model_size import (
     MinimumSize,
     ModelTooLarge,
@@ -37,16 +36,14 @@ _DEFAULT_BATCH: Final = 32
 """Of Keras' `fit`."""
 
 
-def trial_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> dict[str, Any]:
+def trial_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
     """Run one execution of a trial; returns its results as plain data.
 
     Args:
         fold: Asks which trial it is; takes the checkpoint of its best epoch.
-        encoded: The search, by `HandedOver.encode`.
-        callables: Functions and classes of it.
+        arguments: The tuner's class, hypermodel and settings; args and named of its `search`.
     """
     request = fold.ask("trial")
-    arguments = decode(encoded, callables)
     trial = kt.engine.trial.Trial(
         hyperparameters=kt.HyperParameters.from_config(request[HYPERPARAMETERS]),
         trial_id=request["id"],
@@ -115,16 +112,14 @@ def _plain(results: Any) -> Any:
     return {"history": history} if history is not None else {"value": results}
 
 
-def size_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> dict[str, Any]:
+def size_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
     """The least memory that training a trial's model needs, as plain data; nothing is trained.
 
     Args:
         fold: Asks which trial it is.
-        encoded: See `trial_in_a_process`.
-        callables: Likewise.
+        arguments: See `trial_in_a_process`.
     """
     request = fold.ask("size")
-    arguments = decode(encoded, callables)
     hypermodel = _build_hypermodel(arguments)
     least = MinimumSize()
     if _is_bounded(hypermodel):
@@ -135,16 +130,14 @@ def size_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> di
     return msgspec.to_builtins(least)
 
 
-def space_in_a_process(fold: Fold, *, encoded: list[Any], **callables: Any) -> dict[str, Any]:
+def space_in_a_process(fold: Fold, **arguments: Any) -> dict[str, Any]:
     """Every hyperparameter that the hypermodel asks for, as KerasTuner finds them.
 
     Args:
         fold: Asks for those that are known.
-        encoded: See `trial_in_a_process`.
-        callables: Likewise.
+        arguments: See `trial_in_a_process`.
     """
     request = fold.ask("space")
-    arguments = decode(encoded, callables)
     known = kt.HyperParameters.from_config(request[HYPERPARAMETERS])
     oracle = kt.Oracle(hyperparameters=known)
     hypermodel = _hypermodel_of_space(arguments, request["memory_bytes"])
@@ -203,11 +196,7 @@ def _hypermodel_of_space(arguments: dict[str, Any], bound: int | None) -> Any:
 
 def _build_hypermodel(arguments: dict[str, Any]) -> Any:
     found = arguments["hypermodel"]
-    if isinstance(found, kt.HyperModel):
-        kt.HyperModel.__init__(found, name=found.name, tunable=found.tunable)
-    elif found is not None:
-        found = _OfFunction(found)
-    return found
+    return found if found is None or isinstance(found, kt.HyperModel) else _OfFunction(found)
 
 
 def _is_bounded(hypermodel: Any) -> bool:

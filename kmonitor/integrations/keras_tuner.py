@@ -9,18 +9,16 @@ tuner.search(x, y, validation_data=(x_val, y_val))
 import functools
 import inspect
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import keras_tuner as kt
 
 from kmonitor.integrations import keras_trial
-from kmonitor.integrations.handed_over import HandedOver, NotEncodable
 from kmonitor_agent.studies.attempts import Attempts
-from kmonitor_agent.studies.function_source import FoldsRefused, Usage, source_of
+from kmonitor_agent.studies.carried_function import FoldsRefused, Usage, function_text
 from kmonitor_agent.studies.host_resources import parse_memory_bound
-from kmonitor_agent.studies.rereading import stop_if_loading
 from kmonitor_agent.studies.run_folds import FoldResult
 from kmonitor_agent.studies.searches import TrialRunner
 
@@ -29,10 +27,8 @@ __all__ = ["BayesianOptimization", "GridSearch", "Hyperband", "InProcesses", "Ra
 USAGE: Final = Usage(
     caller="kmonitor's tuner",
     noun="trial",
-    example="build_model",
-    argument="hp",
-    call='RandomSearch({name}, objective="val_loss").search(x, y, validation_data=(x_val, y_val))',
-    file="my_search.py",
+    call='RandomSearch(build_model, objective="val_loss").search(x, y)',
+    remedy="Pass a function that creates it: tuner.search(make_data, callbacks=make_callbacks).",
     goes_on="the same tuner with overwrite=False continues",
 )
 
@@ -84,8 +80,7 @@ class InProcesses:
         """As the tuner's, and bounds for each process.
 
         Args:
-            args: Of the tuner; the function that builds the model, or the class of the HyperModel,
-                is defined where a function of `run_folds` may be.
+            args: Of the tuner.
             memory: As for `run_folds`. Models that would take more are not built or not trained.
             timeout_s: Likewise, for each execution of a trial.
             retries: Likewise. What is tried again goes on where its last epoch was saved.
@@ -94,10 +89,8 @@ class InProcesses:
         Raises:
             TypeError: An argument is of the wrong type.
             ValueError: An argument makes no sense.
-            FoldsRefused: No process could find the function.
+            FoldsRefused: The function cannot be carried to another process.
         """
-        hypermodel_argument = kwargs.get("hypermodel", args[0] if args else None)
-        stop_if_loading(hypermodel_argument)
         if kwargs.get("distribution_strategy") is not None:
             raise TypeError(
                 "kmonitor's tuner: distribution_strategy= cannot be sent to another process;"
@@ -123,23 +116,28 @@ class InProcesses:
         """As the tuner's. Arrays are written once, for all trials, into the project's folder.
 
         Args:
-            args: Data: arrays, or a function at the top level that makes them (or a dataset, a
-                generator) in each process.
+            args: Data: arrays, or a function that makes them (or a dataset, a generator) in each
+                process.
             kwargs: Of `fit`; data likewise. `callbacks` may be a function that returns a list;
                 a MonitorCallback is added to them.
 
         Raises:
-            TypeError: An argument cannot be sent to another process; the message says how to.
-            FoldsRefused: No process could find the function.
+            TypeError: A MonitorCallback is among the callbacks; each trial has one.
+            FoldsRefused: An argument cannot be sent to another process; the message says how to.
             KeyboardInterrupt: Ctrl+C; the same tuner with `overwrite=False` goes on.
         """
-        function = self._function(keras_trial.trial_in_a_process, list(args), dict(kwargs))
+        callbacks = kwargs.get("callbacks") or []
+        if not callable(callbacks) and any(map(_is_ours, callbacks)):
+            raise TypeError(
+                "kmonitor's tuner: leave MonitorCallback out of callbacks; each trial has one."
+            )
+        function = self._function(keras_trial.trial_in_a_process, args, kwargs)
         self._trial_runner = TrialRunner(
             function, study=self._folder(), usage=USAGE, called=self._called(), **self._how
         )
         try:
             if self._memory_bytes is not None:
-                measure = self._function(keras_trial.size_in_a_process, [], {})
+                measure = self._function(keras_trial.size_in_a_process)
                 how = {**self._how, "retries": 0}
                 folder = self._folder() / "sizes"
                 self._sizes = TrialRunner(measure, study=folder, usage=USAGE, quiet=True, **how)
@@ -220,7 +218,7 @@ class InProcesses:
             keras_trial.HYPERPARAMETERS: oracle.get_space().get_config(),
             "memory_bytes": self._memory_bytes,
         }
-        function = self._function(keras_trial.space_in_a_process, [], {})
+        function = self._function(keras_trial.space_in_a_process)
         folder = self._folder() / "space"
         runner = TrialRunner(function, study=folder, usage=USAGE, quiet=True, **self._how)
         try:
@@ -329,42 +327,28 @@ class InProcesses:
         return best
 
     def _function(
-        self, called: Callable[..., Any], args: list[Any], named: dict[str, Any]
+        self,
+        called: Callable[..., Any],
+        args: Sequence[Any] = (),
+        named: Mapping[str, Any] | None = None,
     ) -> Callable[..., Any]:
-        """The function that a process calls, with all its arguments.
-
-        Raises: TypeError, FoldsRefused.
-        """
-        settings = {
-            name: getattr(self, name, None)
-            for name in ("max_model_size", "optimizer", "loss", "metrics")
-        }
-        handed = HandedOver(self._folder() / "data")
-        arguments = {
-            "tuner": type(self),
-            "hypermodel": self._hypermodel_argument,
-            "settings": settings,
-        }
-        try:
-            encoded = handed.encode("tuner", arguments)
-            encoded[1].append([["plain", "args"], ["list", [
-                handed.encode(f"argument {at}", each) for at, each in enumerate(args)
-            ]]])  # fmt: skip
-            encoded[1].append([["plain", "named"], ["dict", [
-                [["plain", name], handed.encode(name, each)] for name, each in named.items()
-            ]]])  # fmt: skip
-        except NotEncodable as exc:
-            raise TypeError(_refusal(exc)) from None
-        function = functools.partial(called, encoded=encoded, **handed.callables)
-        source_of(function, USAGE)
-        return function
+        """The function that a process calls, with all its arguments."""
+        names = ("max_model_size", "optimizer", "loss", "metrics")
+        return functools.partial(
+            called,
+            tuner=type(self),
+            hypermodel=self._hypermodel_argument,
+            settings={name: getattr(self, name, None) for name in names},
+            args=args,
+            named=dict(named or {}),
+        )
 
     def _called(self) -> str:
         """The name of the search: "train.py: build_model", or the tuner's where it builds."""
         hypermodel = self._hypermodel_argument
         is_function = inspect.isfunction(hypermodel) or isinstance(hypermodel, functools.partial)
         if is_function:
-            return source_of(hypermodel, USAGE).text
+            return function_text(hypermodel)
         return type(self if hypermodel is None else hypermodel).__name__
 
     def _folder(self) -> Path:
@@ -387,13 +371,5 @@ class GridSearch(InProcesses, kt.GridSearch):
     """`keras_tuner.GridSearch` with each trial in a process of its own."""
 
 
-def _refusal(exc: NotEncodable) -> str:
-    line = "callbacks=make_callbacks" if exc.where.startswith("callbacks") else "x=make_data"
-    if exc.kind == "MonitorCallback":
-        return "kmonitor's tuner: leave MonitorCallback out of callbacks; each trial has one."
-    name = line.partition("=")[2]
-    return (
-        f"kmonitor's tuner: {exc.where} is a {exc.kind}, which cannot be sent to another"
-        f" process. Write a top-level function that creates it, and pass that: def {name}():"
-        f" ...; tuner.search(..., {line})."
-    )
+def _is_ours(callback: object) -> bool:
+    return any(kind.__name__ == "MonitorCallback" for kind in type(callback).__mro__)

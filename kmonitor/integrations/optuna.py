@@ -18,8 +18,7 @@ from typing_extensions import override
 
 from kmonitor.integrations.optuna_trial import PRUNED, VALUES, objective_in_a_process
 from kmonitor_agent.studies.attempts import Attempts
-from kmonitor_agent.studies.function_source import Usage, note_handed_over, source_of
-from kmonitor_agent.studies.rereading import stop_if_loading
+from kmonitor_agent.studies.carried_function import Usage
 from kmonitor_agent.studies.run_folds import FoldResult
 from kmonitor_agent.studies.searches import TrialRunner
 from kmonitor_agent.wire.messages.study_events import FoldCause
@@ -30,10 +29,7 @@ __all__ = ["TrialError", "in_processes"]
 USAGE: Final = Usage(
     caller="in_processes",
     noun="trial",
-    example="objective",
-    argument="trial",
-    call="study.optimize(in_processes({name}), n_trials=20)",
-    file="my_search.py",
+    call="study.optimize(in_processes(objective), n_trials=20)",
     goes_on="study.optimize continues, in another process if the study has a storage",
 )
 
@@ -60,8 +56,7 @@ def in_processes(
     goes on; "kmonitor:cause" and "kmonitor:why" of its `user_attrs` say what happened.
 
     Args:
-        objective: Defined where a function of `run_folds` may be; a `functools.partial` of it
-            may give plain data by name. Returns a number, or several.
+        objective: Returns a number, or several.
         memory: As for `run_folds`, for each trial.
         timeout_s: Likewise.
         retries: Likewise. A trial that is tried again gets the same suggestions.
@@ -72,10 +67,9 @@ def in_processes(
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: An argument makes no sense.
-        FoldsRefused: No process could find the objective, or the folder is in use.
+        FoldsRefused: The objective cannot be carried, or the folder is in use.
     """
-    stop_if_loading(objective)
-    source_of(objective, USAGE)
+    USAGE.check(objective)
     function = functools.partial(objective_in_a_process, objective=objective)
     runner = TrialRunner(
         function, study=study, memory=memory, timeout_s=timeout_s, retries=retries, usage=USAGE
@@ -86,7 +80,6 @@ def in_processes(
     except BaseException:
         runner.close()
         raise
-    note_handed_over()
     return ObjectiveInProcesses(runner, frozenset(raises), first)
 
 

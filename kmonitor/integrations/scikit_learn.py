@@ -16,11 +16,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from kmonitor.integrations.array_files import NotAnArray, store_array
 from kmonitor_agent.studies.fold import Fold
-from kmonitor_agent.studies.rereading import stop_if_loading
-from kmonitor_agent.studies.run_folds import Study, run_folds, study_path
-from kmonitor_agent.wire.local.folders import find_folders
+from kmonitor_agent.studies.run_folds import Study, run_folds
 
 __all__ = ["cross_validate"]
 
@@ -55,15 +52,14 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
     """Train and score a model for each fold.
 
     Args:
-        build_model: Returns the model, compiled with its metrics; defined where a function of
-            `run_folds` may be.
+        build_model: Returns the model, compiled with its metrics.
         x: Samples, an array `[n_samples, ...]`; read by each fold from one file.
         y: Targets, an array `[n_samples, ...]`; None where the model needs none.
         cv: A number of folds, a splitter of scikit-learn (`KFold`, `StratifiedKFold`,
             `GroupKFold`, ...), or pairs of indices.
         groups: For splitters that need them, `[n_samples]`.
         fit: Further arguments of `fit`, plain data: `{"epochs": 20, "batch_size": 64}`.
-        study: As for `run_folds`; the data are kept there too.
+        study: As for `run_folds`.
         **how: As for `run_folds`: memory, timeout_s, retries, at_once.
 
     Returns:
@@ -75,15 +71,13 @@ def cross_validate(  # noqa: PLR0913 - the user's arguments
             argument is not known; `cv` is nothing that splits.
         Whatever `run_folds` raises before the first fold.
     """
-    stop_if_loading(build_model)
     if "callbacks" in (fit or {}):
         raise TypeError(_NO_CALLBACKS)
     _check_names(how)
-    folder = study_path(study, find_folders())
     splits = list(_splits(cv, x, y, groups))
-    data = {name: _save_data(folder / "data", name, each) for name, each in _named(x, y)}
-    function = functools.partial(_trained, build=build_model, data=data, fit=dict(fit or {}))
-    return _scores(run_folds(function, splits, study=folder, **how))
+    data = {name: _array(name, each) for name, each in (("x", x), ("y", y)) if each is not None}
+    function = functools.partial(_trained, build=build_model, fit=dict(fit or {}), **data)
+    return _scores(run_folds(function, splits, study=study, **how))
 
 
 def _check_names(how: Mapping[str, Any]) -> None:
@@ -113,35 +107,30 @@ def _can_split(cv: object) -> bool:
     return hasattr(cv, "split") or isinstance(cv, int | Iterable)
 
 
-def _named(x: Any, y: Any) -> list[tuple[str, Any]]:
-    return [("x", x)] if y is None else [("x", x), ("y", y)]
-
-
-def _save_data(folder: Path, name: str, data: Any) -> str:
-    try:
-        return store_array(folder, name, data)
-    except NotAnArray as exc:
+def _array(name: str, data: Any) -> Any:
+    array = np.asarray(data)
+    if array.dtype.hasobject or array.ndim == 0:
         raise TypeError(
-            f"cross_validate: {name} is not an array of numbers or strings; for other data"
-            " write a function for run_folds that reads them itself."
-        ) from exc
+            f"cross_validate: {name} is not an array of numbers or strings; for other data write a"
+            " function for run_folds that reads them itself."
+        )
+    return array
 
 
 def _trained(
-    fold: Fold, *, build: Callable[[], Any], data: dict[str, str], fit: dict[str, Any]
+    fold: Fold, *, build: Callable[[], Any], fit: dict[str, Any], **data: Any
 ) -> dict[str, Any]:
     """One fold, in its own process."""
     from kmonitor_agent import MonitorCallback  # noqa: PLC0415 - it brings Keras along
 
     keras = importlib.import_module("tf_keras" if "tf_keras" in sys.modules else "keras")
     keras.utils.set_random_seed(fold.seed)
-    arrays = [np.load(path, mmap_mode="r", allow_pickle=False) for path in data.values()]
     model = build()
     started_s = time.monotonic()
-    train = [np.asarray(each[fold.train]) for each in arrays]
+    train = [np.asarray(each[fold.train]) for each in data.values()]
     model.fit(*train, **{"verbose": 0, **fit}, callbacks=[MonitorCallback()])
     trained_s = time.monotonic()
-    test = [np.asarray(each[fold.test]) for each in arrays]
+    test = [np.asarray(each[fold.test]) for each in data.values()]
     scores = model.evaluate(*test, verbose=0, return_dict=True)
     return {
         "fit_time": trained_s - started_s,

@@ -1,4 +1,4 @@
-"""The process of one fold: finds the function, waits for the start, calls it, sends the result.
+"""The process of one fold: loads the function, waits for the start, calls it, sends the result.
 
 While the function runs, a thread sends its progress (`StepProgressReporter`).
 """
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from kmonitor_agent.probes.held_memory import peak_held_bytes
+from kmonitor_agent.studies.carried_function import load
 from kmonitor_agent.studies.fold import Fold, NotAnswered
 from kmonitor_agent.studies.fold_messages import (
     MOST_TEXT,
@@ -31,8 +32,6 @@ from kmonitor_agent.studies.fold_messages import (
     StepProgress,
     StudyConnection,
 )
-from kmonitor_agent.studies.function_source import FoldsRefused, load
-from kmonitor_agent.studies.rereading import loading
 from kmonitor_agent.studies.values import NotPlainData, pack_value, seal_value, unpack_value
 from kmonitor_agent.wire.local.parent_process import end_with_parent
 from kmonitor_agent.wire.local.private_files import make_folder, open_private
@@ -63,7 +62,7 @@ def main(descriptor: int) -> None:
     faulthandler.enable()
     if SHOW_STACKS is not None:
         faulthandler.register(SHOW_STACKS, all_threads=True, chain=False)
-    function = _found(job, connection)
+    function = _loaded(job, connection)
     if function is None:
         return
     connection.send(FoldReady())
@@ -71,23 +70,18 @@ def main(descriptor: int) -> None:
         _call(function, job, connection)
 
 
-def _found(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | None:
+def _loaded(job: FoldJob, connection: StudyConnection) -> Callable[..., Any] | None:
     sys.argv[:] = job.argv
     with suppress(ImportError):
         importlib.import_module("numpy")  # so that it is there to be seeded
     try:
-        with loading():
-            return load(job.source)
-    except FoldsRefused as exc:
-        connection.send(FunctionNotFound(exc.why))
+        return load(connection.function(job))
     except KeyboardInterrupt:
         raise
-    except BaseException:  # noqa: BLE001 - whatever the script does at its top level, exit too
-        trace = traceback.format_exc()
-        name = job.source.text
-        begin = job.source.usage.begin.strip().rstrip(".")
-        why = f"{begin}: {name} is not found, its file fails when it is read"
-        connection.send(FunctionNotFound(f"{why} again by another process:\n{trace[-MOST_TEXT:]}"))
+    except BaseException:  # noqa: BLE001 - whatever modules do when they are imported, exit too
+        trace = traceback.format_exc()[-MOST_TEXT:]
+        why = f"{job.refusal}: {job.function} cannot be loaded by another process:\n{trace}"
+        connection.send(FunctionNotFound(why))
     return None
 
 

@@ -1,5 +1,9 @@
-"""Messages between a fold's process and the study: lines of JSON over a pair of sockets."""
+"""Messages between a fold's process and the study: lines of JSON over a pair of sockets.
 
+Behind the job, the first of them, the function follows, as many bytes as the job says.
+"""
+
+import selectors
 import socket
 import threading
 from contextlib import suppress
@@ -7,7 +11,6 @@ from typing import Final, Literal
 
 import msgspec
 
-from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.wire.messages.study_events import TrialOutcome
 
 MOST_TEXT: Final = 16_000
@@ -21,7 +24,9 @@ class FoldJob(msgspec.Struct, frozen=True):
     """What a fold's process is to do.
 
     Attributes:
-        source: Where the function is defined.
+        function: Its text.
+        refusal: How a refusal begins.
+        size: Bytes of the carried function.
         argv: The script's arguments.
         index: Of the fold, from 0.
         attempt: From 1.
@@ -31,7 +36,9 @@ class FoldJob(msgspec.Struct, frozen=True):
         parent: Process id of the study.
     """
 
-    source: FunctionSource
+    function: str
+    refusal: str
+    size: int
     argv: list[str]
     index: int
     attempt: int
@@ -42,14 +49,14 @@ class FoldJob(msgspec.Struct, frozen=True):
 
 
 class FoldReady(msgspec.Struct, frozen=True, tag="ready"):
-    """The function is found; the process waits for the word."""
+    """The function is there; the process waits for the word."""
 
 
 class FunctionNotFound(msgspec.Struct, frozen=True, tag="refused"):
-    """The function could not be found.
+    """The function could not be loaded.
 
     Attributes:
-        why: The message; where the script itself failed, its traceback.
+        why: The message, with the traceback.
     """
 
     why: str
@@ -143,14 +150,21 @@ class FoldConnection:
         end.settimeout(0.0)
         self._end = end
         self._partial_line = b""
+        self._unsent: list[memoryview] = []
         self.is_open = True
 
     def fileno(self) -> int:
         """To wait for it."""
         return self._end.fileno()
 
+    @property
+    def awaited_events(self) -> int:
+        """What to wait for, as `selectors` has it."""
+        return selectors.EVENT_READ | (selectors.EVENT_WRITE if self._unsent else 0)
+
     def receive(self) -> list[FoldMessage]:
         """Messages since the last call; other lines (the function's own) are dropped."""
+        self._send()
         while True:
             try:
                 part = self._end.recv(65536)
@@ -171,11 +185,27 @@ class FoldConnection:
                 continue
         return messages
 
-    def job(self, job: FoldJob) -> None:
-        """Send its job to a process that was just started. Raises: OSError."""
-        self._end.settimeout(None)
-        self._end.sendall(_ENCODER.encode(job) + b"\n")
-        self._end.settimeout(0.0)
+    def job(self, job: FoldJob, function: bytes) -> None:
+        """Send its job and the carried function to a process that was just started.
+
+        What it does not take at once goes with the calls of `receive`: it is still importing, and
+        other folds are waited for as well.
+        """
+        self._unsent = [memoryview(_ENCODER.encode(job) + b"\n"), memoryview(function)]
+        self._send()
+
+    def _send(self) -> None:
+        while self._unsent:
+            try:
+                sent = self._end.send(self._unsent[0])
+            except BlockingIOError:
+                return
+            except OSError:  # dead already, as its exit status shows
+                self._unsent.clear()
+                return
+            self._unsent[0] = self._unsent[0][sent:]
+            if not self._unsent[0]:
+                del self._unsent[0]
 
     def go(self) -> bool:
         """Let it begin; False when it is gone."""
@@ -216,6 +246,10 @@ class StudyConnection:
     def job(self) -> FoldJob:
         """The job. Raises: msgspec.MsgspecError, OSError: the study is gone."""
         return _JOB_DECODER.decode(self._reader.readline())
+
+    def function(self, job: FoldJob) -> bytes:
+        """The carried function; read once, behind the job."""
+        return self._reader.read(job.size)
 
     def wait(self) -> bool:
         """Wait for the word; False when the study is over."""

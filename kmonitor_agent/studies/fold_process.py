@@ -44,11 +44,14 @@ class FoldProcess:
         mark: What all processes of it carry in their environment.
     """
 
-    def __init__(self, job: FoldJob, environ: Mapping[str, str], output: Path) -> None:
-        """Start it; it looks for its function and waits for `go`.
+    def __init__(
+        self, job: FoldJob, function: bytes, environ: Mapping[str, str], output: Path
+    ) -> None:
+        """Start it; it loads its function and waits for `go`.
 
         Args:
             job: What it is to do.
+            function: The carried function.
             environ: Its environment.
             output: File that takes what it prints.
 
@@ -75,8 +78,7 @@ class FoldProcess:
             raise
         self.pid = self._process.pid
         self._fold_connection = FoldConnection(own_end)
-        with suppress(OSError):  # dead already: `exit_code` shows it
-            self._fold_connection.job(job)
+        self._fold_connection.job(job, function)
 
     def receive(self) -> list[FoldMessage]:
         """Its messages since the last call."""

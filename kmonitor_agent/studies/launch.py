@@ -7,7 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 from uuid import uuid4
 
 import msgspec
@@ -16,9 +16,9 @@ from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath, record_
 from kmonitor_agent.recording.process_facts import script_path
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.bounds import LearnedTimes, TimeBound
+from kmonitor_agent.studies.carried_function import CarriedFunction
 from kmonitor_agent.studies.fold_messages import FoldJob
 from kmonitor_agent.studies.fold_process import FoldProcess, MemoryCgroup
-from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.studies.host_resources import GPU_VARIABLE
 from kmonitor_agent.studies.local_attempt import AttemptBounds, LocalAttempt
 from kmonitor_agent.studies.process_tree import Watchdog
@@ -32,15 +32,13 @@ from kmonitor_agent.wire.local.supervision import (
     SupervisorSettings,
 )
 
-_INTEGRATIONS: Final = "kmonitor.integrations."
-
 
 @dataclass(frozen=True, slots=True)
 class StudyOptions:
     """What a study is to do.
 
     Attributes:
-        source: Where the function is defined.
+        carried: The function.
         retries: How often a fold that was killed is tried again.
         at_once: How many run at the same time.
         time: How long each attempt may take.
@@ -49,10 +47,10 @@ class StudyOptions:
         judges_silence: Whether each attempt is judged for a hang where it runs.
         answers: What a fold asks, by its index and the question; None: nothing is answered.
         noun: What a fold is for people.
-        called: What is run, for people; empty: as the source says.
+        called: What is run, for people; empty: the function.
     """
 
-    source: FunctionSource
+    carried: CarriedFunction
     retries: int
     at_once: int
     time: TimeBound
@@ -66,20 +64,12 @@ class StudyOptions:
     @property
     def function(self) -> str:
         """What is run, for people: "train.py: train_fold"."""
-        functions = [*self.source.functions.values()] if self.is_of_integration else []
-        return self.called or (functions[0] if functions else self.source).text
+        return self.called or self.carried.text
 
     @property
     def script(self) -> str:
         """Path or name of what the user's function is from."""
-        if self.is_of_integration:
-            return script_path(os.environ)
-        return self.source.file or self.source.module
-
-    @property
-    def is_of_integration(self) -> bool:
-        """Whether the function is of an integration, which was given the user's."""
-        return self.noun == "trial" or self.source.module.startswith(_INTEGRATIONS)
+        return self.carried.module or script_path(os.environ)
 
 
 class AttemptLauncher:
@@ -126,7 +116,9 @@ class AttemptLauncher:
         self._study_paths.make()
         supervision = self._supervision(fold)
         job = FoldJob(
-            source=self._study_options.source,
+            function=self._study_options.carried.text,
+            refusal=self._study_options.carried.usage.begin,
+            size=len(self._study_options.carried.data),
             argv=sys.argv,
             index=fold,
             attempt=attempt,
@@ -136,7 +128,8 @@ class AttemptLauncher:
             parent=os.getpid(),
         )
         environ = self._environ(fold, attempt, device, supervision)
-        process = FoldProcess(job, environ, self._study_paths.output_file(fold))
+        data = self._study_options.carried.data
+        process = FoldProcess(job, data, environ, self._study_paths.output_file(fold))
         self._watchdog.process_started(process.pid, process.mark)
         bound = self._study_options.memory_bytes
         bounds = AttemptBounds(

@@ -5,7 +5,6 @@ or of a Ray cluster. A search (`searches`) shares the options and the results.
 """
 
 import functools
-import hashlib
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
@@ -19,20 +18,18 @@ from typing_extensions import override
 
 from kmonitor_agent.studies.attempts import Attempt, Attempts, StudyListenerGroup, ending_text
 from kmonitor_agent.studies.bounds import TimeBound
-from kmonitor_agent.studies.function_source import (
+from kmonitor_agent.studies.carried_function import (
     RUN_FOLDS,
+    CarriedFunction,
     FoldsRefused,
-    FunctionSource,
     Usage,
-    note_handed_over,
-    source_of,
+    carry,
 )
 from kmonitor_agent.studies.host_resources import parse_memory_bound, visible_gpus
 from kmonitor_agent.studies.launch import AttemptLauncher, StudyOptions
 from kmonitor_agent.studies.ray.cluster import check_installed, open_cluster
 from kmonitor_agent.studies.ray.jobs import AttemptJobFactory
 from kmonitor_agent.studies.ray.runner import RayRunner
-from kmonitor_agent.studies.rereading import stop_if_loading
 from kmonitor_agent.studies.runner import FoldQueue, LocalRunner
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.studies.study_reporter import StudyReporter
@@ -74,13 +71,12 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
         study = run_folds(train_fold, KFold(5).split(x), memory="8 GiB")
         print(study.attempts, study.values)
 
-    If a fold fails, the others continue, and its result has the reason. A fold's process finds the
-    function by reading the script, or importing the module, again. Without a main guard, the code
-    above `run_folds` runs in each process.
+    If a fold fails, the others continue, and its result has the reason. A fold's process gets the
+    function with the values that it uses and Keras' settings; the script does not run again there.
 
     Args:
-        train_fold: Receives a `Fold`, returns plain data: None, numbers, strings, bytes, lists,
-            dicts, arrays. A `functools.partial` can add such data by name.
+        train_fold: Any function; receives a `Fold`, returns plain data: None, numbers, strings,
+            bytes, lists, dicts, arrays. A `functools.partial` adds further arguments.
         folds: Number of folds, or pairs of indices (train, test) from a splitter, which the
             function reads as `fold.train` and `fold.test`.
         timeout_s: Maximum time of an attempt, seconds. None: learned from the finished folds.
@@ -97,15 +93,15 @@ def run_folds(  # noqa: PLR0913 - the user's arguments
     Raises:
         TypeError: An argument has the wrong type; the message says what to write.
         ValueError: An argument is not valid; likewise.
-        FoldsRefused: The function or Ray was not found, or the folder is in use or not a study.
+        FoldsRefused: The function cannot be pickled, Ray was not found, or the folder is in use.
         KeyboardInterrupt: Ctrl+C: all processes have ended; `study` continues with the rest.
     """
-    stop_if_loading(train_fold)
     _check_runner(on)
-    wanted = study_options(train_fold, timeout_s, memory, retries, at_once)
+    RUN_FOLDS.check(train_fold)
+    wanted = study_options(timeout_s, memory, retries, at_once)
     wanted = _for_a_cluster(wanted, at_once) if on == "ray" else wanted
     try:
-        return _run(wanted, folds, study, _runner_of(on, memory))
+        return _run(train_fold, wanted, folds, study, _runner_of(on, memory))
     except KeyboardInterrupt as exc:
         raise exc.with_traceback(None) from None  # where we waited says nothing to the user
 
@@ -191,8 +187,7 @@ def _check_runner(on: object) -> None:
         raise FoldsRefused("run_folds: this Python does not report where its executable is.")
 
 
-def study_options(  # noqa: PLR0913 - the user's arguments
-    function: object,
+def study_options(
     timeout_s: object,
     memory: str | float | None,
     retries: object,
@@ -201,11 +196,10 @@ def study_options(  # noqa: PLR0913 - the user's arguments
     usage: Usage = RUN_FOLDS,
     answers: Callable[[int, Any], Any] | None = None,
 ) -> StudyOptions:
-    """The options by the user's arguments, checked.
+    """The options by the user's arguments, checked; the function is not carried yet.
 
     Args:
-        function: As for `run_folds`.
-        timeout_s: Likewise.
+        timeout_s: As for `run_folds`.
         memory: Likewise.
         retries: Likewise.
         at_once: Likewise.
@@ -215,12 +209,11 @@ def study_options(  # noqa: PLR0913 - the user's arguments
     Raises:
         TypeError: An argument is of the wrong type.
         ValueError: An argument makes no sense.
-        FoldsRefused: No process could find the function.
     """
     limit = None if at_once is None else _count("at_once", at_once, 1, _MOST_AT_ONCE)
     names = tuple(visible_gpus())
     return StudyOptions(
-        source=source_of(function, usage),
+        carried=CarriedFunction(usage=usage),
         retries=_count("retries", retries, 0, _MOST_RETRIES),
         at_once=limit or max(1, len(names)),
         time=TimeBound(_seconds(timeout_s)),
@@ -267,18 +260,20 @@ class _StartedStudy:
 
 
 def _run(
+    function: object,
     options: StudyOptions,
     folds: object,
     study: str | Path | None,
     run: Callable[[_StartedStudy], None],
 ) -> Study:
-    note_handed_over()
     folders = find_folders()
     folder = StudyFolder(study_path(study, folders))
     try:
+        arrays = None if run is not _run_locally else folder.arrays_folder
+        options = replace(options, carried=carry(function, options.carried.usage, arrays))
         return _run_in(folder, options, folds, run, folders)
     except (FoldsRefused, TypeError, ValueError):
-        if study is None and not folder.attempts:
+        if folder.is_new and not folder.attempts:
             folder.discard()  # nobody knows of it
         raise
     finally:
@@ -292,7 +287,7 @@ def _run_in(
     run: Callable[[_StartedStudy], None],
     folders: Folders,
 ) -> Study:
-    facts = _begin_study(folder, options.source, folds)
+    facts = _begin_study(folder, options.carried, folds)
     options = replace(options, at_once=min(options.at_once, facts.folds))
     progress = TerminalProgress(facts.folds)
     folder.print_line = progress.print_line
@@ -334,15 +329,9 @@ def study_path(study: object, folders: Folders) -> Path:
     return expand_user(str(study)).absolute()
 
 
-def _begin_study(folder: StudyFolder, source: FunctionSource, folds: object) -> StudyFacts:
+def _begin_study(folder: StudyFolder, carried: CarriedFunction, folds: object) -> StudyFacts:
     count, splits = _counted(folder, folds)
-    facts = StudyFacts(
-        id=uuid4().hex,
-        function=source.text,
-        folds=count,
-        splits=splits,
-        arguments=hashlib.sha256(source.arguments).hexdigest() if source.arguments else "",
-    )
+    facts = StudyFacts(uuid4().hex, carried.text, count, splits, carried.arguments)
     try:
         return folder.begin(facts)
     except OSError as exc:

@@ -16,7 +16,7 @@ from typing import Final
 
 from kmonitor_agent.studies.attempts import TRIED_AGAIN, Attempt, RunningAttempt, StudyListener
 from kmonitor_agent.studies.bounds import LearnedTimes, StepGaps, reserve_bytes
-from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.studies.carried_function import FoldsRefused
 from kmonitor_agent.studies.host_resources import available_memory_bytes, total_memory_bytes
 from kmonitor_agent.studies.launch import AttemptLauncher, StudyOptions
 from kmonitor_agent.studies.local_attempt import LocalAttempt
@@ -26,7 +26,7 @@ from kmonitor_agent.wire.text import bytes_text
 _POLL_S: Final = 0.1
 _CLOSE_POLL_S: Final = 0.02
 _FOUND_WITHIN_S: Final = 60.0
-"""A script that takes longer to be read shows in its first fold whether the function is found."""
+"""What takes longer to be imported shows in the first fold whether the function is found."""
 
 _WARM_NEEDS: Final = 0.25
 """Part of the host's memory that must be free before another process is started ahead of time."""
@@ -271,7 +271,8 @@ def wait_for_attempts(running: Sequence[LocalAttempt]) -> None:
     with selectors.DefaultSelector() as selector:
         for each in running:
             if each.process.connection.is_open:
-                selector.register(each.process.connection, selectors.EVENT_READ)
+                connection = each.process.connection
+                selector.register(connection, connection.awaited_events)
             else:
                 poll_s = 0.005  # on its way out
         if selector.get_map():

@@ -9,7 +9,7 @@ from typing import Any, Final
 from uuid import uuid4
 
 from kmonitor_agent.studies.attempts import Attempt, Attempts, RunningAttempt, StudyListenerGroup
-from kmonitor_agent.studies.function_source import Usage, note_handed_over
+from kmonitor_agent.studies.carried_function import Usage, carry
 from kmonitor_agent.studies.launch import AttemptLauncher
 from kmonitor_agent.studies.run_folds import (
     FoldResult,
@@ -62,12 +62,11 @@ class TrialRunner:
         Raises:
             TypeError: An argument is of the wrong type.
             ValueError: An argument makes no sense.
-            FoldsRefused: No process could find the function, or the folder is in use.
+            FoldsRefused: The function cannot be carried, or the folder is in use.
             OSError: No process can be started.
         """
-        options = study_options(
-            function, timeout_s, memory, retries, 1, usage=usage, answers=self._answer
-        )
+        usage.check(function)
+        options = study_options(timeout_s, memory, retries, 1, usage=usage, answers=self._answer)
         self._study_options = replace(options, called=called)
         self._answers: dict[int, Callable[[Any], Any]] = {}
         self._lock = threading.Lock()
@@ -75,8 +74,7 @@ class TrialRunner:
         self._warm: LocalRunner | None = None
         folders = find_folders()
         self._folder = StudyFolder(study_path(study, folders))
-        facts = self._begin_study(folders, is_named=study is not None)
-        self._is_part = quiet
+        facts = self._begin_study(function, folders)
         reporter = (
             None if quiet else StudyReporter(self._study_options, facts, self._folder, folders)
         )
@@ -104,7 +102,7 @@ class TrialRunner:
         return result if result.ok else None
 
     def find(self, index: int) -> None:
-        """See that a process finds the function; it waits for this trial, the first to be run.
+        """See that a process loads the function; it waits for this trial, the first to be run.
 
         Raises:
             FoldsRefused: It does not.
@@ -143,7 +141,7 @@ class TrialRunner:
         try:
             runner.run_one(index, self._done, ahead)
         except KeyboardInterrupt:
-            self._listener.interrupted(self._done, self._study_options.source.usage.goes_on)
+            self._listener.interrupted(self._done, self._study_options.carried.usage.goes_on)
             raise
         finally:
             del self._answers[index]
@@ -155,8 +153,6 @@ class TrialRunner:
 
     def close(self) -> None:
         """The search is over, or pauses."""
-        if not self._is_part:
-            note_handed_over()
         if self._warm is not None:
             self._warm.close()
         self._listener.close()
@@ -172,15 +168,17 @@ class TrialRunner:
             self._study_options, self._attempt_launcher, queue, self._shared_attempts
         )
 
-    def _begin_study(self, folders: Folders, *, is_named: bool) -> StudyFacts:
+    def _begin_study(self, function: object, folders: Folders) -> StudyFacts:
         folder = self._folder
         try:
+            carried = carry(function, self._study_options.carried.usage, folder.arrays_folder)
+            self._study_options = replace(self._study_options, carried=carried)
             facts = folder.begin(StudyFacts(id=uuid4().hex, function=_FACTS, folds=0))
             self._attempt_launcher = AttemptLauncher(
                 self._study_options, facts, folder, folders, folder.tried()
             )
         except BaseException:
-            if not is_named:
+            if folder.is_new:
                 folder.discard()  # nobody knows of it
             folder.close()
             raise

@@ -6,6 +6,7 @@
 | `attempts.jsonl` | one line for each attempt that began, one when it ended |
 | `attempts.txt` | the table, when the study ended |
 | `lock` | held while the study runs |
+| `data/N.npy` | large arrays that the function uses, while the study runs |
 | `splits/N-train.npy`, `N-test.npy` | indices of the folds, where they were given |
 | `values/N.value` | what fold N returned |
 | `output/N.txt` | what fold N printed, its last part |
@@ -23,8 +24,8 @@ from typing import Any, Final
 import msgspec
 
 from kmonitor_agent.studies.attempts import Attempt, Attempts, AttemptsFile
+from kmonitor_agent.studies.carried_function import FoldsRefused
 from kmonitor_agent.studies.fold import splits_folder
-from kmonitor_agent.studies.function_source import FoldsRefused
 from kmonitor_agent.studies.values import unpack_value, unseal_value
 from kmonitor_agent.wire.local.fold_identity import Noun
 from kmonitor_agent.wire.local.folder_lock import FolderLock
@@ -107,6 +108,7 @@ class StudyFolder(StudyPaths):
     What cannot be kept there is said, and no reason to end the study.
 
     Attributes:
+        is_new: It was made by this start.
         attempts: Those of earlier starts, then those of this one.
         print_line: Takes a line for the user.
     """
@@ -118,6 +120,7 @@ class StudyFolder(StudyPaths):
             FoldsRefused: It runs already, or the folder cannot be used, or holds something else.
         """
         super().__init__(path)
+        self.is_new = not path.exists()
         self._refuse_another_folder()
         try:
             self.make()
@@ -180,8 +183,14 @@ class StudyFolder(StudyPaths):
             self.note(attempt)
         return known
 
+    @property
+    def arrays_folder(self) -> Path:
+        """For large arrays that the function uses; removed when the study ends."""
+        return self.path / "data"
+
     def close(self) -> None:
         """Let others have it."""
+        shutil.rmtree(self.arrays_folder, ignore_errors=True)
         self._lock.release()
 
     def discard(self) -> None:

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Final, Literal
 
 import msgspec
@@ -143,8 +142,7 @@ class StudyReporter:
         )
 
     def _name(self) -> str:
-        script = "" if self._study_options.is_of_integration else self._study_options.script
-        name = PurePath(script).name or default_run_name()
+        name = self._study_options.carried.module or default_run_name()
         path = self._study_folder.path
         count = self._facts.folds
         is_named = path.parent != studies_folder(self._folders) and count > 0

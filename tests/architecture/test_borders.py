@@ -16,6 +16,9 @@ FRAMEWORKS = {"jax", "keras", "tensorflow", "tf_keras", "torch"}
 CAN_RUN_WHAT_IT_READS = {"cloudpickle", "dill", "joblib", "marshal", "pickle", "shelve"}
 """Modules that execute what a file or a socket tells them to."""
 
+CARRIES_FUNCTIONS = "kmonitor_agent/studies/carried_function.py"
+"""Makes a pickle of the script's function, which a fold's process of that script loads."""
+
 RUNS_TEXT = {"eval", "exec", "compile"}
 
 CARRIES_PICKLES = {"recv_pyobj", "send_pyobj", "recv_serialized", "read_pickle", "to_pickle"}
@@ -55,10 +58,32 @@ def test_nothing_that_executes_what_it_reads_is_imported():
         f"{file.name}:{statement.lineno} {module}"
         for file in product_files()
         for module, statement in file.imported()
-        if top(module) in CAN_RUN_WHAT_IT_READS
+        if top(module) in CAN_RUN_WHAT_IT_READS and file.name != CARRIES_FUNCTIONS
     ]
 
     assert not dangerous
+
+
+@pytest.mark.promise(6)
+def test_a_pickle_is_loaded_by_a_folds_process_alone_from_the_socket_it_inherits():
+    files = {file.name: file for file in product_files()}
+    loads = [
+        ast.unparse(call)
+        for call in files[CARRIES_FUNCTIONS].calls()
+        if isinstance(call.func, ast.Attribute) and call.func.attr in {"load", "loads"}
+    ]
+    importers = [
+        name
+        for name, file in files.items()
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.ImportFrom)
+        and node.module == "kmonitor_agent.studies.carried_function"
+        and any(alias.name == "load" for alias in node.names)
+    ]
+
+    assert sorted(each.partition("(")[0] for each in loads) == ["np.load", "pickle.loads"]
+    assert importers == ["kmonitor_agent/studies/fold_child.py"]
+    assert "load(connection.function(job))" in files[importers[0]].text
 
 
 @pytest.mark.promise(6)

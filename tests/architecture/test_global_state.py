@@ -78,10 +78,13 @@ ALLOWED: dict[str, dict[str, str]] = {
         ),
         FOLD,
     ),
-    f"{_AGENT}studies/function_source.py": {
-        "sys.modules[] =": FOLD,
-        "sys.dont_write_bytecode =": FOLD,
-    },
+    f"{_AGENT}studies/carried_function.py": dict.fromkeys(
+        (
+            *("keras.backend.set_floatx", "keras.backend.set_epsilon"),
+            "keras.mixed_precision.set_global_policy",
+        ),
+        FOLD,
+    ),
     f"{_AGENT}studies/ray/cluster.py": {
         "os.environ[] =": "while a Ray of our own starts, which reads it from there only"
     },

@@ -8,7 +8,7 @@ import pytest
 
 from kmonitor_agent.reclaim.checkpoints import SaveRefused
 from kmonitor_agent.reclaim.restart.fit_state import CannotResume
-from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.studies.carried_function import FoldsRefused
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.spool.writer import SpoolLocked
 from tests.support.hostile_entries import KINDS, SECRET, Kind, Observer

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.studies.carried_function import FoldsRefused
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.private_files import make_folder, write_private
 from kmonitor_agent.wire.messages.study_events import FoldCause

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from kmonitor_agent.link.hub_choice import HUB_VARIABLE
 from kmonitor_agent.studies.fold import splits_folder
-from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.studies.launch import StudyOptions
 from kmonitor_agent.studies.ray.messages import AttemptJob
 from kmonitor_agent.studies.ray.node import framework_environment, host_id, kmonitor_environment
@@ -35,16 +34,12 @@ class AttemptJobFactory:
             folder: The study's.
             memory: As given to `run_folds`.
             gpus: How many GPUs Ray gives each.
-
-        Raises:
-            OSError: The script cannot be read.
         """
         self._study_options = options
         self._facts = facts
         self._folder = folder
         self._memory = memory
         self._gpus = gpus
-        self._scripts = _scripts(options.source)
         self._host = host_id()
 
     def of(
@@ -68,8 +63,7 @@ class AttemptJobFactory:
             attempt=attempt,
             saves_each_epoch=self._study_options.retries > 0,
             keeps_files=keeps_files,
-            source=self._study_options.source,
-            scripts=self._scripts,
+            function=self._study_options.carried,
             argv=sys.argv,
             path=sys.path,
             cwd=str(Path.cwd()),
@@ -86,10 +80,3 @@ class AttemptJobFactory:
     def _splits(self, fold: int) -> dict[str, bytes]:
         folder = splits_folder(self._folder)
         return {path.name: read_plain(path, VALUE_BYTES) for path in folder.glob(f"{fold}-*.npy")}
-
-
-def _scripts(source: FunctionSource) -> dict[str, bytes]:
-    scripts = {source.file: Path(source.file).read_bytes()} if source.file else {}
-    for function in source.functions.values():
-        scripts |= _scripts(function)
-    return scripts

@@ -6,8 +6,8 @@ import msgspec
 
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
 from kmonitor_agent.studies.attempts import Attempt
+from kmonitor_agent.studies.carried_function import CarriedFunction
 from kmonitor_agent.studies.fold_messages import FitPhase
-from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.wire.messages.study_events import FoldCause
 from kmonitor_agent.wire.spool.format import SessionFacts
 
@@ -24,8 +24,7 @@ class AttemptJob(msgspec.Struct, frozen=True):
         attempt: From 1.
         saves_each_epoch: Whether fits save their state, since the fold may be tried again.
         keeps_files: Whether its files stay on the node when it is killed, for the next attempt.
-        source: Where the function is defined.
-        scripts: Path to text of each script that the function is read from.
+        function: For the fold's own process; Ray carries it, the task does not load it.
         argv: The script's arguments.
         path: Where the study's process looks for modules.
         cwd: Its working directory.
@@ -47,8 +46,7 @@ class AttemptJob(msgspec.Struct, frozen=True):
     attempt: int
     saves_each_epoch: bool
     keeps_files: bool
-    source: FunctionSource
-    scripts: dict[str, bytes]
+    function: CarriedFunction
     argv: list[str]
     path: list[str]
     cwd: str

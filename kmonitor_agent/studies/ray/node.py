@@ -17,7 +17,6 @@ import msgspec
 
 from kmonitor_agent.link.hub_choice import HUB_VARIABLE
 from kmonitor_agent.studies.fold import splits_folder
-from kmonitor_agent.studies.function_source import FunctionSource
 from kmonitor_agent.studies.ray.messages import AttemptJob
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyPaths, read_study_facts
 from kmonitor_agent.wire.local.folders import (
@@ -56,14 +55,12 @@ class AttemptFolders:
     Attributes:
         paths: The study's, or those of the folder that replaces it.
         has_folder: They are the study's own.
-        source: Where the function is defined here.
         stop_order_path: File that the study writes to end the attempt.
         spool: What trainings write and nobody here takes; None: a hub does.
     """
 
     paths: StudyPaths
     has_folder: bool
-    source: FunctionSource
     stop_order_path: Path
     spool: Path | None
 
@@ -107,9 +104,7 @@ def prepare_node(job: AttemptJob) -> AttemptFolders:
     if hub != "off":
         spool = None
     _adopt_environment(job, is_study_host=is_study_host, hub=hub, spool=spool)
-    scripts = {} if is_study_host else job.scripts
-    source = _source(job.source, scripts, own)
-    return AttemptFolders(paths, has_folder, source, stop_order_path, spool)
+    return AttemptFolders(paths, has_folder, stop_order_path, spool)
 
 
 def host_id() -> str:
@@ -172,24 +167,3 @@ def _adopt_environment(
         if spool is not None:
             os.environ[SPOOL_VARIABLE] = str(spool)
     sys.argv[:] = job.argv
-
-
-def _source(source: FunctionSource, scripts: Mapping[str, bytes], own: Path) -> FunctionSource:
-    """The same function, found on this node: in the text that came along, if need be."""
-    functions = {name: _source(each, scripts, own) for name, each in source.functions.items()}
-    text = scripts.get(source.file)
-    file = source.file
-    if text is not None and not _has_text(Path(file), text):
-        folder = own / "script"
-        make_folder(folder)
-        path = folder / f"{os.getpid()}-{Path(file).name}"
-        write_private(path, text)
-        file = str(path)
-    return msgspec.structs.replace(source, file=file, functions=functions)
-
-
-def _has_text(path: Path, text: bytes) -> bool:
-    try:
-        return path.read_bytes() == text
-    except OSError:
-        return False

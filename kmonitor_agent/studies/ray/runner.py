@@ -13,7 +13,7 @@ from typing import Any, Final
 from kmonitor_agent.reclaim.restart.crash_diagnosis import ProcessDeath
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.bounds import LearnedTimes, SilenceJudgement, StepGaps, TimeBound
-from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.studies.carried_function import FoldsRefused
 from kmonitor_agent.studies.launch import StudyOptions, record_attempt_deaths
 from kmonitor_agent.studies.local_attempt import killed_death
 from kmonitor_agent.studies.ray.cluster import RayCluster, TaskFailed, write_file
@@ -257,7 +257,7 @@ class RayRunner:
         job = self._job_factory.of(
             fold, attempt, self._runs.get(fold, {}), keeps_files=keeps_files
         )
-        name = f"{self._study_options.source.name} fold {fold}"
+        name = f"{self._study_options.carried.text} fold {fold}"
         node = self._nodes.get(fold, "")
         stream = self._cluster.send(run_attempt, encode_for_task(job), name, node)
         known = self._fold_queue.learned_times

@@ -76,7 +76,7 @@ class _Watch:
         self._host = socket.gethostname()
         self._spools = _Spools(self._attempt_folders.spool)
         options = StudyOptions(
-            source=self._attempt_folders.source,
+            carried=job.function,
             retries=int(job.saves_each_epoch),
             at_once=1,
             time=TimeBound(job.timeout_s),
@@ -84,7 +84,7 @@ class _Watch:
             devices=(),
             judges_silence=False,
         )
-        facts = StudyFacts(job.study, options.source.text, job.folds)
+        facts = StudyFacts(job.study, job.function.text, job.folds)
         tried = Counter({job.fold: job.attempt - 1})
         self._attempt_launcher = AttemptLauncher(
             options, facts, self._attempt_folders.paths, find_folders(), tried

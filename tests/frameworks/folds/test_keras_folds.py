@@ -10,7 +10,7 @@ import pytest
 from kmonitor_agent import run_folds
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import SessionDied, SessionStarted
-from tests.support.fold_scripts import environ
+from tests.support.fold_scripts import environ, run_script
 from tests.support.fold_trainings import EPOCHS, train_alike, train_fold
 from tests.support.running_tests import LONG
 from tests.support.spooled import spooled_events
@@ -24,6 +24,67 @@ from kmonitor_agent import Fold
 from tests.support.fold_trainings import train_fold
 print(train_fold(Fold(1, Path(sys.argv[1])))["loss"])
 """
+
+
+SCRIPT = """
+import os
+import signal
+
+import keras
+import numpy as np
+from kmonitor_agent import MonitorCallback, run_folds
+
+keras.config.set_dtype_policy("mixed_bfloat16")
+keras.config.set_epsilon(1e-6)
+x = np.random.default_rng(0).normal(size=(32, 4)).astype("float32")
+
+
+@keras.saving.register_keras_serializable("mine")
+class Twice(keras.layers.Layer):
+    def call(self, inputs):
+        return inputs * 2
+
+
+class Dies(keras.callbacks.Callback):
+    def on_epoch_begin(self, epoch, logs=None):
+        if epoch == 2 and self.fold.index == 0 and self.fold.attempt == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def make_trainer(epochs):
+    def train(fold):
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.Input((4,)), Twice(), keras.layers.Dense(2)])
+        model.compile("adam", "mse")
+        dies = Dies()
+        dies.fold = fold
+        history = model.fit(
+            x, x[:, :2], epochs=epochs, verbose=0, callbacks=[dies, MonitorCallback()]
+        )
+        model.save(fold.directory / "model.keras")
+        kept = keras.saving.load_model(fold.directory / "model.keras")
+        settings = [kept.layers[-1].compute_dtype, keras.config.epsilon()]
+        return [*settings, history.history["loss"]]
+    return train
+
+
+if __name__ == "__main__":
+    study = run_folds(make_trainer(4), folds=2, at_once=2)
+    killed, whole = study.results
+    print([each.cause for each in killed.attempts], killed.attempts[-1].resumed)
+    print(killed.value == whole.value, whole.value[:2], len(whole.value[2]))
+"""
+
+
+def test_a_killed_fold_of_a_scripts_closure_goes_on_exactly_with_its_keras_settings(
+    tmp_path: Path,
+):
+    ran = run_script(tmp_path, SCRIPT)
+
+    assert ran.stdout.splitlines() == [
+        "['killed', 'finished'] True",
+        "True ['bfloat16', 1e-06] 4",
+    ], ran.stderr
 
 
 def test_a_fold_that_is_killed_goes_on_exactly_where_it_was(

@@ -1,7 +1,6 @@
 """`in_processes` with Optuna itself: each trial in a process of its own."""
 
-import subprocess
-import sys
+import threading
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,9 @@ import optuna
 import pytest
 
 from kmonitor.integrations.optuna import TrialError, in_processes
-from kmonitor_agent.studies.function_source import FoldsRefused
+from kmonitor_agent.studies.carried_function import FoldsRefused
 from tests.support import optuna_objectives as objectives
-from tests.support.fold_scripts import environ, run_script
+from tests.support.fold_scripts import run_script
 from tests.support.waiting import DEADLINE_S
 
 pytestmark = pytest.mark.slow
@@ -107,33 +106,24 @@ def test_trials_of_several_threads_run_at_the_same_time(tmp_path: Path):
     assert {each.state.name for each in study.trials} == {"COMPLETE"}
 
 
-def test_an_objective_within_a_function_is_refused_with_the_lines(tmp_path: Path):
+def test_an_objective_that_cannot_be_carried_is_refused_with_what_to_do(tmp_path: Path):
+    lock: Any = threading.Lock()
+
     with pytest.raises(FoldsRefused) as refused:
-        in_processes(lambda trial: trial.suggest_float("x", 0.0, 1.0), study=tmp_path / "search")
+        in_processes(lambda trial: lock, study=tmp_path / "search")
 
-    assert "def objective(trial):" in refused.value.why
-    assert "study.optimize(in_processes(objective), n_trials=20)" in refused.value.why
-    assert "run_folds" not in refused.value.why
+    assert refused.value.why.startswith("in_processes: no trial was started: ")
+    assert "uses objective > lock, a lock" in refused.value.why
 
 
-def test_an_objective_that_no_process_finds_is_refused_before_optuna_begins_a_trial(
-    tmp_path: Path,
-):
-    ran = run_script(
-        tmp_path,
-        """
-        import optuna
-        from kmonitor.integrations.optuna import in_processes
+def test_a_lambda_over_a_value_is_searched(tmp_path: Path):
+    study, low = made(), 0.5
 
-        if __name__ == "__main__":
-            in_processes(lambda trial: trial.suggest_float("x", 0.0, 1.0), study="search")
-            print("goes on")
-        """,
-    )
+    objective = in_processes(lambda t: t.suggest_float("x", low, 1.0), study=tmp_path / "search")
+    study.optimize(objective, n_trials=1)
+    objective.close()
 
-    assert not ran.stdout
-    assert "in_processes: no trial was started" in ran.stderr
-    assert "def objective(trial):" in ran.stderr
+    assert study.best_value >= low
 
 
 SCRIPT = """
@@ -149,29 +139,10 @@ SCRIPT = """
 """
 
 
-def test_a_script_without_a_main_guard_searches(tmp_path: Path):
-    ran = run_script(tmp_path, SCRIPT)
+@pytest.mark.parametrize("words", [(), ("-",)])
+def test_a_script_searches_without_a_main_guard_and_from_an_interpreter(
+    tmp_path: Path, words: tuple[str, ...]
+):
+    ran = run_script(tmp_path, SCRIPT, *words)
 
     assert ran.stdout.strip() == "2 COMPLETE", ran.stderr
-
-
-def test_an_objective_typed_into_an_interpreter_is_refused_with_lines_that_work(tmp_path: Path):
-    ran = run_script(tmp_path, SCRIPT, "-")
-
-    assert "in_processes: no trial was started" in ran.stderr
-    assert "from my_search import objective" in ran.stderr
-    (tmp_path / "my_search.py").write_text(
-        'def objective(trial):\n    return trial.suggest_float("x", 0.0, 1.0)\n'
-    )
-    works = subprocess.run(
-        [sys.executable, "-"],
-        cwd=tmp_path,
-        env=environ(),
-        input="import optuna\nfrom kmonitor.integrations.optuna import in_processes\n"
-        "from my_search import objective\nstudy = optuna.create_study()\n"
-        "study.optimize(in_processes(objective), n_trials=1)\nprint(len(study.trials))\n",
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert works.stdout.strip() == "1", works.stderr

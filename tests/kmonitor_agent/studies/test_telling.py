@@ -10,7 +10,7 @@ import pytest
 from kmonitor_agent import run_folds
 from kmonitor_agent.studies.attempts import Attempt
 from kmonitor_agent.studies.bounds import TimeBound
-from kmonitor_agent.studies.function_source import source_of
+from kmonitor_agent.studies.carried_function import carry
 from kmonitor_agent.studies.launch import StudyOptions
 from kmonitor_agent.studies.study_folder import StudyFacts, StudyFolder
 from kmonitor_agent.studies.study_reporter import FoldCounter, StudyReporter
@@ -130,7 +130,7 @@ def folder(tmp_path: Path) -> Iterator[StudyFolder]:
 
 @pytest.fixture
 def telling(folder: StudyFolder, folders: Folders) -> StudyReporter:
-    wanted = StudyOptions(source_of(functions.told), 1, 2, TimeBound(), None, ())
+    wanted = StudyOptions(carry(functions.told), 1, 2, TimeBound(), None, ())
     return StudyReporter(wanted, FACTS, folder, folders)
 
 

@@ -1,16 +1,19 @@
 """`Trials`: folds that come one by one, each of which asks for what it is to do."""
 
+import functools
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
 
+from kmonitor.integrations.scikit_learn import _trained
 from kmonitor_agent.recording.process_facts import default_run_name, script_path
 from kmonitor_agent.studies.attempts import Attempt, StudyListenerGroup
 from kmonitor_agent.studies.bounds import StepGaps, TimeBound
-from kmonitor_agent.studies.function_source import FoldsRefused, FunctionSource, source_of
+from kmonitor_agent.studies.carried_function import FoldsRefused, Usage, carry
 from kmonitor_agent.studies.launch import StudyOptions
 from kmonitor_agent.studies.runner import FoldQueue
 from kmonitor_agent.studies.searches import TrialRunner
@@ -104,9 +107,13 @@ def test_a_search_goes_on_in_its_folder(tmp_path: Path):
     assert never_run is None
 
 
-def test_a_function_that_no_process_finds_is_refused(tmp_path: Path):
-    with pytest.raises(FoldsRefused, match="is inside another function"):
-        TrialRunner(lambda fold: fold, study=tmp_path / "search")
+def test_a_function_that_cannot_be_carried_is_refused_and_leaves_no_folder(tmp_path: Path):
+    lock = threading.Lock()
+
+    with pytest.raises(FoldsRefused, match="uses lock, a lock"):
+        TrialRunner(lambda fold: lock, study=tmp_path / "search")
+
+    assert not (tmp_path / "search").exists()
 
 
 def test_the_hub_is_told_of_a_search_as_of_a_study(tmp_path: Path, folders: Folders):
@@ -168,15 +175,13 @@ def test_how_long_a_trial_took_says_nothing_of_the_next(tmp_path: Path):
 
 
 def test_what_an_integration_was_given_is_what_is_told_of():
-    given = source_of(functions.told)
-    ours = FunctionSource("_trained", module="kmonitor.integrations.scikit_learn")
     time = TimeBound(None)
+    build: Any = functions.told
+    ours = functools.partial(_trained, build=build)
 
-    bare = StudyOptions(given, 1, 1, time, None, ())
-    handed = StudyOptions(
-        msgspec.structs.replace(ours, functions={"build": given}), 1, 1, time, None, ()
-    )
+    bare = StudyOptions(carry(functions.told), 1, 1, time, None, ())
+    handed = StudyOptions(carry(ours, Usage(noun="trial")), 1, 1, time, None, ())
 
-    assert (bare.function, bare.script) == (given.text, given.module)
-    assert (handed.function, handed.script) == (given.text, script_path())
+    assert (bare.function, bare.script) == (f"{functions.__name__}: told", functions.__name__)
+    assert (handed.function, handed.script) == (bare.function, script_path())
     assert replace(handed, called="Mine").function == "Mine"

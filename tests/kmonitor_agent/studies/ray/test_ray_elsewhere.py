@@ -94,7 +94,7 @@ def test_a_killed_training_goes_on_exactly_on_the_node_that_has_its_state(
         np.testing.assert_array_equal(one, other)
 
 
-def test_the_script_comes_along(
+def test_a_function_of_the_script_comes_along(
     tmp_path: Path, ray_nodes: RayNodes, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setenv("RAY_ADDRESS", ray_nodes.address)
@@ -102,24 +102,14 @@ def test_the_script_comes_along(
     ran = run_script(
         tmp_path,
         """
-        import msgspec, pathlib
+        from pathlib import Path
         from kmonitor_agent import run_folds
-        from kmonitor_agent.studies.ray import runner as ray_runner
-        from kmonitor_agent.studies.ray.messages import encode_for_task as packed
 
         def train_fold(fold):
             return fold.index * 10
 
-        def far(message):
-            gone = pathlib.Path("gone").absolute()
-            text = {f"{gone}/script.py": next(iter(message.scripts.values()))}
-            source = msgspec.structs.replace(message.source, file=f"{gone}/script.py")
-            return packed(msgspec.structs.replace(
-                message, host="far", folder=str(gone), source=source, scripts=text
-            ))
-
         if __name__ == "__main__":
-            ray_runner.packed = far
+            Path(__file__).unlink()
             print(run_folds(train_fold, folds=2, study="study", on="ray").values)
         """,
     )
