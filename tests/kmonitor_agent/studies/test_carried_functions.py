@@ -281,7 +281,7 @@ def test_what_cannot_be_pickled_is_named_with_what_to_do(tmp_path: Path):
 
     with pytest.raises(FoldsRefused) as refused:
         run_folds(train_fold, folds=1, study=tmp_path / "study")
-    with pytest.raises(FoldsRefused, match=r"uses scale > 0, a lock, which no other process"):
+    with pytest.raises(FoldsRefused, match=r"uses scale > 0, a lock, which cannot be sent"):
         run_folds(functools.partial(drawn, scale=[threading.Lock()]), folds=1)
 
     assert refused.value.why.startswith("run_folds: no fold was started: ")
