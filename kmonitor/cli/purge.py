@@ -216,7 +216,7 @@ _STUDY: Final = re.compile(r"study\.json(\.new)?|attempts\.(jsonl|txt)|lock")
 _OF_STUDY: Final = {
     "values": re.compile(r"\d+\.value(\.\d+\.new)?"),
     "output": re.compile(r"\d+\.txt"),
-    "data": re.compile(r"[xy]-[0-9a-f]{32}\.(npy|new)"),
+    "carried": re.compile(r"\d+\.npy"),
     "splits": re.compile(r"\d+-(train|test)\.npy(\.new)?"),
 }
 

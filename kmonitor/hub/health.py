@@ -1,6 +1,6 @@
 """Health of the hub: its troubles for whoever asks, and its settings for retention."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from kmonitor.hub.log import LOG
 from kmonitor.hub.options import KeepUnreadable, load_keep
@@ -24,8 +24,7 @@ class HubHealth:
         retention: Retention,
         *,
         is_fixed: bool,
-        of_spools: Callable[[], str] = str,
-        of_events: Callable[[], str] = str,
+        sources: Sequence[Callable[[], str]] = (),
     ) -> None:
         """Nothing is known before the first `refresh`.
 
@@ -34,22 +33,16 @@ class HubHealth:
             log: What may not be writable.
             retention: Gets what is to be kept.
             is_fixed: What is to be kept was said on the command line: the settings do not count.
-            of_spools: Returns what is wrong with the spools; empty: nothing.
-            of_events: Returns what is wrong with stored events; empty: nothing.
+            sources: Each returns what is wrong with another part of the hub; empty: nothing.
         """
         self._folders = folders
         self._event_log = log
         self._retention = retention
         self._is_fixed = is_fixed
-        self._of_spools = of_spools
-        self._of_events = of_events
+        self._sources = sources
         self._has_loaded_keep = False
         self._keep_fault = ""
         self._store_trouble = ""
-        self.exporters_trouble: Callable[[], str] = str
-        """Returns what is wrong with the metrics exporters; empty: nothing."""
-        self.alerts_trouble: Callable[[], str] = str
-        """Returns why alerts were not handed over; empty: they were, or there were none."""
 
     @property
     def unwritten(self) -> str:
@@ -62,10 +55,7 @@ class HubHealth:
             self._event_log.trouble,
             self._store_trouble,
             self._keep_fault,
-            self._of_spools(),
-            self._of_events(),
-            self.exporters_trouble(),
-            self.alerts_trouble(),
+            *(source() for source in self._sources),
         )
         # A path may hold bytes that are no text, which no message could carry.
         texts = dict.fromkeys(text for text in found if text)

@@ -200,7 +200,6 @@ class HubLoop:
         """
         self._metrics_exporters = exporters = MetricsExporters(self._faults)
         self._event_log.listeners.append(exporters.on_event)
-        self._health.exporters_trouble = exporters.trouble
         if self._options.prometheus:
             exporters.serve(self._options.prometheus)
         if self._options.otlp:
@@ -274,12 +273,13 @@ class HubLoop:
             self._event_log,
             self._retention,
             is_fixed=self._options.keep is not None,
-            of_spools=lambda: self._spools.trouble,
-            of_events=self._event_verifier.text,
+            sources=(
+                lambda: self._spools.trouble,
+                self._event_verifier.text,
+                lambda: self._metrics_exporters.trouble() if self._metrics_exporters else "",
+                lambda: self._alerts.trouble if self._alerts else "",
+            ),
         )
-        if self._alerts is not None:
-            alerts = self._alerts
-            health.alerts_trouble = lambda: alerts.trouble
         health.refresh()
         self._viewer_service.troubles = health.troubles
         return health

@@ -372,4 +372,5 @@ class GridSearch(InProcesses, kt.GridSearch):
 
 
 def _is_ours(callback: object) -> bool:
-    return any(kind.__name__ == "MonitorCallback" for kind in type(callback).__mro__)
+    # Keras has a class of that name too.
+    return any(kind.__module__ == "kmonitor_agent.callback" for kind in type(callback).__mro__)

@@ -25,14 +25,12 @@ class LayoutRequest(msgspec.Struct, frozen=True):
         sequence: Length for every open axis; 0: they stay open.
         scales: Of inputs, for further descriptions: each a factor of every length that is no
             number of features.
-        sys_path: The requesting process's.
     """
 
     source: ModelOrigin
     shapes: list[list[list[int]]]
     sequence: int = 0
     scales: list[float] = []
-    sys_path: list[str] = []
 
 
 class LayoutReply(msgspec.Struct, frozen=True):

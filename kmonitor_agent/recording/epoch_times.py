@@ -132,13 +132,12 @@ class EpochTimer:
         """No step of the epoch has begun."""
         self._is_first = True
         self._steps_to_go = 0
-        self._timed_s = self._timed_wall_s = 0.0
         self._timed = defaultdict[str, float](float)
         self._timed_callbacks: list[float] = []
         self._timed_names = defaultdict[_Named, float](float)
         self._compiled: list[float] = []
         self._step_at = 0.0
-        self._step_inside = self._step_gap = 0.0
+        self._step_inside = 0.0
         self._read_s = 0.0
         self._is_read_again = False
 
@@ -322,7 +321,7 @@ class EpochTimer:
 
     def _begin_step(self, now_s: float) -> None:
         self._step_at = now_s
-        self._step_inside = self._step_gap = 0.0
+        self._step_inside = 0.0
         self._step_waited = self._waited()
         self._step_callbacks = self._callbacks[:]
 
@@ -330,8 +329,6 @@ class EpochTimer:
         """The next step begins."""
         if self._kind == _INSIDE:  # where the ends of steps are called beside the training
             self._step_inside += now_s - self._at
-        else:
-            self._step_gap += now_s - self._at
         self._take(now_s, _INSIDE if self._kind == _INSIDE else _GAP)
         seconds = now_s - self._step_at
         self._end_step(now_s, is_whole=True)
@@ -363,7 +360,6 @@ class EpochTimer:
             self._timed["input"] += waited_s
         if self._is_first and is_compiled and isinstance(self._input, TensorFlowInput):
             self._input.begin_epoch(self._clock.steps, now_s)
-        self._timed_wall_s += now_s - self._step_at
         self._is_first = False
         self._step_at = 0.0
 

@@ -6,7 +6,7 @@
 | `attempts.jsonl` | one line for each attempt that began, one when it ended |
 | `attempts.txt` | the table, when the study ended |
 | `lock` | held while the study runs |
-| `data/N.npy` | large arrays that the function uses, while the study runs |
+| `carried/N.npy` | large arrays that the function uses, while the study runs |
 | `splits/N-train.npy`, `N-test.npy` | indices of the folds, where they were given |
 | `values/N.value` | what fold N returned |
 | `output/N.txt` | what fold N printed, its last part |
@@ -38,8 +38,8 @@ from kmonitor_agent.wire.local.private_files import (
 )
 from kmonitor_agent.wire.messages.fields import Count, Id, Name, Text
 
-_BEFORE_BEGIN: Final = frozenset({"data", "space", "splits", "values", "output", "lock"})
-"""Entries that a folder may have before its study has begun: data and splits come first."""
+_BEFORE_BEGIN: Final = frozenset({"carried", "space", "splits", "values", "output", "lock"})
+"""Entries that a folder may have before its study has begun: arrays and splits come first."""
 
 VALUE_BYTES: Final = 8 * 2**30
 """Most that a fold's value holds; what it returned lay in one process's memory."""
@@ -186,7 +186,7 @@ class StudyFolder(StudyPaths):
     @property
     def arrays_folder(self) -> Path:
         """For large arrays that the function uses; removed when the study ends."""
-        return self.path / "data"
+        return self.path / "carried"
 
     def close(self) -> None:
         """Let others have it."""

@@ -180,11 +180,6 @@ class JudgeThread:
                 self._open.end(found[-1].pending_request)
         return found
 
-    @property
-    def has_found(self) -> bool:
-        """Whether something waits to be taken."""
-        return bool(self._results)
-
     def _main(self) -> None:
         run_reader_thread("verdicts", self._open_reader, self._is_stopping, self._run_round)
 

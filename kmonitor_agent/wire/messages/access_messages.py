@@ -3,7 +3,7 @@
 Operators only: `hub.access.roles` says which role may send what.
 """
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -18,8 +18,6 @@ KeyName = Annotated[str, msgspec.Meta(pattern=r"^[\w.@][\w.@ -]{0,63}\Z")]
 
 Role = Literal["agent", "viewer", "operator"]
 """Role of a key: a training sends its own runs, a viewer looks, an operator also acts."""
-
-ROLES: tuple[Role, ...] = get_args(Role)
 
 
 class KeyGrant(msgspec.Struct, frozen=True, omit_defaults=True):

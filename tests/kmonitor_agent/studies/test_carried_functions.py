@@ -198,13 +198,13 @@ def test_a_large_array_is_stored_once_mapped_by_each_fold_and_removed(tmp_path: 
 
     def train_fold(fold: Fold) -> tuple[Any, ...]:
         array[0] += 1.0  # stays in its own process
-        stored = [each.name for each in (fold.directory.parent / "data").iterdir()]
+        stored = [each.name for each in (fold.directory.parent / "carried").iterdir()]
         return stored, type(array.base).__name__, float(array[0]), float(array[-1])
 
     study = run_folds(train_fold, folds=2, study=tmp_path / "study")
 
     assert study.values == [(["0.npy"], "memmap", 1.0, 2**18 - 1.0)] * 2
-    assert not (tmp_path / "study" / "data").exists()
+    assert not (tmp_path / "study" / "carried").exists()
 
 
 def test_an_array_that_the_disk_refuses_is_carried_along(

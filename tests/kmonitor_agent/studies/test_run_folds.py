@@ -199,15 +199,18 @@ def test_a_study_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixt
         run_folds(functions.by_index, folds=3, study=tmp_path / "study")
 
 
-def test_a_folder_with_something_else_in_it_is_refused_and_left_as_it_is(tmp_path: Path):
-    (tmp_path / "resume" / "0").mkdir(parents=True)
-    (tmp_path / "resume" / "0" / "mine").write_text("kept")
+@pytest.mark.parametrize("name", ["resume", "data"])
+def test_a_folder_with_something_else_in_it_is_refused_and_left_as_it_is(
+    tmp_path: Path, name: str
+):
+    (tmp_path / name / "0").mkdir(parents=True)
+    (tmp_path / name / "0" / "mine").write_text("kept")
 
-    with pytest.raises(FoldsRefused, match="is not the folder of a study: it contains 'resume'"):
+    with pytest.raises(FoldsRefused, match=f"is not the folder of a study: it contains '{name}'"):
         run_folds(functions.nothing, folds=1, study=tmp_path)
 
     assert [str(each.relative_to(tmp_path)) for each in sorted(tmp_path.rglob("*"))] == [
-        *("resume", "resume/0", "resume/0/mine"),
+        *(name, f"{name}/0", f"{name}/0/mine"),
     ]
 
 

@@ -1,6 +1,7 @@
 """Verdicts in the hub: judged beside its loop, stored as its own, told when asked."""
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -19,7 +20,7 @@ from kmonitor_agent.wire.messages.unions import ErrorMessage, VerdictsReply, Ver
 from tests.support.growing_run import Growing, events_of
 from tests.support.hub_parts import HubParts
 from tests.support.simulated_agent import SimulatedAgent
-from tests.support.waiting import wait_until
+from tests.support.waiting import DEADLINE_S, wait_until
 
 LEAK = Growing(ram_mib=8.0, traces=2, retained=2, function="train_function")
 
@@ -29,7 +30,8 @@ class Bench:
 
     def __init__(self, parts: HubParts) -> None:
         self.parts = parts
-        self.desk = JudgeThread(parts.database.open_reader, lambda: None)
+        self.has_found = threading.Event()
+        self.desk = JudgeThread(parts.database.open_reader, self.has_found.set)
         self.sent: list[tuple[bytes, msgspec.Struct]] = []
         self.judging = JudgeDispatcher(
             parts.event_log,
@@ -232,7 +234,7 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
     for record in runs:
         bench.desk.schedule_run(record.run, record.key)
     bench.desk.add_request(b"last", VerdictsRequest(request_id=1, run=runs[0].run), runs[0].key)
-    wait_until(lambda: bench.desk.has_found, what="it is answered")
+    wait_until(bench.desk.pop_results, what="it is answered")
 
     assert len(begun) == len(runs)
 
@@ -240,7 +242,7 @@ def test_of_a_thousand_living_runs_none_is_read_from_its_beginning_again(
 def test_verdicts_of_a_run_that_was_deleted_go_nowhere(bench: Bench):
     bench.desk.start()
     bench.take(*events_of(LEAK, 40))
-    wait_until(lambda: bench.desk.has_found, what="something is found")
+    assert bench.has_found.wait(DEADLINE_S)
     bench.parts.event_log.registry.delete(bench.record)
 
     bench.judging.dispatch_results()
