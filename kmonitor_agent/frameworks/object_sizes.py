@@ -183,7 +183,7 @@ _READERS: Final[dict[tuple[str, str], Callable[[Any], ObjectSize | None]]] = {
     ("keras", "Variable"): _keras_variable,
     ("pandas", "DataFrame"): _table,
     ("pandas", "Series"): _table,
-    ("matplotlib", "Metric"): _native("matplotlib.Figure"),
+    ("matplotlib", "Figure"): _native("matplotlib.Figure"),
     ("tensorflow", "DatasetV2"): _native("tf.data.Dataset"),
     ("tensorflow", "IteratorBase"): _native("tf.data.Iterator"),
 }

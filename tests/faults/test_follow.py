@@ -78,7 +78,7 @@ def test_ctrl_c_ends_it_in_the_same_way_while_it_tells_and_while_it_waits(
         with following() as waiting:
             waiting.wait_for("State", waiting.out)
             live_hub.stop()
-            waiting.wait_for("waited for", waiting.err)
+            waiting.wait_for("Waiting", waiting.err)
             assert waiting.interrupt() == INTERRUPTED
 
     assert telling.err == []
@@ -103,7 +103,7 @@ def test_over_ssh_it_goes_on_after_a_cut_tells_nothing_twice_and_ends_while_it_w
             agent.wait_acked()
             follow.wait_for("Epoch 2 of fit 1", follow.out)
             live_ssh_host.stop()
-            follow.wait_for("waited for", follow.err, 2)
+            follow.wait_for("Waiting", follow.err, 2)
             status = follow.interrupt()
         tunnels = [each for each in psutil.process_iter() if each.name() == "ssh"]
 

@@ -59,7 +59,7 @@ STAYS: Final = frozenset(
         "tf malloc theil sen auto assign recreate monitorcallback restore commands false",
         "ctrl shift alt space esc enter delete del return left right up down tab pgup pgdown menu",
         "home end",
-        "english simplified chinese audit last mb gb",
+        "english simplified chinese audit last mb gb slack mattermost ntfy",
     )
     for word in line.split()
 )

@@ -94,7 +94,7 @@ def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
     (command,) = {command.id: command for command in training.commands}.values()
     assert isinstance(command.args, SetLimits)
     assert command.args.metrics == ["ram", "graph", "vram"]
-    assert "Limits in force: RAM 80 %" in ran.out
+    assert "Active limits: RAM 80 %" in ran.out
     assert "graph=50k:reload" in ran.out  # that limit alone holds nothing back
     assert "RAM 80 %, reload" in kmonitor("show", "last").out
 

@@ -50,7 +50,7 @@ class UnknownRun(UserError):
     def __init__(self, wanted: str, *, any_runs: bool) -> None:
         lines = ["See the runs with: kmonitor runs" if any_runs else NO_RUNS, remembered_text()]
         remedy = "\n".join(filter(None, lines))
-        super().__init__(f'There is no run "{terminal_safe(wanted)}".', remedy)
+        super().__init__(f'Unknown run: "{terminal_safe(wanted)}".', remedy)
 
 
 class AmbiguousRun(UserError):

@@ -72,7 +72,7 @@ def test_one_run_over_a_restart_and_a_death(tmp_path: Path, live_hub: LiveHub) -
     _assert_says_before_and_after(restarted, asked.id)
     assert "Restarted after epoch " in shown.out
     assert process.returncode == -9
-    assert b"asked by tester" in errors
+    assert b"requested by tester" in errors
     assert (ended.run, ended.state, ended.cause) == (run.run, "failed", "SIGKILL")
     assert ended.session != run.session
     assert "SIGKILL" in shown.out

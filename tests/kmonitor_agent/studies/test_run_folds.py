@@ -53,7 +53,7 @@ def test_each_way_to_end_is_told_apart_and_none_harms_the_others(tmp_path: Path)
     ]
     assert "no luck with fold 1" in study.results[1].why
     assert "return plain data" in study.results[5].why
-    assert "exit status 4" in study.results[7].why
+    assert "status 4" in study.results[7].why
     assert study.results[9].why == "Unspeakable: its message cannot be read"
     printed = study.results[6].output
     assert printed.stat().st_size < 32 * 2**20
