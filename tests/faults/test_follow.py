@@ -109,6 +109,6 @@ def test_over_ssh_it_goes_on_after_a_cut_tells_nothing_twice_and_ends_while_it_w
 
     assert status == INTERRUPTED
     assert ["Waiting for" in line for line in follow.err] == [True, False, True]
-    assert "goes on" in follow.err[1]
+    assert "Reconnected" in follow.err[1]
     assert sum("Epoch 2 of fit 1" in line for line in follow.out) == 1
     assert not tunnels
