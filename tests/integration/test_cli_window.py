@@ -84,7 +84,7 @@ def test_a_run_that_is_not_there_is_named_and_no_window_opens(live_hub: LiveHub,
 
     assert live_hub.process.poll() is None
     assert ran.status == 1
-    assert 'no run "zz"' in ran.err
+    assert 'Unknown run: "zz"' in ran.err
     assert not picture.exists()
 
 
