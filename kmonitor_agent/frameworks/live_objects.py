@@ -18,9 +18,9 @@ from kmonitor_agent.call_stacks import call_stacks, frame_locals
 from kmonitor_agent.frameworks.base import KerasModel
 from kmonitor_agent.frameworks.script_values import (
     contents_of,
+    each_of,
     instance_dict,
     is_instance,
-    items_of,
 )
 
 FUNCTIONS: Final = ("train_function", "test_function", "predict_function")
@@ -133,7 +133,7 @@ def closure_values(function: FunctionType, depth: int = 4) -> Iterator[Any]:
             content: Any = cell.cell_contents
         except ValueError:  # an empty cell
             continue
-        for value in items_of(content) if is_instance(content, list, tuple) else [content]:
+        for value in each_of(content):
             if type(value) is not FunctionType:
                 yield value
             elif depth > 0:

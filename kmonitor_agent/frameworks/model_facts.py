@@ -32,6 +32,7 @@ from kmonitor_agent.frameworks.script_values import (
     class_attribute,
     class_bases,
     class_name,
+    each_of,
     holds_only_known,
     instance_dict,
     is_instance,
@@ -43,6 +44,7 @@ from kmonitor_agent.frameworks.script_values import (
     safe_get,
     safe_getattr,
     safe_text,
+    unwrapped,
 )
 from kmonitor_agent.wire.messages.events import LayerFacts, SlotFacts
 from kmonitor_agent.wire.messages.readings import Reading
@@ -124,6 +126,7 @@ def _policy_name(layer: object) -> str:
 
 
 def _loss_text(loss: Any) -> str:
+    loss = unwrapped(loss)
     if loss is None:
         return ""
     if is_instance(loss, str):
@@ -262,7 +265,7 @@ def _first(data: Any) -> Any:
 def _flat(data: Any) -> list[Any]:
     if data is None:
         return []
-    return items_of(data) if is_instance(data, list, tuple) else [data]
+    return each_of(data)
 
 
 def _by_name(inputs: Sequence[Any], data: Any) -> list[Any]:

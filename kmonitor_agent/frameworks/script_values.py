@@ -83,6 +83,7 @@ _OWN_FOLDER: Final = Path(__file__).absolute().parents[1]
 _PARTS_OF_GOOGLE: Final = ("google.protobuf", "google._upb")
 """`google` itself is nobody's: anyone's packages may lie in it."""
 
+_WRAPPERS: Final = ("_TupleWrapper", "_DictWrapper")
 _MOST_REMEMBERED: Final = 10_000
 _known: dict[int, "weakref.ref[type]"] = {}
 """Classes that were found to be known, by identity: a metaclass may hash and compare."""
@@ -367,9 +368,26 @@ def running_shell() -> Any:
     return kind.instance() if kind.initialized() else None
 
 
+def unwrapped(value: Any) -> Any:
+    """The tuple or dict that TensorFlow wrapped, as it does where a layer or optimizer keeps one.
+
+    Its wrappers derive from neither. Anything else is returned as it is.
+    """
+    kind: Any = type(value)
+    is_wrapper = class_name(kind) in _WRAPPERS and class_package(kind) == "tensorflow"
+    return value.__wrapped__ if is_wrapper else value
+
+
 def items_of(value: object) -> list[Any]:
     """What a list or tuple holds, of any subclass; empty for anything else."""
-    return contents_of(value) if is_instance(value, list, tuple) else []
+    held = unwrapped(value)
+    return contents_of(held) if is_instance(held, list, tuple) else []
+
+
+def each_of(value: object) -> list[Any]:
+    """What a list or tuple holds; anything else is its own only item."""
+    held = unwrapped(value)
+    return contents_of(held) if is_instance(held, list, tuple) else [held]
 
 
 _CONTAINERS: Final = (list, tuple, deque, dict, set, frozenset)
@@ -380,6 +398,7 @@ def contents_of(value: object, most: int = sys.maxsize) -> list[Any]:
 
     Empty for anything else, and for one that holds more than `most`.
     """
+    value = unwrapped(value)
     kind: Any = type(value)
     base: Any = next((each for each in _CONTAINERS if is_subclass(kind, (each,))), None)
     if base is None or base.__len__(value) > most:

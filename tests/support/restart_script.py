@@ -188,7 +188,7 @@ class Adversaries(keras.Model):
 
     def compile(self, **optimizers: Any) -> None:
         super().compile()
-        self.judge_optimizer, self.maker_optimizer = optimizers["judge"], optimizers["maker"]
+        self.optimizers = (optimizers["judge"], optimizers["maker"])
         self.tracker = keras.metrics.Mean(name="judged")
 
     @property
@@ -203,8 +203,8 @@ class Adversaries(keras.Model):
             judged = tf.reduce_mean(tf.nn.softplus(apart))
             made = tf.reduce_mean(tf.nn.softplus(-apart))
         for loss, part, optimizer in (
-            (judged, self.judge, self.judge_optimizer),
-            (made, self.maker, self.maker_optimizer),
+            (judged, self.judge, self.optimizers[0]),
+            (made, self.maker, self.optimizers[1]),
         ):
             weights = part.trainable_variables
             optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))

@@ -34,12 +34,14 @@ from kmonitor_agent.frameworks.script_values import (
     class_name,
     class_package,
     contents_of,
+    each_of,
     instance_dict,
     is_instance,
     is_subclass,
     items_of,
     safe_getattr,
     safe_text,
+    unwrapped,
 )
 
 _MOST_FOLLOWED: Final = 50_000
@@ -121,6 +123,7 @@ class _Search:
     def _visit(self, value: Any) -> Iterable[Any]:
         """Add a value to the contents, or return the values in it."""
         # By its type: a stranger's proxy is not asked for its class.
+        value = unwrapped(value)
         kind = type(value)
         for known, collected in self._leaves:
             if is_subclass(kind, known):
@@ -220,7 +223,7 @@ def wrapped_optimizers(optimizer: Any) -> Iterator[Any]:
     """Optimizers that this one wraps."""
     kind = sys.modules["keras"].optimizers.Optimizer
     for value in list(instance_dict(optimizer).values()):
-        for item in items_of(value) if is_instance(value, list, tuple) else (value,):
+        for item in each_of(value):
             if is_instance(item, kind) and item is not optimizer:
                 yield item
                 yield from wrapped_optimizers(item)

@@ -32,6 +32,7 @@ from kmonitor_agent.frameworks.model_parts import (
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
     contents_of,
+    each_of,
     has_attribute,
     instance_dict,
     is_instance,
@@ -107,7 +108,7 @@ def optimizers_of(model: KerasModel) -> Iterator[Any]:
     seen: set[int] = set()
     values = instance_dict(model)
     for value in (values.get("optimizer"), *list(values.values())):
-        for item in items_of(value) if is_instance(value, list, tuple) else (value,):
+        for item in each_of(value):
             # Also a v1 optimizer in tf_keras' wrapper, which has no common base with the others.
             # Classes are asked: what a variable of a strategy lacks is looked for in its value,
             # which all workers would have to sum up together.

@@ -106,6 +106,23 @@ class Gan(keras.Model):
         return {each.name: each.result() for each in self.metrics}
 
 
+class PairedGan(Gan):
+    """Its optimizers in a tuple, which TensorFlow wraps in a class that is no tuple."""
+
+    def compile(self, d_optimizer: Any, g_optimizer: Any) -> None:
+        keras.Model.compile(self)
+        self.pair = (d_optimizer, g_optimizer)
+        self.loss_fn = keras.losses.BinaryCrossentropy(from_logits=True)
+
+    @property
+    def d_optimizer(self) -> Any:
+        return self.pair[0]
+
+    @property
+    def g_optimizer(self) -> Any:
+        return self.pair[1]
+
+
 class WassersteinGan(Gan):
     """After keras.io's WGAN-GP: several steps of the critic, and a penalty on its gradient."""
 
@@ -365,6 +382,13 @@ SCENARIOS = [
     Scenario(
         "GAN",
         lambda: two_optimizers(Gan),
+        real_only,
+        why_assign=_TWO,
+        beside=_seeded(*_PARTS, "d_loss_metric", "g_loss_metric"),
+    ),
+    Scenario(
+        "GAN with its optimizers in a tuple",
+        lambda: two_optimizers(PairedGan),
         real_only,
         why_assign=_TWO,
         beside=_seeded(*_PARTS, "d_loss_metric", "g_loss_metric"),

@@ -45,7 +45,7 @@ QUICK: Final = {
     ("tf.data that shuffles", THREE_TIMES, "assign"),
     ("variables of more than a MiB", THREE_TIMES, "recreate"),
     ("MultiOptimizer by map", THREE_TIMES, "recreate"),
-    ("GAN", THREE_TIMES, "assign"),
+    ("GAN with its optimizers in a tuple", THREE_TIMES, "assign"),
 }
 """What `make test` runs; the rest is for `make test-full`."""
 
