@@ -7221,6 +7221,11 @@
         <translation>最后一轮</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
+        <source>last epoch: {shares}</source>
+        <translation>上一轮：{shares}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>last seen {time}</source>
         <translation>上次连上 {time}</translation>

@@ -27,6 +27,7 @@ from kmonitor.ui.text.formats import count_text, working_text
 from kmonitor.ui.text.language import tr
 from kmonitor_agent.wire.messages.commands import STEP_TIME_METRICS, LimitMetric
 from kmonitor_agent.wire.messages.events import (
+    EPOCH_PARTS,
     ActionRecord,
     AnyEvent,
     EpochEnded,
@@ -41,6 +42,7 @@ from kmonitor_agent.wire.messages.readings import (
     epoch_values,
     extra_sample_values,
     is_sample_column,
+    part_column,
     step_time_column,
 )
 from kmonitor_agent.wire.messages.unions import (
@@ -69,6 +71,8 @@ _FALLBACKS: Final[dict[LimitMetric, str]] = {"vram": _ALLOCATOR, "step_time": _R
 STEP_TAILS: Final = ("step_time_mean", "step_time_p99", "step_time_max")
 """What a few slow steps move, beside the median, which they do not."""
 
+PART_COLUMNS: Final = tuple(map(part_column, EPOCH_PARTS))
+
 _STANDARD_COLUMNS: Final = (
     "vram_bytes",
     _ALLOCATOR,
@@ -78,6 +82,7 @@ _STANDARD_COLUMNS: Final = (
     _RUNNING_MEDIAN,
     NATIVE_BYTES,
     *map(step_time_column, STEP_TAILS),
+    *PART_COLUMNS,
 )
 
 _MAX_BUCKETS: Final = 2000
@@ -305,6 +310,16 @@ class ChartFeed:
         if store.last_value(run, _ALLOCATOR) != 0 or store.known_values(run, _ALLOCATOR).any():
             return None
         return store.last_value(run, NATIVE_BYTES)
+
+    def last_epoch_parts(self, run: str) -> dict[str, float]:
+        """Seconds of each part of the last epoch that ended, by name: those that took any."""
+        newest_s, _ = self.store.known_points(run, part_column("compute"))
+        parts: dict[str, float] = {}
+        for name, column in zip(EPOCH_PARTS, PART_COLUMNS, strict=True):
+            t_s, values = self.store.known_points(run, column)
+            if len(t_s) and t_s[-1] == newest_s[-1] and values[-1] > 0.0:
+                parts[name] = float(values[-1])
+        return parts
 
     def step_time_s(self, run: str) -> float | None:
         """Median step time of the last epoch that ended, seconds; None before."""

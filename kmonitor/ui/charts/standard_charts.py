@@ -45,6 +45,7 @@ from kmonitor.ui.plots.chart_state import (
     LimitLineState,
     XKind,
 )
+from kmonitor.ui.runs.epoch_parts import share_texts
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.runs.step_times import LEAST_SLOW_PART
 from kmonitor.ui.text.formats import amount_text, duration_text, seconds_text
@@ -58,6 +59,9 @@ from kmonitor_agent.wire.messages.commands import LimitMetric, LimitSpec
 from kmonitor_agent.wire.messages.events import LimitForecast, Verdict
 from kmonitor_agent.wire.messages.readings import step_time_column
 from kmonitor_agent.wire.messages.unions import RunSummary
+
+_MOST_SHARES: Final = 3
+"""Of the time of an epoch, named on the card of the step time."""
 
 _OFFER: Final = 1.12
 _RATE_EVERY_S: Final = 1.0
@@ -192,7 +196,8 @@ class StandardCharts:
         card = replace(card, verdict=judged, description=", ".join(text for text in texts if text))
         age = "" if has_ended(run) else self._workspace.age_text(run.run)
         if metric == "step_time":
-            card = replace(card, hint=self._slow_steps_hint(run.run))
+            hint = self._slow_steps_hint(run.run) or self._last_epoch_hint(run.run)
+            card = replace(card, hint=hint)
         note = age or self._feed.outline_text(run.run, self._feed.column(run.run, metric))
         return replace(card, note=note) if note else card
 
@@ -246,6 +251,11 @@ class StandardCharts:
         return tr("mean {mean} \u00b7 p99 {most} \u00b7 max {longest}").format(
             mean=seconds_text(mean), most=seconds_text(most), longest=seconds_text(longest)
         )
+
+    def _last_epoch_hint(self, run: str) -> str:
+        """Where most of the last epoch's time went."""
+        shares = share_texts(self._feed.last_epoch_parts(run))[:_MOST_SHARES]
+        return tr("last epoch: {shares}").format(shares=" \u00b7 ".join(shares)) if shares else ""
 
     def _can_set_limits(self, run: RunSummary) -> bool:
         return self._workspace.is_reached(run.run) and not self._workspace.why_no_command(run.run)

@@ -6,7 +6,7 @@ import numpy as np
 
 from kmonitor.ui.charts.cards import NO_RATE, ChartCardState
 from kmonitor.ui.charts.chart_kinds import PARTS_KEY, chart_title
-from kmonitor.ui.charts.feed import ChartFeed
+from kmonitor.ui.charts.feed import PART_COLUMNS, ChartFeed
 from kmonitor.ui.charts.series_store import EpochBars, VisibleRange
 from kmonitor.ui.charts.standard_charts import StandardCharts
 from kmonitor.ui.plots.chart_state import (
@@ -19,14 +19,13 @@ from kmonitor.ui.plots.chart_state import (
     LayerState,
     StackState,
 )
-from kmonitor.ui.runs.epoch_parts import LEAST_PART, part_title
+from kmonitor.ui.runs.epoch_parts import LEAST_PART, part_title, share_texts
 from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.text.formats import NOT_KNOWN, count_text, percent_text, seconds_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_label import verdict_label
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
-from kmonitor_agent.wire.messages.readings import part_column
 from kmonitor_agent.wire.messages.unions import RunSummary
 
 _HUES: Final = {
@@ -42,8 +41,6 @@ _HUES: Final = {
     "rest": -2,
 }
 """Of the parts, as of `Palette.hue`."""
-
-_COLUMNS: Final = tuple(map(part_column, EPOCH_PARTS))
 
 
 class TimeChart:
@@ -83,11 +80,11 @@ class TimeChart:
     def card(self, run: RunSummary) -> ChartCardState:
         """The words above the chart: the last epoch."""
         title = chart_title(PARTS_KEY)
-        seconds = self._last_epoch(run)
+        seconds = self._feed.last_epoch_parts(run.run)
         whole_s = sum(seconds.values())
         absent = "" if whole_s > 0.0 else self._empty_text(run)
         value = NOT_KNOWN if absent else seconds_text(whole_s)
-        texts = _share_texts(seconds, whole_s)
+        texts = share_texts(seconds)
         age = "" if has_ended(run) else self._workspace.age_text(run.run)
         verdict = self._workspace.verdicts.get(run.run, "epoch_time")
         label = verdict_label(run, verdict, now_wall_s=self._workspace.now_wall_s())
@@ -137,18 +134,7 @@ class TimeChart:
 
     def _bars(self, run: RunSummary, width_px: int) -> EpochBars:
         visible = VisibleRange(self._charts.x_kind, *self._charts.x_range(), width_px)
-        return self._feed.epoch_bars(run.run, _COLUMNS, visible)
-
-    def _last_epoch(self, run: RunSummary) -> dict[str, float]:
-        """Seconds of each part of the last epoch, those that took any."""
-        store = self._feed.store
-        newest_s, _ = store.known_points(run.run, PARTS_KEY)
-        found: dict[str, float] = {}
-        for name, column in zip(EPOCH_PARTS, _COLUMNS, strict=True):
-            t_s, values = store.known_points(run.run, column)
-            if len(t_s) and t_s[-1] == newest_s[-1] and values[-1] > 0.0:
-                found[name] = float(values[-1])
-        return found
+        return self._feed.epoch_bars(run.run, PART_COLUMNS, visible)
 
     def _empty_text(self, run: RunSummary) -> str:
         if not self._feed.is_loaded(run.run):
@@ -189,20 +175,6 @@ def _layers(
         for name, share, height in zip(EPOCH_PARTS, shares, heights, strict=True)
         if (height >= LEAST_PART * whole).any() and height.any()
     ]
-
-
-def _share_texts(seconds: dict[str, float], whole_s: float) -> list[str]:
-    """Parts with their shares, the largest first."""
-    is_input_known = "input" in seconds
-    return [
-        f"{part_title(name, is_input_known=is_input_known)} {percent_text(part_s / whole_s)}"
-        for name, part_s in sorted(seconds.items(), key=_seconds_of, reverse=True)
-        if part_s >= LEAST_PART * whole_s
-    ]
-
-
-def _seconds_of(item: tuple[str, float]) -> float:
-    return item[1]
 
 
 def _seconds(amount: tuple[float, LayerState]) -> float:

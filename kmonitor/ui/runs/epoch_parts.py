@@ -1,5 +1,6 @@
 """Where the time of an epoch went, as text."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -71,6 +72,25 @@ def parts_text(parts: EpochParts) -> str:
     """The parts in one line, the largest first: "waiting for input 92 %, compute 7 %"."""
     rows = sorted(part_rows(parts), key=lambda row: row.part, reverse=True)
     return ", ".join(f"{row.title} {percent_text(row.part)}" for row in rows)
+
+
+def share_texts(seconds: Mapping[str, float]) -> list[str]:
+    """Parts of an epoch with their shares, the largest first: "waiting for input 92 %".
+
+    Args:
+        seconds: What each part took, by name; those that took nothing are not in it.
+    """
+    whole_s = sum(seconds.values())
+    is_input_known = "input" in seconds
+    return [
+        f"{part_title(name, is_input_known=is_input_known)} {percent_text(part_s / whole_s)}"
+        for name, part_s in sorted(seconds.items(), key=_seconds_of, reverse=True)
+        if part_s >= LEAST_PART * whole_s
+    ]
+
+
+def _seconds_of(item: tuple[str, float]) -> float:
+    return item[1]
 
 
 def _callbacks(parts: EpochParts, name: str) -> tuple[CallbackTime, ...]:

@@ -2,11 +2,20 @@
 
 import struct
 
+from kmonitor.ui.charts.cards import ChartCardState
 from kmonitor.ui.charts.feed import ChartFeed
 from kmonitor.ui.charts.standard_charts import StandardCharts
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.local.clock import SystemClock
-from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, Event, Sample, StepTimes
+from kmonitor_agent.wire.messages.events import (
+    EpochEnded,
+    EpochParts,
+    EpochStarted,
+    Event,
+    Sample,
+    StepTimes,
+)
 from kmonitor_agent.wire.messages.unions import (
     Message,
     MetricReading,
@@ -32,21 +41,29 @@ class Charts:
         # Told by the hub from the running epoch's samples.
         now = MetricReading(value=0.9, source="start to start")
         self.desk.apply_message(told_runs(made_up_run(step_time=now)))
-        number = next(
-            i
+        number, request = next(
+            (i, m)
             for i, m in enumerate(self.asked)
             if isinstance(m, SeriesRequest) and "epoch:step_time_s" in m.columns
         )
         n = len(medians)
         starts, ends = [10.0 * i for i in range(n + 1)], [10.0 * (i + 1) for i in range(n)]
+        known = {
+            "epoch:step_time_s": ThinnedColumn(
+                "epoch:step_time_s", doubles(ends), doubles(medians), n
+            ),
+            "step_time_s": ThinnedColumn(
+                "step_time_s", doubles([10.0 * n + 1]), doubles([0.9]), 1
+            ),
+        }
         self.desk.apply_message(
             SeriesReply(
                 request_id=number,
                 run="run1",
                 row=50,
                 columns=[
-                    ThinnedColumn("epoch:step_time_s", doubles(ends), doubles(medians), n),
-                    ThinnedColumn("step_time_s", doubles([10.0 * n + 1]), doubles([0.9]), 1),
+                    known.get(column, ThinnedColumn(column, b"", b"", 0))
+                    for column in request.columns
                 ],
                 epoch_t_s=doubles(starts),
                 epoch_end_t_s=doubles([*ends, float("nan")]),
@@ -71,9 +88,15 @@ class Charts:
         return self.charts.state("step_time", 400).curves[0].y.tolist()
 
     def said(self) -> str:
+        return with_plain_spaces(self._card().value)
+
+    def hint(self) -> str:
+        return with_plain_spaces(self._card().hint)
+
+    def _card(self) -> ChartCardState:
         card = self.charts.card("step_time", now_s=0.0)
         assert card is not None
-        return card.value.replace("\u202f", " ").replace("\u00a0", " ")
+        return card
 
 
 def doubles(values: list[float]) -> bytes:
@@ -99,6 +122,27 @@ def test_an_epoch_that_ends_now_is_added_though_no_sample_fell_into_it():
 
     assert charts.drawn() == [0.1, 0.1, 0.4, 0.4]
     assert charts.said() == "400 ms"
+
+
+def test_card_says_where_the_last_epoch_spent_its_time():
+    charts = Charts([0.1])
+    parts = EpochParts(
+        wall_s=10.0, input_s=3.2, compute_s=5.2, callbacks_s=0.9, validation_s=0.4, rest_s=0.3
+    )
+    charts.tell(EpochEnded(t_s=20.0, fit=1, epoch=1, seconds=10, parts=parts))
+
+    assert charts.hint() == (
+        "last epoch: compute 52 % \u00b7 waiting for input 32 % \u00b7 callbacks 9 %"
+    )
+
+
+def test_slow_steps_are_said_before_the_parts_of_the_epoch():
+    charts = Charts([0.1])
+    times = StepTimes(count=90, mean_s=0.1, p50_s=0.02, p95_s=0.4, p99_s=0.5, max_s=0.6)
+    parts = EpochParts(wall_s=10.0, input_s=3.2, compute_s=6.8)
+    charts.tell(EpochEnded(t_s=20.0, fit=1, epoch=1, seconds=10, step_times=times, parts=parts))
+
+    assert charts.hint() == "mean 100 ms \u00b7 p99 500 ms \u00b7 max 600 ms"
 
 
 def test_during_the_first_epoch_its_own_median_so_far_is_shown():
