@@ -250,14 +250,15 @@ _RISING_PART: Final = 0.5
 _STOPPED_UNITS: Final = 6
 
 
-def has_stopped(values: Floats, slope: float) -> bool:
+def has_stopped(values: Floats, slope: float, least: int = 0) -> bool:
     """Whether the last units speak against growth of so much a unit: they add less than a third.
 
     Args:
         values: What was judged, `[n]`.
         slope: Of the growth that was found, change a unit.
+        least: Last units to look at, where six are too few.
     """
-    lately = values[-_STOPPED_UNITS:]
+    lately = values[-max(_STOPPED_UNITS, least) :]
     x = np.arange(len(lately), dtype=np.float64)
     found = theil_sen_interval(x, lately, confidence=_RISING_CONFIDENCE)
     return found is not None and found.high < _STOPPED * slope

@@ -46,7 +46,7 @@ from kmonitor.hub.judge.forecast import (
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor
 from kmonitor.hub.judge.pressure import explain_pressure
-from kmonitor.hub.judge.times import explain_time, judge_time
+from kmonitor.hub.judge.times import TimeAlarm, explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import (
     allocation_growth,
@@ -118,6 +118,7 @@ class RunJudge:
         self._unit_kind = UnitKind.EPOCH
         self._has_judged = False
         self._judgements: dict[tuple[UnitKind, VerdictMetric], Judgement] = {}
+        self._time_alarms: dict[tuple[UnitKind, VerdictMetric], TimeAlarm | None] = {}
         self._stored: dict[VerdictMetric, Verdict] = {}
         self._newest: dict[VerdictMetric, Verdict] = {}
         self._tried = TriedActions()
@@ -275,7 +276,10 @@ class RunJudge:
         values: Floats,
         kind: UnitKind,
     ) -> Verdict:
-        judgement, part = judge_time(metric, judgement, values, measured)
+        key: tuple[UnitKind, VerdictMetric] = (kind, metric)
+        before = self._time_alarms.get(key)
+        judgement, alarm = judge_time(metric, judgement, values, measured, before)
+        self._time_alarms[key] = alarm
         growth = judgement.growth
         counted = None
         kept: tuple[CounterGrowth, ...] = ()
@@ -287,7 +291,7 @@ class RunJudge:
             kept = tuple(one for one in found if one.kind in KEPT)[:_MOST_KEPT]
             counted = explain_slowdown(found, units[-1].changed, is_per_fit=is_per_fit)
             counted = counted or explain_pressure(growth, measured)
-        explained = explain_time(metric, judgement, measured, part)
+        explained = explain_time(metric, judgement, measured, alarm and alarm.part)
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         explanation = counted or (None if explained is None else explained[0])
         if explanation is not None:

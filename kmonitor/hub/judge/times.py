@@ -5,6 +5,7 @@ be slower for reasons outside of the training, as another process on the machine
 not said, and of a trend its cause is open.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -16,12 +17,13 @@ from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Reme
 from kmonitor.hub.judge.detectors import (
     ALARMED,
     EXPLAINED,
+    TO_CLEAR,
     GrowthState,
     Judgement,
 )
-from kmonitor.hub.judge.growth import MIN_UNITS, Floor, Growth, judge_growth
+from kmonitor.hub.judge.growth import MIN_UNITS, Floor, Growth, has_stopped, judge_growth
 from kmonitor.hub.judge.slower_machine import explain_machine
-from kmonitor.hub.judge.statistics import Floats
+from kmonitor.hub.judge.statistics import Floats, noise_of
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
@@ -57,6 +59,19 @@ _LATELY: Final = 5
 _OPEN: Final = frozenset({"compute", "rest", "ours"})
 _OF_STEPS: Final = frozenset({"input", "callbacks", "compiling"})
 
+_PARTS: Final = (
+    "between_epochs",
+    "between_fits",
+    "callbacks",
+    "checkpoints",
+    "compiling",
+    "input",
+    "validation",
+)
+"""Parts that are judged, each by its own time: the others are what the machine does."""
+
+_NOW_AND_THEN: Final = frozenset({"checkpoints", "validation"})
+
 _ADVICE: Final[dict[str, tuple[Remedy, ...]]] = {
     "input": (Remedy.PREFETCH,),
     "callbacks": (Remedy.EACH_NTH,),
@@ -82,9 +97,32 @@ class PartOfTime:
     callback: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class TimeAlarm:
+    """What was found to make it slower; it stays until something speaks against it.
+
+    Attributes:
+        part: That grew.
+        growth: Of the part from unit to unit, or of the whole at a jump, which has no slope.
+        began: Number of the first unit of the growth.
+        middle_s: Seconds of the part half-way up, below which it is over.
+        against: Judgements in a row that speak against it.
+    """
+
+    part: PartOfTime
+    growth: Growth
+    began: int
+    middle_s: float
+    against: int = 0
+
+
 def judge_time(
-    metric: VerdictMetric, judgement: Judgement, values: Floats, units: Sequence[Unit]
-) -> tuple[Judgement, PartOfTime | None]:
+    metric: VerdictMetric,
+    judgement: Judgement,
+    values: Floats,
+    units: Sequence[Unit],
+    before: TimeAlarm | None = None,
+) -> tuple[Judgement, TimeAlarm | None]:
     """The judgement, or that one part grows, or that the last units are at a slower level.
 
     A part that was timed scatters less than the whole does, which has all that the machine does.
@@ -94,41 +132,112 @@ def judge_time(
         judgement: By trend of the whole.
         values: Seconds, those that were measured, `[n]`.
         units: Of the same.
+        before: What was found after the unit before.
     """
-    parts = sorted(_OF_STEPS if metric == "step_time" else _ADVICE)
+    parts = [each for each in _PARTS if metric == "epoch_time" or each in _OF_STEPS]
     a_unit = (units[-1].steps or 1) if metric == "step_time" else 1
-    first = None if judgement.state in ALARMED else find_jump(values)
-    if first is not None and (part := grown_part(units, first)) and part.name in parts:
-        before = values[1:first]
-        after = values[first:]
-        rise = float(np.median(after) - np.median(before))
-        if rise * a_unit >= _LEAST_S:
-            growth = Growth(None, first, len(values) - 1, rise=rise)
-            return Judgement(GrowthState.GROWING, growth, alarmed_units=len(after)), part
-    level = float(np.median(values)) * a_unit
-    least_s = max(_LEAST_RISE * level, _LEAST_S)
-    for name in parts:
-        growth = judge_growth(_seconds(units, name), Floor(least_s, 0.0))
-        rises = growth.rise >= least_s and _is_sure(growth)
-        if len(units) < MIN_UNITS or not (growth.is_growing or rises):
+    found = None
+    if judgement.state not in ALARMED:
+        found = _find_jump_of_part(values, units, a_unit, parts)
+    found = found or _find_growing_part(values, units, a_unit, parts)
+    held = _moved_on(before, units)
+    if held is not None and (found is None or found.part.name != held.part.name):
+        found = held
+    if found is None or judgement.state in ALARMED:
+        return judgement, found
+    alarmed_units = len(units) - found.growth.first if found.growth.slope is None else 0
+    return Judgement(GrowthState.GROWING, found.growth, alarmed_units=alarmed_units), found
+
+
+def _find_jump_of_part(
+    values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
+) -> TimeAlarm | None:
+    first = find_jump(values)
+    part = None if first is None else grown_part(units, first)
+    if first is None or part is None or part.name not in parts:
+        return None
+    rise = float(np.median(values[first:]) - np.median(values[1:first]))
+    if rise * a_unit < _LEAST_S:
+        return None
+    growth = Growth(None, first, len(values) - 1, rise=rise)
+    return _alarm(part, growth, units)
+
+
+def _find_growing_part(
+    values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
+) -> TimeAlarm | None:
+    least_s = max(_LEAST_RISE * float(np.median(values)) * a_unit, _LEAST_S)
+    for name in parts if len(units) >= MIN_UNITS else ():
+        growth = _growth_of_part(units, name, Floor(least_s, 0.0))
+        if not (growth.is_growing or (growth.rise >= least_s and _is_sure(growth))):
             continue
         grown = {
             each: _growth(_seconds(units, each)[growth.first :], None) for each in EPOCH_PARTS
         }
         if _is_beyond(units, name, grown):
-            now = judgement if judgement.state in ALARMED else _growing(judgement, growth)
-            return now, PartOfTime(name, _share(grown, name), _class_of(units, name, None))
-    return judgement, None
+            part = PartOfTime(name, _share(grown, name), _class_of(units, name, None))
+            return _alarm(part, growth, units)
+    return None
+
+
+def _growth_of_part(units: Sequence[Unit], name: str, floor: Floor) -> Growth:
+    """Growth from unit to unit, of those that have it: validation may be in each n-th only."""
+    seconds = _seconds(units, name)
+    at = np.flatnonzero(seconds) if name in _NOW_AND_THEN else np.arange(len(seconds))
+    growth = judge_growth(seconds[at], floor)
+    slope = growth.slope
+    if len(at) == len(seconds) or slope is None:
+        return growth
+    units_apart = (at[-1] - at[0]) / (len(at) - 1)
+    low, middle, high = (each / units_apart for each in (slope.low, slope.middle, slope.high))
+    slope = replace(slope, low=low, middle=middle, high=high)
+    return replace(growth, first=int(at[growth.first]), last=int(at[growth.last]), slope=slope)
+
+
+def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
+    seconds = _known_seconds(units, part.name)
+    early = float(np.median(_seconds(units[: growth.first], part.name)))
+    middle_s = (early + float(np.median(seconds[-TO_CONFIRM:]))) / 2
+    return TimeAlarm(part, growth, units[growth.first].number, middle_s)
+
+
+def _moved_on(before: TimeAlarm | None, units: Sequence[Unit]) -> TimeAlarm | None:
+    """What was found before, up to the newest unit; None: it is over.
+
+    A noisy unit, or one that was fast, is no evidence that it is over.
+    """
+    first = next(
+        (at for at, unit in enumerate(units) if before and unit.number == before.began), None
+    )
+    if before is None or first is None:
+        return None
+    against = before.against + 1 if _is_against(before, units) else 0
+    growth = replace(before.growth, first=first, last=len(units) - 1)
+    return replace(before, growth=growth, against=against) if against < TO_CLEAR else None
+
+
+def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
+    seconds = _known_seconds(units, before.part.name)
+    slope = before.growth.slope
+    if float(np.median(seconds[-TO_CONFIRM:])) < before.middle_s:
+        return True
+    return slope is not None and has_stopped(seconds, slope.middle, _to_see(seconds, slope.middle))
+
+
+def _to_see(seconds: Floats, slope: float) -> int:
+    """Units in whose scatter a slope can be seen: its standard error is a sixth of it."""
+    return math.ceil((6 * math.sqrt(12) * noise_of(seconds) / slope) ** (2 / 3))
+
+
+def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
+    seconds = _seconds(units, name)
+    return seconds[seconds > 0.0] if name in _NOW_AND_THEN else seconds
 
 
 def _is_sure(growth: Growth) -> bool:
     """Whether it rises beyond its scatter, so that no further judgements are waited for."""
     is_above = growth.slope is not None and growth.slope.low > 0.0
     return is_above and growth.rising is not None and growth.p_of_no_rise < _P_OF_NO_RISE
-
-
-def _growing(judgement: Judgement, growth: Growth) -> Judgement:
-    return replace(judgement, state=GrowthState.GROWING, growth=growth)
 
 
 def _share(grown: Mapping[str, float], name: str) -> float:

@@ -26,17 +26,25 @@ Parts = Callable[[int], dict[str, float]]
 
 
 def judged(
-    parts_of: Parts, *, epochs: int = 40, callback: str = "Recorder", kept: int = 0
+    parts_of: Parts,
+    *,
+    epochs: int = 40,
+    callback: str = "Recorder",
+    kept: int = 0,
+    scatter: float = 0.02,
+    seed: int = 3,
 ) -> list[Verdict]:
     """The verdicts on epoch and step time that are stored, in order."""
-    rng, judge, t_s, stored = np.random.default_rng(3), RunJudge(), 0.0, list[Verdict]()
+    rng, judge, t_s, stored = np.random.default_rng(seed), RunJudge(), 0.0, list[Verdict]()
     judge.read(0.0, FitStarted(t_s=0.0, fit=1, model="m", epochs=epochs, steps=STEPS))
     for epoch in range(epochs):
         judge.read(t_s, EpochStarted(t_s=t_s, fit=1, epoch=epoch))
         stored += judge.judge()
         usual = {"input": 0.1, "compute": 0.5, "callbacks": 0.05, "rest": 0.02}
         times = usual | parts_of(epoch)
-        noisy = {name: each * float(rng.normal(1.0, 0.02)) for name, each in times.items()}
+        noisy = {
+            name: each * float(np.exp(rng.normal(0.0, scatter))) for name, each in times.items()
+        }
         t_s += sum(noisy.values())
         if kept:
             place = "Recorder.losses"
@@ -96,6 +104,49 @@ def test_what_happens_between_epochs_is_named():
     assert first.unit <= 15
     assert (first.cause, first.where) == ("part", "between_epochs")
     assert alarms(stored, "step_time") == []
+
+
+@pytest.mark.parametrize("every", [1, 3])
+def test_validation_that_takes_ever_longer_is_named(every: int):
+    stored = judged(
+        lambda epoch: {"validation": 0.0 if epoch % every else 0.2 + 0.06 * epoch}, epochs=60
+    )
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert first.unit <= 15 * every
+    assert (first.cause, first.where) == ("part", "validation")
+    assert first.slope == pytest.approx(0.06, rel=0.25)
+    assert verdict_headline(first) == "slowing down: validation takes longer"
+
+
+GROWING: dict[str, Parts] = {
+    "input": lambda epoch: {"input": 0.05 + 0.05 * epoch},
+    "callbacks": lambda epoch: {"callbacks": 0.05 + 0.03 * epoch},
+    "validation": lambda epoch: {"validation": 0.1 + 0.06 * epoch},
+    "between_epochs": lambda epoch: {"between_epochs": 0.01 + 0.05 * epoch},
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("part", GROWING)
+def test_alarm_on_a_busy_machine_lasts_while_the_part_grows(part: str, seed: int):
+    stored = judged(GROWING[part], epochs=45, scatter=0.2, seed=seed)
+
+    of_epoch = [each for each in stored if each.metric == "epoch_time"]
+    states = [each.state for each in of_epoch]
+    since = states.index("growing")
+    assert set(states[since:]) == {"growing"}
+    assert {each.where for each in of_epoch[since:]} == {part}
+
+
+@pytest.mark.parametrize("part", GROWING)
+def test_alarm_ends_where_the_part_no_longer_grows(part: str):
+    grows = GROWING[part]
+    stored = judged(lambda epoch: grows(epoch) if epoch < 20 else grows(0), epochs=45)
+
+    states = [each.state for each in stored if each.metric == "epoch_time"]
+    assert "growing" in states
+    assert states[-1] != "growing"
 
 
 @pytest.mark.parametrize("since", [2, 3, 20])
