@@ -51,7 +51,6 @@ class ActionExecutor:
         is_paused: Whether a training thread is being held now.
         diagnoser: Finds what grows.
         fit_stopper: Called at begins and ends of fits and epochs, which settle some stops.
-        acted: Called after each collect and reload, also of a training that is paused meanwhile.
     """
 
     def __init__(  # noqa: PLR0913 - one for each part that it works with
@@ -63,6 +62,7 @@ class ActionExecutor:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
         privacy: Privacy,
+        on_acted: Callable[[Fit, ReclaimAction], None],
         open_fits: Callable[[], Sequence[Fit]] = tuple,
     ) -> None:
         """Begin with nothing done.
@@ -74,11 +74,13 @@ class ActionExecutor:
             emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out of records.
+            on_acted: Called after each collect and reload, also of a training that is paused
+                meanwhile.
             open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
         """
         self.action_results = ActionResults()
         self.is_paused = False
-        self.acted: Callable[[Fit, ReclaimAction], None] = _do_nothing
+        self._on_acted = on_acted
         self._run_id = run
         self._queue = queue
         self._limits = limits
@@ -211,7 +213,7 @@ class ActionExecutor:
         self._add_result(record)
         fit.clock.leave_out(retraced=request.action == "reload")
         if outcome.action in {"collect", "reload"}:
-            self.acted(fit, outcome.action)
+            self._on_acted(fit, outcome.action)
         return record
 
     def reload_with_workers(self, fit: Fit, model: KerasModel) -> None:
@@ -235,7 +237,7 @@ class ActionExecutor:
         for request in requests or [ActionRequest("reload", requested_by=called_by[:MAX_TEXT])]:
             self._reloaded(fit, request, outcome)
         if outcome.ok:
-            self.acted(fit, "reload")
+            self._on_acted(fit, "reload")
 
     def leave_agreement(self, fit: Fit) -> None:
         """The fit ended: report reloads that wait for the other workers."""
@@ -431,7 +433,3 @@ class ActionExecutor:
             unchanged=hide(outcome.unchanged)[:MAX_TEXT],
             not_saved=[hide(line)[:MAX_TEXT] for line in outcome.not_saved[:_MOST_HELD]],
         )
-
-
-def _do_nothing(_fit: Fit, _action: ReclaimAction) -> None:
-    """Before a recorder listens."""

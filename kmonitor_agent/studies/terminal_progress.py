@@ -21,7 +21,7 @@ _HOUR_S: Final = 3600.0
 class TerminalProgress:
     """Writes to the error stream, as bars do; a stream that is closed or broken is left alone."""
 
-    def __init__(self, folds: int, stream: Any = None, noun: Noun = "fold") -> None:
+    def __init__(self, folds: int = 0, stream: Any = None, noun: Noun = "fold") -> None:
         """Begin.
 
         Args:
@@ -44,8 +44,14 @@ class TerminalProgress:
         self._width = 0
         self._write(f"{printable(line)}\n")
 
-    def print_earlier(self, finished: int) -> None:
-        """So many folds finished at an earlier start: their results may be of earlier code."""
+    def begin(self, folds: int, finished: int) -> None:
+        """The study has begun.
+
+        Args:
+            folds: How many there are.
+            finished: How many finished at an earlier start: their results may be of earlier code.
+        """
+        self._folds = folds
         if finished:
             are = "is" if finished == 1 else "are"
             text = f"{finished} of {self._several(self._folds)} finished earlier"

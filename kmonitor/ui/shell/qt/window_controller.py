@@ -86,7 +86,13 @@ class WindowController(QObject):
         self.memory = MemoryMapController(parts.window, parts.workspace, parts.shared_theme, self)
         self.study = StudyController(parts.window, parts.workspace, parts.shared_theme, self)
         self.preferences = SettingsController(
-            parts.window, parts.workspace, self.hosts, parts.theme, parts.folders, settings
+            parts.window,
+            parts.workspace,
+            self.hosts,
+            parts.theme,
+            parts.language,
+            parts.folders,
+            settings,
         )
         self.choices = AppearanceController(
             parts.window, parts.theme, parts.language, self.preferences, self.help
