@@ -45,7 +45,7 @@ from kmonitor.hub.judge.forecast import (
     spacing,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor
-from kmonitor.hub.judge.pressure import explain_pressure
+from kmonitor.hub.judge.slower_machine import explain_pressure
 from kmonitor.hub.judge.times import explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import (
