@@ -139,7 +139,7 @@ class RunStream:
         schedule: The session's tasks.
         is_idle: No fit runs and another run of the process goes on: only tasks that are meant for
             it run, and no descriptor is held.
-        ended: Set when everything is let go.
+        ended: Set when everything is released.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class RunStream:
         return (is_drained and not is_waiting) or now_s >= self._end_s
 
     def leave(self) -> None:
-        """The last words, then let go of everything; never raises."""
+        """The last words, then release everything; never raises."""
         with contextlib.ExitStack() as last:
             last.callback(self.ended.set)
             last.callback(self.faults.write_out)

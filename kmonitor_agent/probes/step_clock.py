@@ -221,7 +221,7 @@ class StepClock:
         )
 
     def _slow(self, counts: list[int], above_s: float) -> _SlowSteps:
-        """The steps that took longer, as far as the buckets tell."""
+        """The steps that took longer, as far as the buckets show."""
         first = max(0, int(log(max(above_s, _SHORTEST_S)) * _PER_LOG + _OFFSET) + 1)
         slow = sum(counts[first:])
         if not slow:

@@ -74,7 +74,7 @@ class ActionResults(list[ActionResult]):
 
 
 def released_text(traces: int, models: int, disused: int) -> str:
-    """What was let go: "released 4 traces of 2 dead models and 1 that no model uses any more".
+    """What was released: "released 4 traces of 2 dead models and 1 that no model uses any more".
 
     Args:
         traces: All that were released, at least one.

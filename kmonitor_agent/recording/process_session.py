@@ -51,7 +51,7 @@ class ClosedRun:
         last_epoch: Of its last fit.
         steps_done: In the epochs that ended.
         limits: What the app had set.
-        release_spool: Has its session let go of the spool at once.
+        release_spool: Has its session release the spool at once.
     """
 
     run_id: str
@@ -172,7 +172,7 @@ class ProcessSession:
             self._link.set_idle(is_idle=is_idle)
 
     def release_spool(self) -> None:
-        """Let go of the spool now: the run goes on in another session of this process."""
+        """Release the spool now: the run goes on in another session of this process."""
         if self._link is not None and self.is_ours:
             self._link.end(timeout_s=0.0)
 

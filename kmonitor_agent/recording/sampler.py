@@ -175,7 +175,7 @@ def _by_folder(patterns: Found) -> Found:
 
 
 def _python_threads() -> dict[int, str]:
-    """Names of Python's threads by the system's number; none of the script's code is asked."""
+    """Names of Python's threads by the system's number; none of the script's code runs."""
     names: dict[int, str] = {}
     for thread in threading.enumerate():
         values = instance_dict(thread)

@@ -31,7 +31,7 @@ _FACTS: Final = "trials"
 class TrialRunner:
     """Runs the trials of a search; from one thread, or several at the same time.
 
-    What is asked of a trial is not known before its time, so that it asks for it itself
+    A trial's parameters are not known before its time, so that it asks for them itself
     (`Fold.ask`) and is answered by whoever runs it.
     """
 

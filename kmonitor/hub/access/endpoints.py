@@ -232,7 +232,7 @@ _SETTLE_S: Final = 1.0
 
 _TRIM_EVERY_S: Final = 5.0
 _TRIM_OVER: Final = 1.1
-"""Over so much of the least it ever was, the C library is asked each time to give back what is
+"""Over so much of the least it ever was, the C library has to give back each time what is
 free: what a crowd of desktops did not read is freed where the kernel does not see it."""
 
 

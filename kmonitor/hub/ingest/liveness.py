@@ -246,7 +246,7 @@ class Liveness:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
         connection = self._agent_connections.of_run(record.run)
         if connection is not None and connection.session != record.session:
-            return False  # the next process said hello, and has yet to tell its pid
+            return False  # the next process said hello, and has yet to send its pid
         is_local = self._processes.can_see(record.host, record.session, record.pid_namespace)
         # Between two processes of a run, its supervisor is what lives.
         pid = record.supervisor or record.pid

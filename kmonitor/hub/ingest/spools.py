@@ -147,7 +147,7 @@ class SpoolIngest:
         return any(self._agent_connections.of_run(run) is None for run in self._living)
 
     def close(self) -> None:
-        """Let go of the spool at hand; what it still holds is taken by the next hub."""
+        """Release the spool at hand; what it still holds is taken by the next hub."""
         if self._shipment is not None:
             self._shipment.spool.close()
             self._shipment = None

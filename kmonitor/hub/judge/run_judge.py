@@ -369,7 +369,7 @@ class RunJudge:
         return replaced(judgement, state=GrowthState.RISING, in_a_row=0)
 
     def _carry_over(self, before: UnitKind, after: UnitKind) -> None:
-        """What grew by other units is not forgotten: it is judged again from where it stands."""
+        """What grew by other units is not forgotten: it is judged again from there."""
         for metric in VERDICT_METRICS:
             judgement = self._judgements.get((before, metric))
             if judgement is not None and judgement.is_open_alarm:

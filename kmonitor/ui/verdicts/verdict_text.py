@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MIN_UNITS: Final = 10
-"""Units with which noise is told from a trend; as `kmonitor.hub.judge.growth` has it."""
+"""Units needed to distinguish noise from a trend; as `kmonitor.hub.judge.growth` has it."""
 
 _MORE_UNITS: Final = 4
 """More than those: what rises is judged five times before it is called growing."""

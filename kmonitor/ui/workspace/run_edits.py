@@ -112,7 +112,7 @@ def delete_blocked_reason(run: RunSummary) -> str:
 
 
 def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirmation:
-    """What is asked before runs are deleted, with what is lost.
+    """Question before runs are deleted, with what is lost.
 
     Args:
         runs: One at least.

@@ -164,7 +164,7 @@ class RayCluster:
     def still_running(self, streams: Sequence[Any], timeout_s: float = 0.0) -> list[Any]:
         """Read streams out of which nothing more is wanted; those that have not ended yet.
 
-        Ray prints an error that nobody read, when it is let go.
+        Ray prints an error that nobody read, when it is dropped.
 
         Args:
             streams: Of tasks that are over, or soon will be.

@@ -41,7 +41,7 @@ class ReadingsPanel(QWidget):
         self._notes: list[QLabel] = []
 
     def set_close(self, *, is_close: bool) -> None:
-        """Stand closer together, where there is little height."""
+        """Move closer together, where there is little height."""
         self._grid.setVerticalSpacing(_READINGS_CLOSE if is_close else _READINGS_APART)
 
     def show_groups(self, groups: Sequence[ReadingGroup]) -> None:
@@ -162,7 +162,7 @@ class ActionsPanel(QFrame):
         self._keys = state.keys
 
     def set_close(self, *, is_close: bool) -> None:
-        """Stand closer together, so that the limits' part is seen in a low window too."""
+        """Move closer together, so that the limits' part is seen in a low window too."""
         if is_close == self._is_close:
             return
         self._is_close = is_close

@@ -393,7 +393,7 @@ class LayoutController(QObject):
     """Restores and saves the sizes of panels and the columns of tables; main thread only.
 
     Signals:
-        settings_changed: The user has let go of an edge.
+        settings_changed: The user has released an edge.
     """
 
     settings_changed = Signal()
