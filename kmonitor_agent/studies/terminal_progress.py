@@ -10,7 +10,7 @@ from typing import Any, Final
 from kmonitor_agent.studies.attempts import Attempt, RunningAttempt, ending_text, seconds_text
 from kmonitor_agent.studies.bounds import forecast_s
 from kmonitor_agent.wire.local.fold_identity import Noun
-from kmonitor_agent.wire.text import bytes_text, printable
+from kmonitor_agent.wire.text import binary_size, printable
 
 _EVERY_S: Final = 0.2
 _BAR: Final = 20
@@ -71,7 +71,7 @@ class TerminalProgress:
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
-        took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"
+        took = f"{seconds_text(attempt.seconds)} s, {binary_size(attempt.peak_bytes)}"
         ending = ending_text(attempt)
         why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
         for prefix in (f"{attempt.signal}: ", f"{ending}: "):
@@ -118,7 +118,7 @@ class TerminalProgress:
     def _one(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> str:
         elapsed_s = running.elapsed_s(now_s)
         share = "" if running.share is None else f" {100 * running.share:.0f} %"
-        details = [f"{self._noun} {running.fold}{share} {bytes_text(running.held_bytes)}"]
+        details = [f"{self._noun} {running.fold}{share} {binary_size(running.held_bytes)}"]
         whole_s = forecast_s(elapsed_s, running.share, finished_s)
         if whole_s is not None:
             details.append(f"about {remaining_text(whole_s - elapsed_s)} left")

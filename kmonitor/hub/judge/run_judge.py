@@ -335,20 +335,20 @@ class RunJudge:
         is_of_fit = metric in _WITHIN and kind in {UnitKind.EPOCH, UnitKind.STEP}
         if not is_of_fit or plan.cache_steps is None or growth is None:
             return None
-        made = plan.steps_ended + (units[-1].number if kind is UnitKind.STEP else 0)
+        steps_done = plan.steps_ended + (units[-1].number if kind is UnitKind.STEP else 0)
         is_counted = any(one.kind in CODE_COUNTERS | KEPT for one in judgement.grew_with)
-        if made >= plan.cache_steps or judgement.state not in EXPLAINED or is_counted:
+        if steps_done >= plan.cache_steps or judgement.state not in EXPLAINED or is_counted:
             return None
         if plan.cache_bytes is not None and growth.slope is not None:
             a_step = plan.cache_bytes / plan.cache_steps
             steps = spacing(units) * (1 if kind is UnitKind.STEP else plan.steps or 1)
             room = self._room(metric, units[-1].high.get(metric, math.nan))
-            left = a_step * (plan.cache_steps - made)
+            left = a_step * (plan.cache_steps - steps_done)
             if growth.slope.middle > _TIMES_ITS_BYTES * a_step * steps:
                 return None
             if room is not None and left > room:
                 return None
-        return CacheFill(made, plan.cache_steps, plan.cache_bytes)
+        return CacheFill(steps_done, plan.cache_steps, plan.cache_bytes)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
         """What rises in the first epoch of several may be data that are kept once.

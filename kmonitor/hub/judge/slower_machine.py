@@ -75,10 +75,10 @@ def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
 
 def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
     """Full collections in each unit, while there is more and more to look through."""
-    made = np.diff([unit.full_collections for unit in window])
+    collections = np.diff([unit.full_collections for unit in window])
     blocks = np.array([unit.python_blocks for unit in window])
     blocks = blocks[np.isfinite(blocks)]
-    lately = made[np.isfinite(made)][-_LATELY:]
+    lately = collections[np.isfinite(collections)][-_LATELY:]
     if len(lately) < _LATELY or lately.min() < 1.0 or len(blocks) < 2 * _LATELY:
         return None
     if _late(blocks) < _MORE_BLOCKS * _early(blocks):
