@@ -9,7 +9,7 @@ __version__: str
 
 
 def __getattr__(name: str) -> str:
-    # When it is asked for: a command takes over its signals before it imports anything.
+    # Imported on request: a command takes over its signals before it imports anything.
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from kmonitor_agent.wire.release import VERSION  # noqa: PLC0415 - see above

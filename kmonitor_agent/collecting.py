@@ -21,7 +21,7 @@ from kmonitor_agent.reclaim.outcome import ReclaimOutcome
 from kmonitor_agent.recording.action_results import count_text, counted_text, released_text
 from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import Footprint
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 _NO_KERAS: Final = "Keras is not imported in this process: only garbage was collected"
 
@@ -277,4 +277,4 @@ def _memory(outcome: Collected) -> list[str]:
     after = outcome.after.ram_process_bytes
     if before is None or after is None:
         return []
-    return [f"RAM {bytes_text(before)} -> {bytes_text(after)}"]
+    return [f"RAM {binary_size(before)} -> {binary_size(after)}"]

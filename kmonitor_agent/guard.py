@@ -34,19 +34,23 @@ class FaultLog:
     `record` may be called from any thread and does no input or output: the lines wait in memory
     until the agent's thread calls `write_out`. Of each part the first three faults are logged with
     their traceback, then the 4th, 8th, 16th, ... so that a fault in a hot loop fills no disk.
-
-    Attributes:
-        on_fault: Called for each fault that is logged, on the thread that met it; None at first.
     """
 
-    def __init__(self, log_file: Path | None = None, *, private: bool = False) -> None:
+    def __init__(
+        self,
+        log_file: Path | None = None,
+        *,
+        private: bool = False,
+        on_fault: OnFault | None = None,
+    ) -> None:
         """Begin with no faults.
 
         Args:
             log_file: Where to write; None keeps counts only.
             private: Leave messages and tracebacks out, keep the exception's type.
+            on_fault: Called for each fault that is logged, on the thread that met it.
         """
-        self.on_fault: OnFault | None = None
+        self._on_fault = on_fault
         self._log_file = log_file
         self._private = private
         self._lock = threading.RLock()  # a finaliser may fail while this thread records
@@ -77,8 +81,8 @@ class FaultLog:
         try:
             self._lines.append(self._entry(where, count, text, exc))
         finally:
-            if self.on_fault is not None:
-                self.on_fault(where, count, text)
+            if self._on_fault is not None:
+                self._on_fault(where, count, text)
 
     def counts(self) -> dict[str, int]:
         """How often each part failed."""

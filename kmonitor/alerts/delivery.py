@@ -254,7 +254,7 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Only the address that the user named is asked, not where it points to."""
+    """Requests go to the address that the user named only, not where it points to."""
 
     @override
     def redirect_request(self, *_: object, **__: object) -> None:

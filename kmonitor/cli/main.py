@@ -2,10 +2,13 @@
 
 import difflib
 import os
+import re
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
+from rich.theme import Theme
 
 from kmonitor import __version__
 from kmonitor.base.errors import UserError
@@ -13,7 +16,6 @@ from kmonitor.base.standard_streams import (
     escape_what_cannot_be_encoded,
     fill_standard_streams,
 )
-from kmonitor.cli.common.help_format import HelpFormat
 from kmonitor.cli.common.terminal import (
     BROKEN_PIPE,
     DONE,
@@ -27,8 +29,160 @@ from kmonitor.cli.common.terminal import (
     print_stderr,
     terminal_safe,
 )
-from kmonitor.cli.common.unknown_options import about_option
+from kmonitor.connect.ssh import BadAddress, checked_address
 from kmonitor_agent.wire.local.folders import invalid_home_text
+
+if TYPE_CHECKING:
+    from cyclopts.help import HelpEntry, HelpPanel
+
+
+_EMPTY: Final = ("False", '""', "()", "None")
+"""Defaults that say nothing: an option that is not given is off, or empty."""
+
+_MOST_CHOICES: Final = 26
+"""Longest list of choices beside an option, characters; at 80 columns the column has 28."""
+
+_STYLES: Final = {
+    "markdown.code": "bold cyan",
+    **dict.fromkeys(("cyclopts.choices", "cyclopts.default", "cyclopts.env_var"), "dim"),
+}
+"""No background, and colours of the terminal's own palette; rich prints code on black."""
+
+_NAMES: Final = {
+    **dict.fromkeys(("hub", "bind", "prometheus"), "ADDRESS"),
+    **dict.fromkeys(("otlp", "webhook"), "URL"),
+    **dict.fromkeys(("keep-size", "larger-than", "limit"), "SIZE"),
+    **dict.fromkeys(("hold", "cool-down", "since", "older-than"), "TIME"),
+    "fail-if": "CONDITION",
+    "input-shape": "SHAPE",
+    "measured": "BATCH=SIZE",
+}
+"""Placeholders of options whose own name says nothing about their value."""
+
+_REQUIRED = re.compile(r"--([a-z-]+) (?:STR|CHOICE)\b")
+
+
+class HelpFormat:
+    """Formatter of cyclopts for `--help`."""
+
+    show_metavar = True
+    """Required options keep their placeholder in the line of usage."""
+
+    def __call__(self, console: Any, options: Any, panel: "HelpPanel") -> None:
+        """Print a panel of options or commands."""
+        from cyclopts.help import DefaultFormatter  # noqa: PLC0415 - loaded for `--help` only
+
+        entries = [_plain(entry) for entry in panel.entries]
+        with console.use_theme(Theme(_STYLES)):
+            DefaultFormatter()(console, options, panel.copy(entries=entries))
+
+    def render_description(self, console: Any, _options: Any, description: Any) -> None:
+        """Print what the command is for."""
+        markdown = getattr(description, "primary_renderable", description)
+        if hasattr(markdown, "code_theme"):
+            markdown.code_theme = "ansi_dark"  # without a background
+        console.print(_Styled(description))
+
+    def render_usage(self, console: Any, options: Any, usage: Any) -> None:
+        """Print the line of usage."""
+        from cyclopts.help import DefaultFormatter  # noqa: PLC0415 - loaded for `--help` only
+
+        named = _REQUIRED.sub(lambda option: f"--{option[1]} {_named(option[1])}", str(usage))
+        DefaultFormatter().render_usage(console, options, named)
+
+
+class _Styled:
+    """Markdown in our styles: the panel around it brings rich's own again."""
+
+    def __init__(self, markdown: Any) -> None:
+        self._markdown = markdown
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterator[Any]:
+        with console.use_theme(Theme(_STYLES)):
+            yield from console.render(self._markdown, options)
+
+
+def _plain(entry: "HelpEntry") -> "HelpEntry":
+    default = entry.default
+    changes: dict[str, Any] = {"description": entry.description and _Styled(entry.description)}
+    changes["default"] = None if default in _EMPTY else default and default.removesuffix(".0")
+    # Before version 5 cyclopts has no placeholders.
+    placeholder: str = getattr(entry, "metavar", None) or ""
+    if placeholder and entry.names:
+        changes["metavar"] = _placeholder(entry, placeholder)
+        if changes["metavar"] == "|".join(entry.choices or ()):
+            changes["choices"] = None
+    return entry.copy(**changes)
+
+
+def _placeholder(entry: "HelpEntry", placeholder: str) -> str:
+    kind = placeholder.removesuffix("...")
+    more = placeholder[len(kind) :]
+    choices = "|".join(entry.choices or ())
+    if choices and not more and len(choices) <= _MOST_CHOICES:
+        return choices
+    if kind in ("INT", "FLOAT"):
+        return f"N{more}"
+    return placeholder if kind == "PATH" else f"{_named(entry.names[0])}{more}"
+
+
+def _named(option: str) -> str:
+    name = option.lstrip("-")
+    return _NAMES.get(name, name.replace("-", "_").upper())
+
+
+_ELSEWHERE: Final = ("--host", "--hub")
+
+_LOCAL_ONLY: Final[Mapping[str, str]] = {
+    "run": "runs a script",
+    "demo": "runs a training",
+    "checkpoints": "reads the files",
+    "restore": "reads a file",
+    "hub": "is about the hub",
+    "purge": "removes files",
+    "hosts": "is about the remembered hosts",
+    "alerts": "is about the alerts",
+    "keys mine": "is about the key",
+}
+"""Commands for the machine on which they are called, and what they do there."""
+
+_ADDRESSED: Final = (("hosts", "add"), ("hosts", "remove"), ("hosts", "rename"))
+
+
+def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | None:
+    """Cause and remedy of an unknown option; None: nothing is known of it.
+
+    Args:
+        arguments: All words of the command line.
+        option: The one that its command does not know.
+    """
+    # After `--` nothing is an option any more, and the parser is of another mind.
+    if "--" in arguments and option in arguments[arguments.index("--") :]:
+        return (
+            f"{option} comes after --, where options are not read.",
+            "Put options before it.",
+        )
+    if tuple(arguments[:2]) in _ADDRESSED and not option.startswith("--"):
+        what = f'"{option}" is not a host name: it begins with a hyphen.'
+        return what, "Write it as for ssh: gpu-01 or user@gpu-01."
+    called = next((c for c in (" ".join(arguments[:2]), *arguments[:1]) if c in _LOCAL_ONLY), "")
+    name = option.partition("=")[0]
+    if name not in _ELSEWHERE or not called:
+        return None
+    at = next(at for at, argument in enumerate(arguments) if argument.partition("=")[0] == name)
+    host = arguments[at].partition("=")[2] or "".join(arguments[at + 1 : at + 2])
+    is_host = name == "--host" and _is_plain(host)
+    what = f"kmonitor {called} {_LOCAL_ONLY[called]} of the machine that it runs on"
+    remedy_command = f"ssh {host if is_host else 'HOST'} kmonitor {' '.join(arguments[:at])}"
+    return f"{what}, and has no {name}.", f"Run it there: {remedy_command}"
+
+
+def _is_plain(host: str) -> bool:
+    try:
+        return checked_address(host) == host
+    except BadAddress:
+        return False
+
 
 _LONGEST_SHOWN = 200
 

@@ -462,7 +462,7 @@ def print_advice(advised: Sequence[PeakReduction]) -> None:
 def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:
     """Earlier measurements of the same model, trained in the same way.
 
-    A hub is asked, and started, only where one has stored something or a training has left it.
+    A hub is queried, and started, only where one has stored something or a training has left it.
 
     Args:
         layout: Of the model.

@@ -171,7 +171,7 @@ class HostRoute:
 
     def _keep_open(self) -> None:
         # A socket that is remembered saves asking for it; where nobody listens on it any more,
-        # the follower misses the hub, and then it is asked.
+        # the follower misses the hub, and then it is queried.
         hub = self._hub or self._ensure()
         self._on_change(RouteChanged("opening", hub=hub))
         tunnel = SshTunnel(self._host.address, hub.socket, self._local)

@@ -120,13 +120,11 @@ class HubAccessDenied(UserError):
     """The hub is there and does not let this device in; says why and what to do."""
 
 
-class HubClient:
-    """Asks and waits; for one thread. Use as a context manager or `close` it.
+def _ignore_pending(_pending: ReplyPending | None) -> None: ...
 
-    Attributes:
-        on_working: Called with each word of the hub that an answer takes long, and with None
-            once there was one and the waiting is over.
-    """
+
+class HubClient:
+    """Asks and waits; for one thread. Use as a context manager or `close` it."""
 
     def __init__(
         self,
@@ -135,6 +133,7 @@ class HubClient:
         folders: Folders | None = None,
         timeout_s: float = 5.0,
         stuck_s: float = _STUCK_S,
+        on_working: Callable[[ReplyPending | None], object] = _ignore_pending,
     ) -> None:
         """Connect; a hub that is not there is noticed at the first request.
 
@@ -144,8 +143,10 @@ class HubClient:
             timeout_s: How long each request waits for its reply, or for the hub's word that it
                 works on it, seconds.
             stuck_s: How long a hub that says so may get on with nothing, seconds.
+            on_working: Called with each word of the hub that an answer takes long, and with None
+                once there was one and the waiting is over.
         """
-        self.on_working: Callable[[ReplyPending | None], object] = _ignore_pending
+        self._on_working = on_working
         hub = endpoint or ipc_endpoint(view_socket_path(folders or find_folders()))
         self.endpoint = hub.address.endpoint if isinstance(hub, NetworkHub) else hub
         self._timeout_s = timeout_s
@@ -337,7 +338,7 @@ class HubClient:
             return self._wait_for(message, answer, is_sent=is_sent)
         finally:
             if self._reply_pending is not None:
-                self.on_working(None)
+                self._on_working(None)
 
     def _wait_for(self, message: _Request, answer: type[T], *, is_sent: bool) -> T:
         last_reply_s = time.monotonic()
@@ -366,7 +367,7 @@ class HubClient:
             self._stuck_since_s = now_s
         elif now_s - self._stuck_since_s >= self._stuck_s:
             raise HubStuck(self.endpoint, self._stuck_s)
-        self.on_working(pending)
+        self._on_working(pending)
 
     def _answer(self, request_number: int, answer: type[T]) -> T | ReplyPending | None:
         while (message := self._view_socket.receive()) is not None:
@@ -389,6 +390,3 @@ class HubClient:
             if isinstance(message, RowsReply) and message.request_id == self._ahead:
                 self._page_ahead = message
         return None
-
-
-def _ignore_pending(_pending: ReplyPending | None) -> None: ...

@@ -4,6 +4,7 @@ Nothing is trusted on first use: the hub's key is in the address that the user w
 with another key cannot even finish the handshake.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -147,27 +148,20 @@ _MAX_REPLY_BYTES = 16 * 1024 * 1024
 
 
 class ViewSocket(_HubSocket):
-    """The connection of a window or a command to a hub.
-
-    Attributes:
-        malformed: Replies that could not be decoded.
-    """
+    """The connection of a window or a command to a hub."""
 
     def __init__(self, hub: str | NetworkHub) -> None:
         super().__init__(hub, (zmq.MAXMSGSIZE, _MAX_REPLY_BYTES), (zmq.RCVHWM, _HIGH_WATER))
-        self.malformed = 0
 
     def receive(self) -> ToDesktop | None:
-        """The next message that is there already, None if there is none."""
+        """The next message that can be decoded and is there already, None if there is none."""
         while True:
             try:
                 frames = self.socket.recv_multipart(zmq.DONTWAIT)
             except zmq.Again:
                 return None
-            try:
+            with suppress(ProtocolError):
                 return unpack_to_desktop(frames)
-            except ProtocolError:
-                self.malformed += 1
 
 
 class IngestSocket(_HubSocket):

@@ -240,7 +240,7 @@ class HostStore:
 
 
 def _require_free_name(hosts: Hosts, address: str, *called: str) -> None:
-    # What is asked for by a name, or removed, must be the host that is meant.
+    # A host requested by name, or removed, must be the host that is meant.
     for host in hosts:
         for name_or_address in called if host.address != address else ():
             if name_or_address and name_or_address in (host.name, host.address):
@@ -398,6 +398,6 @@ def _checked_host(host: RememberedHost) -> RememberedHost:
         checked_command(host.command)
     except UserError as exc:
         raise ValueError(exc.what.rstrip(".")) from exc
-    # Only a hint: without it the host is asked.
+    # Only a hint: without it the host is queried.
     socket = host.socket if is_forwardable(host.socket) else ""
     return msgspec.structs.replace(host, name=clean_name(host.name), socket=socket)

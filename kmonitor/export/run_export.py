@@ -117,7 +117,7 @@ class _Export(ABC):
 class RunExport(_Export):
     """Writes out one run; for one thread.
 
-    A run that goes on is written as far as it is stored when the last page is asked for.
+    A run that goes on is written as far as it is stored when the last page is requested.
     """
 
     def __init__(

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -34,8 +33,10 @@ from kmonitor.hub.runs.verification import STEP_EVERY_S as VERIFY_EVERY_S
 from kmonitor.hub.runs.verification import EventVerifier
 from kmonitor.hub.store.store_choice import open_database
 from kmonitor.hub.views.access_requests import AccessService
+from kmonitor.hub.views.commands import CommandService
+from kmonitor.hub.views.edits import EditService
 from kmonitor.hub.views.series import PACK_EVERY_S, SamplePacker, SeriesThread
-from kmonitor.hub.views.viewers import ViewerService
+from kmonitor.hub.views.viewers import ViewerContext, ViewerService
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import (
@@ -135,24 +136,32 @@ class HubLoop:
         database = open_database(folders, self._options.store or "")
         self.hub = database.hub
         self._event_log = HubEventLog(database, faults, clock, is_lenient=self._options.is_lenient)
-        self._endpoints = endpoints = HubEndpoints(folders, context, faults, clock)
+        self._endpoints = endpoints = self._open_endpoints(context)
         self._series = SeriesThread(database.open_reader, pipe.wake)
         self._judge_thread = JudgeThread(database.open_reader, pipe.wake)
         self._sample_packer = SamplePacker(self._event_log, self._series, clock)
         self._judge_dispatcher = JudgeDispatcher(
             self._event_log, self._judge_thread, faults, endpoints.to_desktop
         )
+        self._event_log.listeners.append(StallMonitor(self._event_log).on_event)
         processes = ProcessWatch(folders.state)
         self._host = processes.host
         self._agent_service = AgentService(self._event_log, faults, clock, endpoints.to_agent)
-        self._viewer_service = ViewerService(
-            self._event_log, self._series, faults, clock, endpoints.to_desktop
-        )
         self._access = AccessService(endpoints, self._event_log, clock)
-        self._join(endpoints)
         self._watch_runs(processes)
         self._health = self._build_health()
+        self._viewer_service = self._build_viewer_service()
         self._busy_s = clock.monotonic_s()
+
+    def _open_endpoints(self, context: "zmq.Context[zmq.Socket[bytes]]") -> HubEndpoints:
+        return HubEndpoints(
+            self._folders,
+            context,
+            self._faults,
+            self._clock,
+            audit=self._event_log.audit,
+            on_ended=self._end_sessions,
+        )
 
     def _watch_runs(self, processes: ProcessWatch) -> None:
         """Build what follows living, spooled, old and other hubs' runs."""
@@ -162,26 +171,31 @@ class HubLoop:
         faults = self._faults
         clock = self._clock
         connections = self._agent_service.agent_connections
-        self._liveness = Liveness(self._event_log, connections, processes, clock)
         check = WallClockCheck(clock, folders.database)
         self._spools = SpoolIngest(
-            folders.spool, self._event_log, connections, faults, clock, check
+            folders.spool,
+            self._event_log,
+            connections,
+            faults,
+            clock,
+            check,
+            is_far=processes.is_far,
+        )
+        folder = self._options.folder
+        self._folder_reader = (
+            None if folder is None else FolderReader(folder, self._event_log, faults, clock)
+        )
+        self._liveness = Liveness(
+            self._event_log,
+            connections,
+            processes,
+            clock,
+            is_settled=(self._folder_reader or self._spools).is_settled,
         )
         keep = self._options.keep or Keep()
         may_go = self._liveness.is_abandoned
         self._retention = Retention(self._event_log, keep, clock, may_go, check)
-        self._folder_reader = self._build_folder_reader(self._options.folder)
         self._alerts = self._build_alerts()
-
-    def _join(self, endpoints: HubEndpoints) -> None:
-        self._event_log.listeners.append(StallMonitor(self._event_log).on_event)
-        self._viewer_service.host = self._host
-        self._viewer_service.judges = self._judge_thread
-        self._viewer_service.on_hub_request = self._send_hub_reply
-        self._viewer_service.on_access_request = self._answer_about_access
-        self._viewer_service.who = endpoints.authorizer.peer_of_identity
-        endpoints.authorizer.refusals.write = self._event_log.audit
-        endpoints.on_ended = self._end_sessions
 
     def listen(self, bind: str) -> None:
         """Also serve the network at `ADDRESS:PORT`, for keys that were let in; before `run`.
@@ -281,8 +295,26 @@ class HubLoop:
             ),
         )
         health.refresh()
-        self._viewer_service.troubles = health.troubles
         return health
+
+    def _build_viewer_service(self) -> ViewerService:
+        log = self._event_log
+        context = ViewerContext(
+            host=self._host,
+            series=self._series,
+            verdicts=self._judge_thread,
+            commands=CommandService(log, self._clock, self._liveness.is_gone),
+            edits=EditService(
+                log,
+                is_abandoned=self._liveness.is_abandoned,
+                is_read_only=self._options.folder is not None,
+            ),
+            peer_of=self._endpoints.authorizer.peer_of_identity,
+            troubles=self._health.troubles,
+            on_hub_request=self._send_hub_reply,
+            on_access_request=self._answer_about_access,
+        )
+        return ViewerService(log, context, self._faults, self._clock, self._endpoints.to_desktop)
 
     def _build_alerts(self) -> HubAlerts | None:
         """None where a folder is only read: its runs are another hub's."""
@@ -293,18 +325,6 @@ class HubLoop:
         self._event_log.listeners.append(alerts.on_event)
         self._event_log.own_listeners.append(alerts.on_event)
         return alerts
-
-    def _build_folder_reader(self, folder: Path | None) -> FolderReader | None:
-        self._liveness.is_settled = self._spools.is_settled
-        self._spools.is_far = self._liveness.is_far
-        self._viewer_service.commands.is_gone = self._liveness.is_gone
-        self._viewer_service.edits.is_abandoned = self._liveness.is_abandoned
-        if folder is None:
-            return None
-        reader = FolderReader(folder, self._event_log, self._faults, self._clock)
-        self._liveness.is_settled = reader.is_settled
-        self._viewer_service.edits.is_read_only = True
-        return reader
 
     def _schedule(self, is_in_place: Callable[[], bool]) -> LoopSchedule:
         def look_around() -> None:

@@ -142,7 +142,7 @@ def _seconds(written: str) -> float:
 
 
 def run(folders: Folders, options: HubOptions | None = None) -> None:
-    """Run the hub in this process's main thread until it is asked to end.
+    """Run the hub in this process's main thread until a signal or a request ends it.
 
     Args:
         folders: This user's folders.

@@ -20,7 +20,7 @@ from kmonitor.memory.tensor_sizes import item_bytes
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.frameworks.layout_reader import read_layout
 from kmonitor_agent.frameworks.tensorflow.step_program import CannotTrace, trace_training_step
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 
 class ModelTooLarge(Exception):
@@ -96,10 +96,10 @@ def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
     if held + size.least_bytes <= bound_bytes:
         return
     raise ModelTooLarge(
-        f"the weights of this model ({bytes_text(size.parameter_bytes)}), their gradients and"
-        f" {size.optimizer}'s state take {bytes_text(size.least_bytes)} or more, on top of"
-        f" {bytes_text(held)} that its process already holds, of"
-        f" memory={bytes_text(bound_bytes)}; it was not built"
+        f"the weights of this model ({binary_size(size.parameter_bytes)}), their gradients and"
+        f" {size.optimizer}'s state take {binary_size(size.least_bytes)} or more, on top of"
+        f" {binary_size(held)} that its process already holds, of"
+        f" memory={binary_size(bound_bytes)}; it was not built"
     )
 
 
@@ -152,9 +152,9 @@ def weights_bounded(
         made_bytes[0] += size
         if bound_bytes is not None and held + made_bytes[0] > bound_bytes:
             raise ModelTooLarge(
-                f"the weights of this model take {bytes_text(made_bytes[0])} or more, on top of"
-                f" {bytes_text(held)} that its process already holds, of"
-                f" memory={bytes_text(bound_bytes)}; it was not built"
+                f"the weights of this model take {binary_size(made_bytes[0])} or more, on top of"
+                f" {binary_size(held)} that its process already holds, of"
+                f" memory={binary_size(bound_bytes)}; it was not built"
             )
         if are_made:
             return add_weight(layer, shape, *args, **named)
@@ -187,14 +187,14 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     more = memory_map.low_bytes - memory_map.parameter_bytes
     if held + more <= bound_bytes:
         return
-    low = bytes_text(memory_map.low_bytes)
+    low = binary_size(memory_map.low_bytes)
     high = memory_map.high_bytes
-    most = f" to {bytes_text(high)}" if high is not None else " or more"
+    most = f" to {binary_size(high)}" if high is not None else " or more"
     raise ModelTooLarge(
-        f"a step of this model would take about {bytes_text(memory_map.peak_bytes)} ({low}{most},"
+        f"a step of this model would take about {binary_size(memory_map.peak_bytes)} ({low}{most},"
         f" tier {memory_map.tier}: {memory_map.method}) at batch {batch};"
-        f" its process holds {bytes_text(held)}"
-        f" with its weights, of memory={bytes_text(bound_bytes)}; it was not trained"
+        f" its process holds {binary_size(held)}"
+        f" with its weights, of memory={binary_size(bound_bytes)}; it was not trained"
     )
 
 

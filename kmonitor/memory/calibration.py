@@ -122,7 +122,7 @@ def _key_of(optimizer: OptimizerLayout | None) -> list[Any] | None:
 
 
 MEMORY_EVENT_KINDS = ("fit_start", "layout", "step_peak")
-"""Types of the events that `fit_memories` reads, as a hub is asked for them."""
+"""Types of the events that `fit_memories` reads, as requested from a hub."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,14 +136,6 @@ def completing(question: MapQuestion, result: MapResult) -> Generator[None]:
     result.is_whole = True
 
 
-def whole_map(question: MapQuestion) -> MapResult:
-    """All of it at once. Raises: as `begin_map`."""
-    result = begin_map(question)
-    for _ in completing(question, result):
-        pass
-    return result
-
-
 def _is_on_cpu(question: MapQuestion) -> bool:
     """True if what was traced or measured is known to be of a CPU."""
     traced = question.plan.traced

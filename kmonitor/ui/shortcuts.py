@@ -82,7 +82,7 @@ KEYS: Final[dict[str, Shortcut]] = {
     "diagnosis_after": Shortcut("Alt+Right", "diagnosis"),
     "note_save": Shortcut("Ctrl+Return", "note"),
 }
-"""By name; what a page or a window does with keys of its own is in `guide.qt.keyboard_window`."""
+"""By name; what a page or a window does with keys of its own is in `guide.qt.help_controller`."""
 
 
 def shortcut_keys(name: str) -> str:

@@ -43,15 +43,15 @@ def answer_request(
     os.dup2(2, 1)
     request = msgspec.json.decode(sys.stdin.buffer.read(), type=kind)
     try:
-        made = reply(request)
+        answer = reply(request)
     except (NoModel, WrongShape) as exc:
-        made = error_reply(exc.why)
+        answer = error_reply(exc.why)
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
-        made = error_reply(user_code_error_text(exc))
+        answer = error_reply(user_code_error_text(exc))
     except SystemExit:
-        made = error_reply("the code ended its process before it made a model")
+        answer = error_reply("the code ended its process before it made a model")
     with os.fdopen(replies, "wb") as file:
-        file.write(msgspec.json.encode(made))
+        file.write(msgspec.json.encode(answer))
 
 
 def user_code_error_text(exc: BaseException) -> str:

@@ -223,7 +223,7 @@ class ReclaimSteps(Protocol):
         ...
 
     def release_retained(self) -> ReleasedTraces:
-        """Let go of traces of dead models; users' own and live models' stay."""
+        """Release traces of dead models; users' own and live models' stay."""
         ...
 
     def clear_session(self) -> str:
@@ -318,7 +318,7 @@ class ChecksRetracing(Protocol):
         ...
 
     def forget_traced(self) -> None:
-        """Let go of all that `trace_again` made and that was not used."""
+        """Release all that `trace_again` made and that was not used."""
         ...
 
 

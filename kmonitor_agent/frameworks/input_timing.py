@@ -133,7 +133,7 @@ class TensorFlowInput:
         newest = gaps[-(taken - 1 if before == 0 else taken) :]
         if not newest:
             return True
-        # The last one is not over yet: the one before the first stands for it, or their mean.
+        # The last one is not over yet: the one before the first replaces it, or their mean.
         between_s = sum(newest) / len(newest) * taken
         # Where that is not so, the next reading has what this one lacks.
         self.waited_s += span_s - between_s

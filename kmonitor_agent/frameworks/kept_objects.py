@@ -79,7 +79,7 @@ _MOST_ITEMS: Final = 8
 """Of a dict, and of a list or the like, so many are looked into for more containers."""
 
 _ALL_MEASURED: Final = 128
-"""Arrays of a container are added up to so many; of more the newest stand for all."""
+"""Arrays of a container are added up to so many; of more the newest represent all."""
 
 _RESULT: Final = re.compile(r"_+|_i*\d*|Out|In")
 """Names that a notebook gives to what cells had as their last line."""
@@ -372,7 +372,7 @@ def _attributes(value: Any) -> list[tuple[Any, Any]]:
 _ASKS_FOR_LOCALS: Final = frozenset({"locals", "f_locals"})
 _REFERENCES: Final = 4
 """To a copy of a call's variables that only its frame keeps: with those of this module and of
-`frame_locals`, while it is asked for."""
+`frame_locals`, while it is requested."""
 
 
 def _locals_of(frame: FrameType) -> list[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 """Facts about a Keras model: how it is compiled and fitted, its layers, weights and slots.
 
 Batch size and sequence length are read from the frame of its `fit`. Nothing of the script's runs:
-what only its code could tell is left out.
+what only its code knows is left out.
 """
 
 import contextlib

@@ -184,7 +184,7 @@ def _collect_metrics(part: object, found: dict[int, Any], seen: set[int]) -> Non
 
 
 def variable_shape(variable: object) -> tuple[int, ...] | None:
-    """Shape of a variable or tensor; None where it is not known, or only the script could tell."""
+    """Shape of a variable or tensor; None where it is not known, or only the script knows it."""
     shape = safe_getattr(variable, "shape")
     if shape is None:
         shape = _held_by_variable(variable, "_shape")

@@ -41,7 +41,7 @@ _NODE_BYTES: Final = 100
 """About what an object takes by itself."""
 
 _SAMPLE: Final = 16
-"""Items of a container that stand for all."""
+"""Items of a container that represent all."""
 
 _NODES: Final = 400
 """Objects that are visited for the size of one."""
@@ -96,7 +96,7 @@ def _array(value: Any) -> ObjectSize | None:
     if class_name(type(base)) == "mmap":
         n_bytes = 0  # pages of a file
     shape = str(tuple(fields["shape"].__get__(value)))
-    # What lends the memory tells apart two arrays that were made of it.
+    # The owner of the memory distinguishes two arrays that were made of it.
     lender = owner if base is None else base
     return ObjectSize(
         "numpy.ndarray", n_bytes, id(lender), shape, fields["dtype"].__get__(value).name
@@ -121,7 +121,7 @@ def _tensorflow_tensor(value: Any) -> ObjectSize | None:
 def _torch_tensor(value: Any) -> ObjectSize | None:
     torch: Any = sys.modules.get("torch")
     if not is_known_class(type(value)) or torch._C._len_torch_function_stack():  # noqa: SLF001
-        return None  # the script is asked for each attribute
+        return None  # the script's code runs for each attribute
     storage = value.untyped_storage()
     kind = "torch.Tensor" if value.grad_fn is None else "torch.Tensor with graph"
     dtype = str(value.dtype).rpartition(".")[2]

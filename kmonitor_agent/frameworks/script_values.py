@@ -329,7 +329,7 @@ def has_attribute(owner: object, name: str) -> bool:
 
 
 def safe_getattr(owner: Any, name: str, otherwise: Any = None) -> Any:
-    """An attribute, or something else if there is none or only the script's code could tell.
+    """An attribute, or something else if there is none or only the script's code knows.
 
     Of an object whose class is the script's own only what it holds itself, or its class as plain
     data or a slot. So too of modules and classes, which may be the script's.
@@ -455,7 +455,7 @@ def safe_text(value: Any) -> str:
 
 
 def safe_bool(value: Any) -> bool:
-    """True if a value counts as true; False if only the script's code could tell."""
+    """True if a value counts as true; False if only the script's code knows."""
     try:
         return bool(value) if is_known_class(type(value)) else False
     except Exception:  # noqa: BLE001 - an array

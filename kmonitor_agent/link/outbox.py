@@ -1,4 +1,4 @@
-"""A run's numbered events: appended, read again for sending, let go when acknowledged.
+"""A run's numbered events: appended, read again for sending, dropped when acknowledged.
 
 They lie on the disk (`SpoolWriter`), the newest also in memory, so that sending reads no file.
 While the disk refuses, they wait in a `MemoryBuffer`, which drops samples first when it is full.
@@ -272,7 +272,7 @@ class Outbox:
             freed = spool.expire(self._clock.wall_s()) if self._clock_check.believes() else 0
             freed += trim_root(self._writer.root, own=spool)
         except FileNotFoundError:
-            return  # removed meanwhile: there is nothing to let go
+            return  # removed meanwhile: there is nothing to drop
         except OSError as exc:
             self._report_undeleted(exc.strerror or type(exc).__name__)
             return
@@ -502,7 +502,7 @@ class MemoryBuffer:
         return sorted(SpoolRecord(*pair) for held in self._by_rank for pair in held.items())
 
     def forget(self, up_to: int) -> None:
-        """Let go of everything up to this number."""
+        """Drop everything up to this number."""
         for held in self._by_rank:
             for seq in [seq for seq in held if seq <= up_to]:
                 self._remove(held, seq)

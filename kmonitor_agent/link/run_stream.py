@@ -2,21 +2,25 @@
 
 import contextlib
 import enum
+import logging
+import os
+import select
+import stat
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.link.command_inbox import CommandInbox, OnCommand
 from kmonitor_agent.link.delivery import DeliveryContext, DeliveryPhase, RunDelivery
 from kmonitor_agent.link.event_queue import EventQueue
 from kmonitor_agent.link.outbox import Outbox
-from kmonitor_agent.link.standard_error import write_line
 from kmonitor_agent.link.timing import Task, TaskSchedule, Timing
 from kmonitor_agent.wire.local.clock import Clock
+from kmonitor_agent.wire.local.file_limit import check_file_limit
 from kmonitor_agent.wire.local.folders import Folders, missing_home_text
 from kmonitor_agent.wire.local.hub_address import DirectAddress
 from kmonitor_agent.wire.local.interpreter_record import (
@@ -27,6 +31,59 @@ from kmonitor_agent.wire.messages.events import Event, Notice, SessionEnded, Ses
 from kmonitor_agent.wire.release import VERSION
 from kmonitor_agent.wire.spool.format import SessionFacts
 from kmonitor_agent.wire.spool.writer import SpoolLocked, SpoolWriter
+
+# No handler or stream object of the script's is called. A terminal or pipe that takes nothing
+# now, a full disk, a file at its limit and a closed stream lose the line; none of them holds
+# anybody up.
+
+LOGGER: Final = "kmonitor"
+"""Name of the logger by whose level a script silences us."""
+
+_DESCRIPTOR: Final = 2
+_LONGEST_BYTES: Final = 4096
+"""What a pipe that takes anything takes as a whole (PIPE_BUF of Linux)."""
+
+
+class LineLost(OSError):
+    """A line that standard error did not take."""
+
+
+def write_line(text: str) -> None:
+    """Write `kmonitor: ` and a text to standard error, unless the script silenced our logger.
+
+    Raises:
+        LineLost: It takes nothing now.
+    """
+    if not logging.getLogger(LOGGER).isEnabledFor(logging.WARNING):
+        return
+    line = f"kmonitor: {text}\n"
+    stream: Any = sys.stderr
+    if type(stream).__module__.startswith("ipykernel."):
+        stream.write(
+            line
+        )  # a notebook's: it queues what is shown, and descriptor 2 is the server's
+        return
+    original: Any = sys.__stderr__
+    if original is None or original.closed:
+        raise LineLost("standard error is closed")
+    data = line.encode(errors="backslashreplace")[:_LONGEST_BYTES]
+    try:
+        _check_takes(data)
+        os.write(_DESCRIPTOR, data)
+    except (OSError, ValueError) as exc:
+        raise LineLost(f"standard error cannot be written: {exc}") from exc
+
+
+def _check_takes(data: bytes) -> None:
+    if hasattr(select, "poll"):
+        poll = select.poll()
+        poll.register(_DESCRIPTOR, select.POLLOUT)
+        if poll.poll(0) != [(_DESCRIPTOR, select.POLLOUT)]:
+            raise LineLost("its reader is slow or has gone")
+    status = os.fstat(_DESCRIPTOR)
+    if stat.S_ISREG(status.st_mode):
+        check_file_limit(status.st_size + len(data))
+
 
 AFTER_FAULT_S: Final = 1.0
 """Pause of a run after a fault of our own, so that a lasting one does not spin."""
@@ -82,7 +139,7 @@ class RunStream:
         schedule: The session's tasks.
         is_idle: No fit runs and another run of the process goes on: only tasks that are meant for
             it run, and no descriptor is held.
-        ended: Set when everything is let go.
+        ended: Set when everything is released.
     """
 
     def __init__(
@@ -223,7 +280,7 @@ class RunStream:
         return (is_drained and not is_waiting) or now_s >= self._end_s
 
     def leave(self) -> None:
-        """The last words, then let go of everything; never raises."""
+        """The last words, then release everything; never raises."""
         with contextlib.ExitStack() as last:
             last.callback(self.ended.set)
             last.callback(self.faults.write_out)

@@ -58,7 +58,7 @@ class ProcessPages:
         anonymous_bytes: Its own, and those that a fork still shares.
         shared_bytes: Of shared memory: /dev/shm, anonymous maps that are shared.
         swapped_bytes: Swapped out.
-        file_bytes: Of files; None: not told apart.
+        file_bytes: Of files; None: not known apart.
         peak_bytes: Highest resident set, pages of files included; None: not known.
         source: Where it was read.
     """

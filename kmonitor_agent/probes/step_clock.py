@@ -47,25 +47,30 @@ class StepClock:
 
     Attributes:
         steps: Steps begun in the running epoch.
-        on_due: Called at the begin of a step when `due`, and of the last that was planned, before
-            that step is timed. Nothing of ours may raise in it.
-        on_fault: Called with what a step's begin raised; must not raise.
     """
 
     __slots__ = ("_counts", "_due_at", "_first", "_last", "_last_tick", "_max", "_measured",
-                 "_per_tick", "_sum", "_ticks", "on_due", "on_fault")  # fmt: skip
+                 "_on_due", "_on_fault", "_per_tick", "_sum", "_ticks")  # fmt: skip
 
-    def __init__(self, *, steps_per_execution: int = 1, on_due: Hook | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        steps_per_execution: int = 1,
+        on_due: Hook | None = None,
+        on_fault: Callable[[Exception], None] | None = None,
+    ) -> None:
         """Begin outside of any epoch.
 
         Args:
             steps_per_execution: Steps between two ticks.
-            on_due: See above; None: nothing ever waits.
+            on_due: Called at the begin of a step when `due`, and of the last that was planned,
+                before that step is timed. Nothing of ours may raise in it. None: nothing waits.
+            on_fault: Called with what a step's begin raised; must not raise.
         """
         self._last_tick: float = _NEVER
         self._due_at: float = _NEVER
-        self.on_due = on_due
-        self.on_fault: Callable[[Exception], None] | None = None
+        self._on_due = on_due
+        self._on_fault = on_fault
         self._per_tick = max(1, steps_per_execution)
         self.begin_epoch()
 
@@ -122,8 +127,8 @@ class StepClock:
 
         Written flat: each call and each look-up here is paid at every step. A `try` costs nothing.
         """
-        if self._ticks >= self._due_at and self.on_due is not None:
-            self.on_due()
+        if self._ticks >= self._due_at and self._on_due is not None:
+            self._on_due()
         try:
             now_s = perf_counter()
             last = self._last
@@ -148,8 +153,8 @@ class StepClock:
     def _failed(self, exc: Exception) -> None:
         if is_from_signal_handler(exc):
             raise exc
-        if self.on_fault is not None:
-            self.on_fault(exc)
+        if self._on_fault is not None:
+            self._on_fault(exc)
 
     def leave_out(self, *, retraced: bool) -> None:
         """Time nothing between the last step's begin and the next one's.
@@ -216,7 +221,7 @@ class StepClock:
         )
 
     def _slow(self, counts: list[int], above_s: float) -> _SlowSteps:
-        """The steps that took longer, as far as the buckets tell."""
+        """The steps that took longer, as far as the buckets show."""
         first = max(0, int(log(max(above_s, _SHORTEST_S)) * _PER_LOG + _OFFSET) + 1)
         slow = sum(counts[first:])
         if not slow:

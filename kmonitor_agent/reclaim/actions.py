@@ -84,7 +84,7 @@ def save(
 
 
 def collect(framework: Framework, model: KerasModel | None) -> ReclaimOutcome:
-    """Let go of traces of dead models, collect garbage and give free pages back."""
+    """Release traces of dead models, collect garbage and give free pages back."""
     return _act("collect", framework, model, _collect)
 
 
@@ -372,7 +372,7 @@ def _clear(context: _ActionContext) -> None:
     if left_out:
         context.notes.append(left_out)
     collect_garbage()
-    # Traces of functions that only that collection let go of are dead since.
+    # Traces of functions that only that collection released are dead since.
     if _release(context):
         collect_garbage()
     return_free_pages()

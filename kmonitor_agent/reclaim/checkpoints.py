@@ -36,7 +36,7 @@ from kmonitor_agent.reclaim.disk_file import BackgroundTask, DiskFile, fsync_fol
 from kmonitor_agent.wire.local.clock import Clock, SystemClock
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.local.private_files import make_folder, make_own_folder
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 _SUFFIX: Final = ".h5"
 
@@ -242,8 +242,8 @@ class CheckpointStore:
             raise SaveRefused(f"the checkpoint folder cannot be read: {exc}"[:1000]) from exc
         if free < _FREE_FACTOR * state_bytes:
             raise SaveRefused(
-                f"not enough space in {self.folder}: {bytes_text(free)} free, but"
-                f" {_FREE_FACTOR} times the state of {bytes_text(state_bytes)} is needed; free"
+                f"not enough space in {self.folder}: {binary_size(free)} free, but"
+                f" {_FREE_FACTOR} times the state of {binary_size(state_bytes)} is needed; free"
                 " some space, or set checkpoint_dir"
             )
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from kmonitor_agent.wire.messages.events import ActionRecord, Footprint
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 _NAMES: Final = {
     "save": "Save",
@@ -74,7 +74,7 @@ class ActionResults(list[ActionResult]):
 
 
 def released_text(traces: int, models: int, disused: int) -> str:
-    """What was let go: "released 4 traces of 2 dead models and 1 that no model uses any more".
+    """What was released: "released 4 traces of 2 dead models and 1 that no model uses any more".
 
     Args:
         traces: All that were released, at least one.
@@ -100,7 +100,7 @@ def _state(event: ActionRecord) -> str:
 def _changes(event: ActionRecord) -> list[str]:
     lines: list[str] = []
     if event.checkpoint:
-        size = bytes_text(event.state_bytes)
+        size = binary_size(event.state_bytes)
         lines.append(f"saved {event.variables} variables, {size}, as {event.checkpoint}")
     lines.extend(event.not_saved)
     if event.export:
@@ -127,8 +127,13 @@ def _differences(before: Footprint, after: Footprint) -> list[str]:
     pairs = [
         ("graph", before.graph_operations, after.graph_operations, count_text),
         ("functions", before.functions, after.functions, count_text),
-        ("RAM", before.ram_process_bytes, after.ram_process_bytes, bytes_text),
-        ("allocator", before.allocator_in_use_bytes, after.allocator_in_use_bytes, bytes_text),
+        ("RAM", before.ram_process_bytes, after.ram_process_bytes, binary_size),
+        (
+            "allocator",
+            before.allocator_in_use_bytes,
+            after.allocator_in_use_bytes,
+            binary_size,
+        ),
     ]
     return [
         f"{name} {text(old)} -> {text(new)}"

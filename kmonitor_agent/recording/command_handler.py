@@ -55,7 +55,7 @@ class CommandHandler:
         self._action_executor = executor
 
     def receive(self, command: Command) -> None:
-        """Tell that a command arrived, and refuse, do or queue it."""
+        """Report that a command arrived, and refuse, do or queue it."""
         request = ActionRequest(action="stop", command=command)
         self._action_executor.report_progress(request, "received")
         refusal = self._refusal(command)
@@ -69,7 +69,7 @@ class CommandHandler:
             self._action_executor.report_progress(request, "refused", _TOO_MANY)
 
     def expire(self) -> None:
-        """Tell what waited too long; called each second."""
+        """Report what waited too long; called each second."""
         for request in self._queue.take_expired(self._process_session.now_s()):
             self._action_executor.report_progress(
                 request, "expired", "it expired before a safe point"

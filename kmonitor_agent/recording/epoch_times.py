@@ -46,7 +46,7 @@ _WATCHED_PART: Final = 0.1
 """All steps are timed while slow ones take such a part, and a step so long on average."""
 
 _READ_EACH_S: Final = 0.25
-"""How often TensorFlow is asked how long it waits for data: 20 to 100 us each time."""
+"""How often TensorFlow's waiting for data is read: 20 to 100 us each time."""
 
 _ENOUGH_READ: Final = 0.1
 """Part of an epoch's elements that speaks for all of them."""

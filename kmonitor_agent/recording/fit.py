@@ -96,7 +96,7 @@ class PeakWatch:
 class Fit:
     """A running fit; owned by its training thread, read by the agent's thread.
 
-    Holds no model: a run must not keep alive what the script let go.
+    Holds no model: a run must not keep alive what the script dropped.
 
     Attributes:
         ordinal: In the run, from 1.
@@ -291,7 +291,7 @@ def find_origin(callback: object) -> FitOrigin:
     """Where the fit runs whose `on_train_begin` is being called; call it from that hook only.
 
     Args:
-        callback: Ours, to tell it from Keras' list of callbacks.
+        callback: Ours, to distinguish it from Keras' list of callbacks.
     """
     thread = threading.get_ident()
     frame = _list_frame(inspect.currentframe(), callback)

@@ -97,7 +97,7 @@ class FitReporter:
         self._privacy = privacy
 
     def fit_started(self, fit: Fit, model: KerasModel, facts: FitFacts, epochs: int) -> None:
-        """Tell that a fit began.
+        """Report that a fit began.
 
         Args:
             fit: Which.
@@ -129,7 +129,7 @@ class FitReporter:
         )
 
     def model_facts(self, fit: Fit, facts: FitFacts, description: ModelDescription) -> None:
-        """Tell what the model is made of, in parts."""
+        """Report what the model is made of, in parts."""
         layers = [self._layer(layer) for layer in description.layers]
         part_count = max(1, -(-len(layers) // _LAYERS_A_PART))
         for part in range(part_count):
@@ -154,7 +154,7 @@ class FitReporter:
             )
 
     def graph_counted(self, fit: Fit, graph: GraphCount) -> None:
-        """Tell a count of the graph; nothing where it is absent."""
+        """Report a count of the graph; nothing where it is absent."""
         if graph.operations is None:
             return
         self._emit(
@@ -171,7 +171,7 @@ class FitReporter:
         )
 
     def epoch_started(self, fit: Fit) -> None:
-        """Tell that an epoch began."""
+        """Report that an epoch began."""
         self._emit(
             EpochStarted(
                 t_s=fit.epoch_began_s,
@@ -182,7 +182,7 @@ class FitReporter:
         )
 
     def epoch_ended(self, fit: Fit, model: KerasModel, logs: object) -> None:
-        """Tell that an epoch ended, with its logs and step times."""
+        """Report that an epoch ended, with its logs and step times."""
         self.kept_objects.unit_ended("epoch", fit)
         now_s = self._now_s()
         steps = fit.clock.steps
@@ -217,7 +217,7 @@ class FitReporter:
         how: Literal["finished", "stopped", "failed", "interrupted", "left"],
         exc: BaseException | None,
     ) -> None:
-        """Tell that a fit ended.
+        """Report that a fit ended.
 
         Args:
             fit: Which.

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import msgspec
 
@@ -51,7 +51,7 @@ class ClosedRun:
         last_epoch: Of its last fit.
         steps_done: In the epochs that ended.
         limits: What the app had set.
-        release_spool: Has its session let go of the spool at once.
+        release_spool: Has its session release the spool at once.
     """
 
     run_id: str
@@ -68,9 +68,9 @@ class ProcessSession:
     `emit` and `now_s` may be called from any thread.
 
     Attributes:
+        faults: Our own faults in this run; once started, they are reported as events.
         is_started: Whether the link was opened.
         unavailable: Capability to the reason why the framework lacks it, once started.
-        why_not_restart: Why the process cannot be started again; set before it starts.
     """
 
     def __init__(
@@ -80,8 +80,8 @@ class ProcessSession:
         name: str,
         settings: Settings,
         folders: Folders,
-        faults: FaultLog,
         privacy: Privacy,
+        why_not_restart: str,
     ) -> None:
         """Keep what is needed later; no thread and no file yet.
 
@@ -90,18 +90,20 @@ class ProcessSession:
             name: Run name.
             settings: Of the run's first callback.
             folders: Where spool and logs go.
-            faults: Our own faults.
             privacy: What to leave out.
+            why_not_restart: Why the process cannot be started again; empty: it can.
         """
         self.is_started = False
         self.unavailable: dict[str, str] = {}
-        self.why_not_restart = ""
         self._run = run
         self._name = name
         self._settings = settings
         self._folders = folders
-        self._faults = faults
+        self.faults: Final = FaultLog(
+            folders.logs / "agent.log", private=settings.private, on_fault=self._report_fault
+        )
         self._privacy = privacy
+        self._why_not_restart = why_not_restart
         self._pid = os.getpid()
         self._link: Link | None = None
 
@@ -142,8 +144,8 @@ class ProcessSession:
         self.unavailable = dict(framework.info().unavailable)
         if rebuilds:
             self.unavailable.pop("reload", None)
-        if self.why_not_restart:
-            self.unavailable.setdefault("restart", self.why_not_restart)
+        if self._why_not_restart:
+            self.unavailable.setdefault("restart", self._why_not_restart)
         session_id = new_id()
         link = Link(
             run=self._run,
@@ -152,11 +154,10 @@ class ProcessSession:
             started=self._started_event(session_id, framework),
             hub=parse_hub(self._settings.hub, os.environ),
             on_command=on_command,
-            faults=self._faults,
+            faults=self.faults,
         )
         link.start()
         self._link = link
-        self._faults.on_fault = self._report_fault
 
     def every(
         self, interval_s: float, task: Callable[[], None], *, while_idle: bool = False
@@ -171,7 +172,7 @@ class ProcessSession:
             self._link.set_idle(is_idle=is_idle)
 
     def release_spool(self) -> None:
-        """Let go of the spool now: the run goes on in another session of this process."""
+        """Release the spool now: the run goes on in another session of this process."""
         if self._link is not None and self.is_ours:
             self._link.end(timeout_s=0.0)
 

@@ -13,7 +13,7 @@ from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
 from kmonitor_agent.frameworks.callback_base import leave_timing_check_to_others, times_hooks
 from kmonitor_agent.frameworks.detection import framework_for
 from kmonitor_agent.frameworks.script_values import safe_count, safe_get
-from kmonitor_agent.guard import FaultLog, is_from_signal_handler
+from kmonitor_agent.guard import is_from_signal_handler
 from kmonitor_agent.probes.step_clock import StepClock
 from kmonitor_agent.reclaim.actions import predict_reload_effect
 from kmonitor_agent.reclaim.deferred_signals import SIGNALS, HandlerException
@@ -78,6 +78,8 @@ class RunRecorder:
     """
 
     _ended_s: float | None = None
+    _left_by: BaseException | None = None
+    _stopped_by_us = False
 
     def __init__(self, name: str, settings: Settings, before: ClosedRun | None = None) -> None:
         """Begin a run, with the settings of its first callback, or go on with a closed one."""
@@ -85,10 +87,10 @@ class RunRecorder:
         self.name: Final = name
         self.run_id: Final = self._supervisor_client.run_id if before is None else before.run_id
         self._folders = find_folders()
-        self.faults: Final = FaultLog(self._folders.logs / "agent.log", private=settings.private)
         self.privacy = privacy = Privacy(private=settings.private)
         self._interval_s = settings.sample_interval_s
         self._process_session = session = self._begin_session(settings)
+        self.faults: Final = session.faults
         self._fits: list[Fit] = []
         self._before = before = before or ClosedRun(self.run_id)
         self._fit_count = before.fits
@@ -96,8 +98,6 @@ class RunRecorder:
         self.steps_done = before.steps_done
         self._begin_lock = threading.Lock()
         self._action_lock = threading.Lock()
-        self._stopped_by_us = False
-        self._left_by: BaseException | None = None
         self._sampler_target = SamplerTarget()
         self._queue = queue = RequestQueue(self._mark_batches_due)
         self._limits = limits = LimitEnforcer(
@@ -105,9 +105,13 @@ class RunRecorder:
         )
         reporting = _EventArguments(emit=session.emit, now_s=session.now_s, privacy=privacy)
         self._action_executor = ActionExecutor(
-            run=self.run_id, queue=queue, limits=limits, open_fits=self.open_fits, **reporting
+            run=self.run_id,
+            queue=queue,
+            limits=limits,
+            on_acted=self._acted,
+            open_fits=self.open_fits,
+            **reporting,
         )
-        self._action_executor.acted = self._acted
         self._command_handler = self._make_handler(takes_commands=settings.commands)
         self._sampler = Sampler(current_target=self.current_target, limits=limits, **reporting)
         self._fit_reporter = FitReporter(counts=self._sampler.heap_counts, **reporting)
@@ -129,16 +133,14 @@ class RunRecorder:
         )
 
     def _begin_session(self, settings: Settings) -> ProcessSession:
-        session = ProcessSession(
+        return ProcessSession(
             run=self.run_id,
             name=self.name,
             settings=settings,
             folders=self._folders,
-            faults=self.faults,
             privacy=self.privacy,
+            why_not_restart=self._supervisor_client.why_not,
         )
-        session.why_not_restart = self._supervisor_client.why_not
-        return session
 
     @property
     def results(self) -> ActionResults:
@@ -242,11 +244,15 @@ class RunRecorder:
         params: object,
         settings: Settings,
     ) -> Fit:
-        clock = StepClock(steps_per_execution=facts.steps_per_execution)
+        clock = StepClock(
+            steps_per_execution=facts.steps_per_execution,
+            on_due=lambda: self._serve_due(fit),
+            on_fault=partial(self.faults.record, "run.step"),
+        )
         fault = partial(self.faults.record, "run.step_mark")
         since_s = None if self._fits else self._ended_s
         timer = EpochTimer(clock, framework.function_count, self.privacy, fault, since_s)
-        return Fit(
+        fit = Fit(
             ordinal=ordinal,
             framework=framework,
             clock=clock,
@@ -261,6 +267,7 @@ class RunRecorder:
             fit_in_parts=fit_in_parts(model),
             worker_agreement=worker_agreement(framework, model),
         )
+        return fit
 
     def _follow(self, fit: Fit, model: KerasModel) -> None:
         guarded = self.faults.guarded
@@ -269,8 +276,6 @@ class RunRecorder:
             self._process_session.unavailable.pop("reload", None)
         with guarded("run.supervised"):
             self._supervised_fits.follow(fit, model)
-        fit.clock.on_due = lambda: self._serve_due(fit)
-        fit.clock.on_fault = lambda exc: self.faults.record("run.step", exc)
         self._fits.append(fit)
         self._action_executor.fit_stopper.fit_started(fit)
         self._watch(fit)

@@ -27,7 +27,7 @@ from kmonitor_agent.wire.messages.fields import (
     clamp_fields,
 )
 from kmonitor_agent.wire.messages.study_events import FoldCause, TrialOutcome
-from kmonitor_agent.wire.text import bytes_text, printable
+from kmonitor_agent.wire.text import binary_size, printable
 
 TRIED_AGAIN: Final[frozenset[FoldCause]] = frozenset(
     {"out_of_memory", "timeout", "hang", "killed"}
@@ -223,16 +223,16 @@ class Attempts(tuple[Attempt, ...]):  # noqa: SLOT001 - no tuple's subclass can 
 
 
 def _cells(attempt: Attempt) -> tuple[str, ...]:
-    growth = f"{'-' if attempt.growth_bytes < 0 else '+'}{bytes_text(abs(attempt.growth_bytes))}"
+    growth = f"{'-' if attempt.growth_bytes < 0 else '+'}{binary_size(abs(attempt.growth_bytes))}"
     return (
         str(attempt.fold),
         f"{attempt.attempt}{', resumed' if attempt.resumed else ''}",
         ending_text(attempt),
         seconds_text(attempt.seconds),
         str(attempt.steps) if attempt.steps else "-",
-        bytes_text(attempt.peak_bytes) if attempt.peak_bytes else "-",
+        binary_size(attempt.peak_bytes) if attempt.peak_bytes else "-",
         growth,
-        "-" if attempt.vram_bytes is None else bytes_text(attempt.vram_bytes),
+        "-" if attempt.vram_bytes is None else binary_size(attempt.vram_bytes),
     )
 
 

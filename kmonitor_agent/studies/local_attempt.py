@@ -35,7 +35,7 @@ from kmonitor_agent.studies.fold_process import FoldProcess, MemoryCgroup
 from kmonitor_agent.studies.values import NotPlainData, pack_value, unpack_value
 from kmonitor_agent.wire.local.control_groups import OomKillCounts, read_oom_kills
 from kmonitor_agent.wire.messages.study_events import FoldCause
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 _LEAVES_WITHIN_S: Final = 15.0
 """How long a process may take to leave once its function returned, seconds; its value is there."""
@@ -171,7 +171,7 @@ class LocalAttempt:
 
     @property
     def _bound_text(self) -> str:
-        return bytes_text(self._bounds.memory_bytes or 0)
+        return binary_size(self._bounds.memory_bytes or 0)
 
     @property
     def gaps(self) -> StepGaps:

@@ -267,11 +267,12 @@ def _run(
     run: Callable[[_StartedStudy], None],
 ) -> Study:
     folders = find_folders()
-    folder = StudyFolder(study_path(study, folders))
+    progress = TerminalProgress()
+    folder = StudyFolder(study_path(study, folders), progress.print_line)
     try:
         arrays = None if run is not _run_locally else folder.arrays_folder
         options = replace(options, carried=carry(function, options.carried.usage, arrays))
-        return _run_in(folder, options, folds, run, folders)
+        return _run_in(folder, options, folds, run, folders, progress)
     except (FoldsRefused, TypeError, ValueError):
         if folder.is_new and not folder.attempts:
             folder.discard()  # nobody knows of it
@@ -286,16 +287,15 @@ def _run_in(
     folds: object,
     run: Callable[[_StartedStudy], None],
     folders: Folders,
+    progress: TerminalProgress,
 ) -> Study:
     facts = _begin_study(folder, options.carried, folds)
     options = replace(options, at_once=min(options.at_once, facts.folds))
-    progress = TerminalProgress(facts.folds)
-    folder.print_line = progress.print_line
     left = sorted(set(range(facts.folds)) - folder.finished())
     reporter = StudyReporter(options, facts, folder, folders)
     queue = FoldQueue(options.retries, folder, StudyListenerGroup(progress, reporter))
     queue.begin(left, facts.folds - len(left))
-    progress.print_earlier(facts.folds - len(left))
+    progress.begin(facts.folds, facts.folds - len(left))
     left_by: type[BaseException] | None = None
     try:
         run(_StartedStudy(options, facts, folder, queue, folders))

@@ -21,7 +21,7 @@ from kmonitor_agent.studies.host_resources import available_memory_bytes, total_
 from kmonitor_agent.studies.launch import AttemptLauncher, StudyOptions
 from kmonitor_agent.studies.local_attempt import LocalAttempt
 from kmonitor_agent.studies.study_folder import StudyFolder
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 _POLL_S: Final = 0.1
 _CLOSE_POLL_S: Final = 0.02
@@ -235,9 +235,9 @@ class LocalRunner:
         largest = max(everywhere, key=lambda each: each.held_bytes)
         if largest.held_bytes < reserve or largest not in self._running:
             return  # it is not ours that fills the host, or its own runner ends it
-        held = bytes_text(largest.held_bytes)
+        held = binary_size(largest.held_bytes)
         noun = self._study_options.noun
-        why = f"this host had {bytes_text(left)} left, and the {noun} held the most, {held}"
+        why = f"this host had {binary_size(left)} left, and the {noun} held the most, {held}"
         largest.kill("out_of_memory", why)
 
     def _drop_warm(self) -> None:

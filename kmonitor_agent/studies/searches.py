@@ -31,7 +31,7 @@ _FACTS: Final = "trials"
 class TrialRunner:
     """Runs the trials of a search; from one thread, or several at the same time.
 
-    What is asked of a trial is not known before its time, so that it asks for it itself
+    A trial's parameters are not known before its time, so that it asks for them itself
     (`Fold.ask`) and is answered by whoever runs it.
     """
 
@@ -73,14 +73,14 @@ class TrialRunner:
         self._done = 0
         self._warm: LocalRunner | None = None
         folders = find_folders()
-        self._folder = StudyFolder(study_path(study, folders))
+        self._progress = None if quiet else TerminalProgress(noun="trial")
+        self._printing = threading.Lock()
+        self._folder = StudyFolder(study_path(study, folders), self._print_line)
         facts = self._begin_study(function, folders)
         reporter = (
             None if quiet else StudyReporter(self._study_options, facts, self._folder, folders)
         )
-        progress = None if quiet else TerminalProgress(0, noun="trial")
-        self._listener = _SerialListener(progress, reporter)
-        self._folder.print_line = self._listener.print_line
+        self._listener = _SerialListener(self._progress, reporter, self._printing)
         self._shared_attempts = SharedAttempts()
 
     @property
@@ -184,6 +184,11 @@ class TrialRunner:
             raise
         return facts
 
+    def _print_line(self, line: str) -> None:
+        with self._printing:
+            if self._progress is not None:
+                self._progress.print_line(line)
+
     def _answer(self, index: int, question: Any) -> Any:
         return self._answers[index](question)
 
@@ -192,12 +197,15 @@ class _SerialListener:
     """Terminal and hub, called by one thread after the other."""
 
     def __init__(
-        self, progress: TerminalProgress | None = None, reporter: StudyReporter | None = None
+        self,
+        progress: TerminalProgress | None,
+        reporter: StudyReporter | None,
+        lock: threading.Lock,
     ) -> None:
         self._progress = progress
         self._study_reporter = reporter
         self._group = StudyListenerGroup(*filter(None, (progress, reporter)))
-        self._lock = threading.Lock()
+        self._lock = lock
 
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
@@ -210,12 +218,6 @@ class _SerialListener:
         """See `StudyListener`."""
         with self._lock:
             self._group.ended(attempt, again=again)
-
-    def print_line(self, line: str) -> None:
-        """A line for the user."""
-        with self._lock:
-            if self._progress is not None:
-                self._progress.print_line(line)
 
     def interrupted(self, done: int, goes_on: str) -> None:
         """Ctrl+C; see `TerminalProgress`."""

@@ -102,6 +102,10 @@ class StudyPaths:
             make_folder(self.path / name)
 
 
+def _to_nobody(line: str) -> None:
+    del line
+
+
 class StudyFolder(StudyPaths):
     """The folder of one study; owned by the thread that runs it.
 
@@ -110,11 +114,14 @@ class StudyFolder(StudyPaths):
     Attributes:
         is_new: It was made by this start.
         attempts: Those of earlier starts, then those of this one.
-        print_line: Takes a line for the user.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, print_line: Callable[[str], None] = _to_nobody) -> None:
         """Open or make it, and lock it.
+
+        Args:
+            path: Where it is.
+            print_line: Takes a line for the user, on any thread.
 
         Raises:
             FoldsRefused: It runs already, or the folder cannot be used, or holds something else.
@@ -134,7 +141,7 @@ class StudyFolder(StudyPaths):
             )
         self._lock = lock
         self.attempts: list[Attempt] = []
-        self.print_line: Callable[[str], None] = _to_nobody
+        self._print_line = print_line
         self._id = ""
         self._attempts_file = AttemptsFile(path / "attempts.jsonl")
         self._held: dict[int, Any] = {}
@@ -228,7 +235,7 @@ class StudyFolder(StudyPaths):
             self._unread.pop(fold, None)
         except (OSError, ValueError) as exc:
             self._unread[fold] = f"its returned value cannot be read back: {exc}"
-            self.print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
+            self._print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
 
     def fails(self, exc: Exception) -> None:
         """Something cannot be written: reported once.
@@ -239,7 +246,7 @@ class StudyFolder(StudyPaths):
         is_new = not self._why_unwritten
         self._why_unwritten = str(exc)
         if is_new:
-            self.print_line(f"kmonitor: {self.trouble}")
+            self._print_line(f"kmonitor: {self.trouble}")
 
     @property
     def trouble(self) -> str:
@@ -328,7 +335,7 @@ class StudyFolder(StudyPaths):
         except (OSError, ValueError) as exc:
             if fold not in self._unread:
                 self._unread[fold] = f"its returned value cannot be read: {exc}"
-                self.print_line(
+                self._print_line(
                     f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again"
                 )
             return False
@@ -338,10 +345,6 @@ class StudyFolder(StudyPaths):
 def read_study_facts(study: Path) -> bytes:
     """What `study.json` holds. Raises: OSError."""
     return read_plain(study / "study.json", SETTING_BYTES)
-
-
-def _to_nobody(line: str) -> None:
-    del line
 
 
 def _pair(pair: Any) -> tuple[Any, Any]:

@@ -10,7 +10,7 @@ from typing import Any, Final
 from kmonitor_agent.studies.attempts import Attempt, RunningAttempt, ending_text, seconds_text
 from kmonitor_agent.studies.bounds import forecast_s
 from kmonitor_agent.wire.local.fold_identity import Noun
-from kmonitor_agent.wire.text import bytes_text, printable
+from kmonitor_agent.wire.text import binary_size, printable
 
 _EVERY_S: Final = 0.2
 _BAR: Final = 20
@@ -21,7 +21,7 @@ _HOUR_S: Final = 3600.0
 class TerminalProgress:
     """Writes to the error stream, as bars do; a stream that is closed or broken is left alone."""
 
-    def __init__(self, folds: int, stream: Any = None, noun: Noun = "fold") -> None:
+    def __init__(self, folds: int = 0, stream: Any = None, noun: Noun = "fold") -> None:
         """Begin.
 
         Args:
@@ -44,8 +44,14 @@ class TerminalProgress:
         self._width = 0
         self._write(f"{printable(line)}\n")
 
-    def print_earlier(self, finished: int) -> None:
-        """So many folds finished at an earlier start: their results may be of earlier code."""
+    def begin(self, folds: int, finished: int) -> None:
+        """The study has begun.
+
+        Args:
+            folds: How many there are.
+            finished: How many finished at an earlier start: their results may be of earlier code.
+        """
+        self._folds = folds
         if finished:
             are = "is" if finished == 1 else "are"
             text = f"{finished} of {self._several(self._folds)} finished earlier"
@@ -65,7 +71,7 @@ class TerminalProgress:
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
         """An attempt ended."""
-        took = f"{seconds_text(attempt.seconds)} s, {bytes_text(attempt.peak_bytes)}"
+        took = f"{seconds_text(attempt.seconds)} s, {binary_size(attempt.peak_bytes)}"
         ending = ending_text(attempt)
         why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
         for prefix in (f"{attempt.signal}: ", f"{ending}: "):
@@ -112,7 +118,7 @@ class TerminalProgress:
     def _one(self, running: RunningAttempt, now_s: float, finished_s: list[float]) -> str:
         elapsed_s = running.elapsed_s(now_s)
         share = "" if running.share is None else f" {100 * running.share:.0f} %"
-        details = [f"{self._noun} {running.fold}{share} {bytes_text(running.held_bytes)}"]
+        details = [f"{self._noun} {running.fold}{share} {binary_size(running.held_bytes)}"]
         whole_s = forecast_s(elapsed_s, running.share, finished_s)
         if whole_s is not None:
             details.append(f"about {remaining_text(whole_s - elapsed_s)} left")

@@ -1,4 +1,7 @@
-"""Text for terminals: sizes, and texts of a training without control characters."""
+"""Text that the agent prints: sizes, and texts of a training without control characters.
+
+The window writes sizes in the unit that its user chose (`ui/text/formats.py` of kmonitor).
+"""
 
 import unicodedata
 from typing import Final
@@ -7,7 +10,7 @@ _STEP: Final = 1024.0
 _UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
-def bytes_text(n_bytes: float) -> str:
+def binary_size(n_bytes: float) -> str:
     """A size in the largest binary unit that leaves a number of 1 or more: "1.4 GiB"."""
     size = float(n_bytes)
     unit = 0

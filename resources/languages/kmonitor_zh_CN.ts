@@ -634,12 +634,12 @@
 <context>
     <name>DeviceSplitPanel</name>
     <message>
-        <location filename="../../kmonitor/ui/memory/qt/device_split_view.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Memory on the device</source>
         <translation>设备中有什么</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/qt/device_split_view.py"/>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>not read</source>
         <translation>未读到</translation>
     </message>
@@ -1519,7 +1519,7 @@
 <context>
     <name>KeyboardWindow</name>
     <message>
-        <location filename="../../kmonitor/ui/guide/qt/keyboard_window.py"/>
+        <location filename="../../kmonitor/ui/guide/qt/help_controller.py"/>
         <source>Keyboard</source>
         <translation>键盘</translation>
     </message>
@@ -2605,7 +2605,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Action</source>
         <translation>操作</translation>
     </message>
@@ -2729,13 +2729,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Backend</source>
         <translation>后端</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Batch size</source>
         <translation>批大小</translation>
     </message>
@@ -2874,7 +2874,7 @@
         <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Class</source>
         <translation>类</translation>
     </message>
@@ -2952,7 +2952,7 @@
         <translation>编译</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Compiled by XLA</source>
         <translation>由 XLA 编译</translation>
     </message>
@@ -3142,7 +3142,7 @@
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Eager</source>
         <translation>不使用计算图</translation>
     </message>
@@ -3172,7 +3172,7 @@
         <translation>最多输入 {n} 天。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Environment</source>
         <translation>环境</translation>
     </message>
@@ -3199,7 +3199,7 @@
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Epochs</source>
         <translation>轮次</translation>
     </message>
@@ -3209,7 +3209,7 @@
         <translation>错误</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Events</source>
         <translation>事件</translation>
     </message>
@@ -3321,7 +3321,7 @@
         <translation>第一行、最后一行</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Fit</source>
         <translation>Fit</translation>
     </message>
@@ -3591,7 +3591,7 @@
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Host</source>
         <translation>主机</translation>
     </message>
@@ -3788,7 +3788,7 @@
         <translation>JSON，只有架构</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Job</source>
         <translation>作业</translation>
     </message>
@@ -3856,7 +3856,7 @@
         <translation>被终止</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Last checkpoint</source>
         <translation>最近的检查点</translation>
     </message>
@@ -3866,24 +3866,24 @@
         <translation>最近的检查点：第 {n} 轮</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Last readings</source>
         <translation>最后读数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Layer</source>
         <translation>层</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Layers</source>
         <translation>层</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Learning rate</source>
         <translation>学习率</translation>
     </message>
@@ -3903,7 +3903,7 @@
         <translation>已记录越过上限（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Limits</source>
         <translation>上限</translation>
     </message>
@@ -3938,7 +3938,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Loss</source>
         <translation>损失</translation>
     </message>
@@ -3986,7 +3986,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Memory map</source>
         <translation>内存地图</translation>
     </message>
@@ -4027,7 +4027,7 @@
         <translation>各行在两个安全点之间分配并保留的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Metric</source>
         <translation>指标</translation>
@@ -4046,7 +4046,7 @@
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Model</source>
         <translation>模型</translation>
     </message>
@@ -4096,7 +4096,7 @@
         <translation>大幅升高、大幅降低</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Name</source>
         <translation>名称</translation>
     </message>
@@ -4185,7 +4185,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_log.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>No events yet.</source>
         <translation>尚未发生任何事。</translation>
     </message>
@@ -4220,7 +4220,7 @@
         <translation>未设置上限。拖动图表中的虚线：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>No model was reported.</source>
         <translation>未告知模型。</translation>
     </message>
@@ -4300,7 +4300,7 @@
         <translation>平缓</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Not available</source>
         <translation>不可用</translation>
     </message>
@@ -4378,7 +4378,7 @@
         <translation>此运行尚未回收过任何内容。每次保存、清理、重新加载和重启都会列在这里，包括前后的用量、释放了什么、其余由谁持有。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Nothing was reclaimed.</source>
         <translation>未回收任何内容。</translation>
     </message>
@@ -4459,12 +4459,12 @@
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Optimizer</source>
         <translation>优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Optimizer state</source>
         <translation>优化器状态</translation>
     </message>
@@ -4499,12 +4499,12 @@
         <translation>Out（笔记本各单元格的结果）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Output</source>
         <translation>输出</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Parameters</source>
         <translation>参数</translation>
     </message>
@@ -4565,12 +4565,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Peak</source>
         <translation>峰值</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Peak by batch size</source>
         <translation>各批大小下的峰值</translation>
     </message>
@@ -4595,7 +4595,7 @@
         <translation>峰值（含文件页）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Peak {size}</source>
         <translation>峰值 {size}</translation>
     </message>
@@ -4616,7 +4616,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Precision</source>
         <translation>精度</translation>
     </message>
@@ -4651,7 +4651,7 @@
         <translation>数据集缓存会如此，但未得到证明</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Process</source>
         <translation>进程</translation>
     </message>
@@ -4716,7 +4716,7 @@
         <translation>进程 {pid}，版本 {version}，已存储 {rows} 个事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Processes</source>
         <translation>进程</translation>
     </message>
@@ -4848,7 +4848,7 @@
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Ran</source>
         <translation>运行时长</translation>
     </message>
@@ -4858,7 +4858,7 @@
         <translation>全部测量值的范围：{range}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Reading</source>
         <translation>读数</translation>
     </message>
@@ -4893,7 +4893,7 @@
         <translation>回收中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Reclaims</source>
         <translation>回收</translation>
     </message>
@@ -5233,7 +5233,7 @@
         <translation>保存时间</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Script</source>
         <translation>脚本</translation>
     </message>
@@ -5350,7 +5350,7 @@
         <translation>有轮次给出数值后显示。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Size</source>
         <translation>大小</translation>
     </message>
@@ -5360,12 +5360,12 @@
         <translation>节省</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Source</source>
         <translation>来源</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Source, or the reason why it is missing</source>
         <translation>来源，或没有的原因</translation>
     </message>
@@ -5375,7 +5375,7 @@
         <translation>来源：{source}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Sources of the metrics</source>
         <translation>各数值的来源</translation>
     </message>
@@ -5392,7 +5392,7 @@
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Started</source>
         <translation>开始时间</translation>
     </message>
@@ -5416,7 +5416,7 @@
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>State</source>
         <translation>状态</translation>
@@ -5462,7 +5462,7 @@
         <translation>本轮的步数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Steps per epoch</source>
         <translation>每轮步数</translation>
     </message>
@@ -5951,7 +5951,7 @@
         <translation>过大</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Total</source>
         <translation>合计</translation>
     </message>
@@ -5966,7 +5966,7 @@
         <translation>未能释放的内容及其持有者</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Trainable</source>
         <translation>可训练</translation>
     </message>
@@ -6021,7 +6021,7 @@
         <translation>独占</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Unit</source>
         <translation>单位</translation>
     </message>
@@ -6052,7 +6052,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>User</source>
         <translation>谁</translation>
     </message>
@@ -6073,7 +6073,7 @@
         <translation>显存 {size}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Value</source>
         <translation>值</translation>
@@ -6090,7 +6090,7 @@
         <translation>{package} 版本</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Versions</source>
         <translation>版本</translation>
     </message>
@@ -6149,14 +6149,14 @@
         <translation>{run} 的上限本会做的事：</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>What would lower the peak</source>
         <translation>怎样降低峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>When</source>
         <translation>时间</translation>
     </message>
@@ -7499,7 +7499,7 @@
         <translation>从未在此连上</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>no</source>
         <translation>否</translation>
     </message>
@@ -8517,7 +8517,7 @@
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>the rest</source>
         <translation>其余</translation>
     </message>
@@ -8893,7 +8893,7 @@
         <translation>各轮之内：训练步中，或 MonitorCallback 之前的回调中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>yes</source>
         <translation>是</translation>
     </message>
@@ -9189,7 +9189,7 @@
         <translation>{name} 已在 {host} 上启动，进程 {pid}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>{n} ({size})</source>
         <translation>{n}（{size}）</translation>
     </message>
@@ -9209,7 +9209,7 @@
         <translation>{n} 个自定义梯度的追踪无法确定</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/sections.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>{n} earlier ones are not shown: kmonitor export</source>
         <translation>更早的 {n} 条未列出：kmonitor export</translation>
     </message>

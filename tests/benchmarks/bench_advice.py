@@ -9,11 +9,12 @@ from typing import Any
 import msgspec
 
 from kmonitor.memory.estimate import Plan
-from kmonitor.memory.map_result import MapQuestion, whole_map
+from kmonitor.memory.map_result import MapQuestion
 from kmonitor.memory.traced_step import Traced
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from kmonitor_agent.wire.messages.step_program import StepProgram
 from tests.benchmarks.bench_map import unseen_bytes
+from tests.support.made_up_maps import whole_map
 from tests.support.map_children import MapChildren
 
 MIB = 2**20

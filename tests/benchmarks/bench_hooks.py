@@ -28,8 +28,8 @@ import numpy as np
 
 from kmonitor_agent import MonitorCallback
 from kmonitor_agent.probes.resources import Resources
-from kmonitor_agent.recording.resource_reporter import ResourceReporter
 from kmonitor_agent.recording.runs import RUNS
+from kmonitor_agent.recording.sampler import ResourceReporter
 
 ROUNDS = 200
 CALLS = 300

@@ -276,7 +276,14 @@ def doors(folders: Folders) -> Iterator[HubEndpoints]:
     folders.state.mkdir(parents=True)
     make_private_folder(folders.runtime)
     context: zmq.Context[zmq.Socket[bytes]] = zmq.Context()
-    doors = HubEndpoints(folders, context, HubFaults(LOG), MovedClock())
+    doors = HubEndpoints(
+        folders,
+        context,
+        HubFaults(LOG),
+        MovedClock(),
+        audit=lambda *_: None,
+        on_ended=lambda _: None,
+    )
     yield doors
     doors.close()
     context.destroy(linger=0)

@@ -123,8 +123,7 @@ def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
     record = parts.started_run(pid=1)
     assert parts.event_log.commit()
     is_full[0] = True
-    desk = EditService(parts.event_log)
-    desk.is_abandoned = lambda _: True
+    desk = EditService(parts.event_log, is_abandoned=lambda _: True)
     asked = [
         EditRequest(request_id=2, run=record.run, name="n" * 200, note="m" * 4000),
         EditRequest(request_id=3, run=record.run, pin=True),
@@ -158,7 +157,7 @@ def test_a_command_that_finds_no_room_is_refused_at_once_and_never_sent(
     record = parts.started_run(pid=1)
     assert parts.event_log.commit()
     is_full[0] = True
-    desk = CommandService(parts.event_log, parts.clock)
+    desk = CommandService(parts.event_log, parts.clock, lambda _: False)
     asked = CommandRequest(
         request_id=5, id=new_id(), run=record.run, name="save", session=record.session
     )

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QLabel
 from pytestqt.qtbot import QtBot
 
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
-from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
+from kmonitor.ui.guide.qt.help_controller import KeyboardWindow
 from kmonitor.ui.settings.window_settings import WindowSettings
 from kmonitor.ui.shell.qt import launcher
 from kmonitor.ui.shell.qt.launcher import DemoLauncher

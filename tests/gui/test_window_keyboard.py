@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QLabel, QLineEdit, 
 
 from kmonitor.ui.events.qt.detail_windows import DiagnosisWindow
 from kmonitor.ui.guide.qt.guide_window import GuideWindow
-from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
+from kmonitor.ui.guide.qt.help_controller import KeyboardWindow
 from kmonitor.ui.history.qt.history_controller import NoteDialog
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shortcuts import KEYS, shortcut_groups

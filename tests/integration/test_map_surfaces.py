@@ -17,7 +17,7 @@ from kmonitor.cli.map import TrainingOptions  # noqa: E402
 from kmonitor.memory.calibration import FitMemory, measurements_of  # noqa: E402
 from kmonitor.ui.memory.subjects import MapSubject, SizedLayout  # noqa: E402
 from kmonitor.ui.report.contents import MapContents, map_contents  # noqa: E402
-from kmonitor.ui.report.sections import memory_map_section  # noqa: E402
+from kmonitor.ui.report.page import memory_map_section  # noqa: E402
 from kmonitor.ui.text.formats import bytes_text, with_plain_spaces  # noqa: E402
 from kmonitor_agent.frameworks.layout_reader import read_layout  # noqa: E402
 from kmonitor_agent.wire.messages.model_layout import ModelLayout  # noqa: E402

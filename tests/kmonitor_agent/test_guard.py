@@ -45,9 +45,8 @@ def test_guard_also_decorates():
 
 
 def test_faults_are_told_ever_more_rarely():
-    faults = FaultLog()
     told: list[tuple[str, int, str]] = []
-    faults.on_fault = lambda where, count, text: told.append((where, count, text))
+    faults = FaultLog(on_fault=lambda where, count, text: told.append((where, count, text)))
 
     fail(faults, 20)
 
@@ -69,9 +68,12 @@ def test_log_holds_time_place_and_traceback(tmp_path: Path):
 
 
 def test_private_log_holds_no_texts(tmp_path: Path):
-    faults = FaultLog(tmp_path / "agent.log", private=True)
     told: list[str] = []
-    faults.on_fault = lambda where, count, text: told.append(text)
+    faults = FaultLog(
+        tmp_path / "agent.log",
+        private=True,
+        on_fault=lambda where, count, text: told.append(text),
+    )
     fail(faults)
 
     faults.write_out()

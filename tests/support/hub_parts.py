@@ -10,12 +10,21 @@ from pathlib import Path
 
 import pytest
 
+from kmonitor.hub.access.peers import LOCAL_USER, Send
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.ingest.liveness import own_pid_namespace
 from kmonitor.hub.runs.hub_event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import open_database
+from kmonitor.hub.views.commands import CommandService
+from kmonitor.hub.views.edits import EditService
+from kmonitor.hub.views.viewers import (
+    SeriesProvider,
+    VerdictProvider,
+    ViewerContext,
+    ViewerService,
+)
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.codec import encode_event
 from kmonitor_agent.wire.messages.events import Event, SessionStarted
@@ -46,6 +55,23 @@ class HubParts:
         """Close without a commit, and open again."""
         self.database.close()
         self.open()
+
+    def viewer_service(
+        self, send: Send, series: SeriesProvider, verdicts: VerdictProvider
+    ) -> ViewerService:
+        """Answers desktops of this user; nobody can be asked about the hub itself."""
+        context = ViewerContext(
+            host=socket.gethostname(),
+            series=series,
+            verdicts=verdicts,
+            commands=CommandService(self.event_log, self.clock, lambda _: False),
+            edits=EditService(self.event_log, is_abandoned=lambda _: False),
+            peer_of=lambda _: LOCAL_USER,
+            troubles=list,
+            on_hub_request=lambda _identity, _request: None,
+            on_access_request=lambda _identity, _request: None,
+        )
+        return ViewerService(self.event_log, context, self.faults, self.clock, send)
 
     def limit_pages(self, n: int) -> None:
         """Let the disk be full once the file has `n` pages."""

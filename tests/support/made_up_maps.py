@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.memory.map_result import MapQuestion, MapResult, begin_map, completing
 from kmonitor.ui.memory.subjects import MapSubject, SizedLayout, input_size_text
 from kmonitor_agent.wire.messages.events import (
     Event,
@@ -142,3 +143,11 @@ def told_layout(fit: int = 1, batch: int = 32, scale: float = 1.2) -> list[Event
         LayoutPart(t_s=1.0, fit=fit, part=1, part_count=1, body=encode_layout(layout)),
         StepPeak(2.0, fit, batch, 5, peak, between, "NVIDIA A100-SXM4-80GB"),
     ]
+
+
+def whole_map(question: MapQuestion) -> MapResult:
+    """All of it at once. Raises: as `begin_map`."""
+    result = begin_map(question)
+    for _ in completing(question, result):
+        pass
+    return result

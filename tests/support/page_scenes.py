@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
 
 from kmonitor.ui.events.qt.detail_windows import RunEndWindow
-from kmonitor.ui.guide.qt.keyboard_window import KeyboardWindow
+from kmonitor.ui.guide.qt.help_controller import KeyboardWindow
 from kmonitor.ui.settings.hub_settings import HubSettingsStore
 from kmonitor.ui.settings.qt.settings_window import SettingsWindow
 from kmonitor.ui.shell.crash_reports import CrashReport

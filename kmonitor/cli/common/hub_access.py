@@ -90,8 +90,9 @@ def open_hub(
         else:
             with folder_faults_named(folders):
                 endpoint = stack.enter_context(remote_endpoint(folders, host, stop=stop))
-        client = stack.enter_context(HubClient(endpoint, folders=folders))
-        client.on_working = _show_working
+        client = stack.enter_context(
+            HubClient(endpoint, folders=folders, on_working=_show_working)
+        )
         with _loss_named(folders, host, endpoint):
             _wait_for_spools(client, _SHIPPING_S if folder is None else _READING_S)
             yield client

@@ -96,7 +96,7 @@ def is_of_output(fault: OSError) -> bool:
 
 
 def discard_output() -> None:
-    """Let go of what standard output holds; else Python complains of it at exit."""
+    """Drop what standard output holds; else Python complains of it at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -122,7 +122,7 @@ def terminal_lines(text: str, *, indent: int) -> str:
 
 
 _JOINT: Final = "\ue000"
-"""Stands for a narrow space while lines are broken: rich breaks them at every kind of space."""
+"""Replaces a narrow space while lines are broken: rich breaks them at every kind of space."""
 
 
 def _safe_but_joined(text: str) -> str:

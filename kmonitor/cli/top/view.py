@@ -303,9 +303,9 @@ def _metric_lines(
         if verdict.state in {"growing", "suspected", "slowing"}:
             texts.append(forecast_text(run, verdict, now_wall_s=time.time()))
             texts.append(slope_text(verdict))
-    said = with_plain_spaces("; ".join(filter(None, texts)))
+    evidence = with_plain_spaces("; ".join(filter(None, texts)))
     value = f"{summary_metric_text(run, metric):<9} {_bar(_share(run, metric)):<13}"
-    parts = textwrap.wrap(terminal_safe(said), max(10, width - 38)) or [""]
+    parts = textwrap.wrap(terminal_safe(evidence), max(10, width - 38)) or [""]
     style = _TONES["warn"] if metric in run.verdicts else ""
     first = _line(f"{title:<12} {value}  {parts[0]}", width, style)
     more = [_line(f"{'':<38}{part}", width, style) for part in parts[1:_MOST_EVIDENCE]]

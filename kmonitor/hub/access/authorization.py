@@ -4,9 +4,9 @@ Every message passes `Authorizer.admit` before it is read. It rests on one table
 may send; whatever is not in it is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import msgspec
 
@@ -33,10 +33,6 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesRequest,
     VerdictsRequest,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _AGENT: Final = frozenset[Role]({"agent"})
 _VIEWER: Final = frozenset[Role]({"viewer", "operator"})
@@ -112,8 +108,10 @@ class Authorizer:
         refusals: Writes what was refused into the audit.
     """
 
-    def __init__(self, keys: KeyList, faults: HubFaults, clock: Clock) -> None:
-        self.refusals = Refusals(clock)
+    def __init__(
+        self, keys: KeyList, faults: HubFaults, clock: Clock, audit: "WriteAudit"
+    ) -> None:
+        self.refusals = Refusals(clock, audit)
         self._keys = keys
         self._faults = faults
         self._clock = clock
@@ -255,6 +253,9 @@ _MOST: Final = 50
 _STRANGERS: Final = "unknown keys"
 """Who they are all together: anybody can make as many keys as he likes."""
 
+WriteAudit = Callable[[str, str, str, str, str], object]
+"""Writes a row of the audit: who, what, run, subject, result."""
+
 _AuditedAction = tuple[str, str, str, str]
 """Who, what, run, subject; as the audit has them."""
 
@@ -263,13 +264,10 @@ class Refusals:
     """Audit of refusals: each kind by each key once, the rest only counted.
 
     Owned by the hub's main thread.
-
-    Attributes:
-        write: Writes a row of the audit: who, what, run, subject, result.
     """
 
-    def __init__(self, clock: Clock) -> None:
-        self.write: Callable[[str, str, str, str, str], None] = _discard_audit
+    def __init__(self, clock: Clock, audit: WriteAudit) -> None:
+        self._write = audit
         self._clock = clock
         self._repeats: dict[_AuditedAction, int] = {}
         self._left_out = 0
@@ -295,9 +293,9 @@ class Refusals:
         left_out, self._left_out = self._left_out, 0
         for action, count in again.items():
             if count:
-                self.write(*action, f"refused {count} more times")
+                self._write(*action, f"refused {count} more times")
         if left_out:
-            self.write("several", "several", "", "", f"refused: {left_out} more")
+            self._write("several", "several", "", "", f"refused: {left_out} more")
 
     def _note(self, who: str, what: str, run: str, subject: str, result: str) -> None:
         self.step()
@@ -310,13 +308,10 @@ class Refusals:
             self._left_out += 1
         else:
             self._repeats[action] = 0
-            self.write(*action, result)
+            self._write(*action, result)
 
     def _n_of(self, who: str) -> int:
         return sum(each[0] == who for each in self._repeats)
-
-
-def _discard_audit(_who: str, _what: str, _run: str, _subject: str, _result: str) -> None: ...
 
 
 class _Grant(msgspec.Struct):

@@ -13,7 +13,7 @@ import msgspec
 import psutil
 import zmq
 
-from kmonitor.hub.access.authorization import Authorizer
+from kmonitor.hub.access.authorization import Authorizer, WriteAudit
 from kmonitor.hub.access.keys import KeyList
 from kmonitor.hub.access.network_endpoint import NetworkAccess
 from kmonitor.hub.access.peers import LOCAL_AGENT, LOCAL_USER, Peer, sender_key
@@ -40,7 +40,6 @@ class HubEndpoints:
     Attributes:
         keys: Who may connect over the network.
         authorizer: Judges who may send what.
-        on_ended: Called with the keys whose sessions are over.
     """
 
     def __init__(
@@ -49,15 +48,26 @@ class HubEndpoints:
         context: "zmq.Context[zmq.Socket[bytes]]",
         faults: HubFaults,
         clock: Clock,
+        *,
+        audit: WriteAudit,
+        on_ended: Callable[[set[str]], None],
     ) -> None:
         """Bind this user's own sockets.
+
+        Args:
+            folders: Where the sockets lie.
+            context: For the sockets.
+            faults: Where faults are counted.
+            clock: Time.
+            audit: Writes who was refused what.
+            on_ended: Called with the keys whose sessions are over.
 
         Raises:
             zmq.ZMQError: One cannot be bound.
         """
-        self.on_ended: Callable[[set[str]], None] = _ignore_keys
+        self._on_ended = on_ended
         self.keys = KeyList(keys_folder(folders), faults)
-        self.authorizer = Authorizer(self.keys, faults, clock)
+        self.authorizer = Authorizer(self.keys, faults, clock, audit)
         self._folders = folders
         self._context = context
         self._faults = faults
@@ -87,9 +97,13 @@ class HubEndpoints:
         Raises:
             NetworkRefused: Not there, or not safely.
         """
-        self._direct = NetworkAccess(self._context, bind, self._folders, self.keys, self._faults)
-        self._direct.set_on_refused(
-            lambda key: self.authorizer.refusals.note_unknown_key(key, "connect")
+        self._direct = NetworkAccess(
+            self._context,
+            bind,
+            self._folders,
+            self.keys,
+            self._faults,
+            on_refused=lambda key: self.authorizer.refusals.note_unknown_key(key, "connect"),
         )
 
     def watch(self, wakeup_fd: int) -> None:
@@ -151,7 +165,7 @@ class HubEndpoints:
 
     def end_sessions(self, keys: set[str]) -> None:
         """Nobody with these keys is connected any more."""
-        self.on_ended(keys)
+        self._on_ended(keys)
         # libzmq cannot end one connection: all on the network reconnect, these in vain. Nothing
         # of theirs is served until then either: each message is judged by the list.
         self._rebind_at_s = self._clock.monotonic_s() + _LINGER_S
@@ -203,9 +217,6 @@ class HubEndpoints:
         self.watch(self._wakeup_fd)
 
 
-def _ignore_keys(_keys: set[str]) -> None: ...
-
-
 MEMORY_CHECK_EVERY_S: Final = 0.05
 JUMP_BYTES: Final = 200 * 1024 * 1024
 """More than this within a second is a flood."""
@@ -221,7 +232,7 @@ _SETTLE_S: Final = 1.0
 
 _TRIM_EVERY_S: Final = 5.0
 _TRIM_OVER: Final = 1.1
-"""Over so much of the least it ever was, the C library is asked each time to give back what is
+"""Over so much of the least it ever was, the C library has to give back each time what is
 free: what a crowd of desktops did not read is freed where the kernel does not see it."""
 
 

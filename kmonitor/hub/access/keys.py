@@ -3,9 +3,9 @@
 They are kept in one private file, which is read again when it changes.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import msgspec
 import zmq
@@ -21,10 +21,6 @@ from kmonitor_agent.wire.local.private_files import (
     write_private,
 )
 from kmonitor_agent.wire.messages.access_messages import KeyGrant
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 MAX_KEYS: Final = 1000
 
@@ -184,16 +180,26 @@ class ZapHandler:
 
     Attributes:
         socket: What the loop polls.
-        on_refused: Called with a key that may not connect.
         tried: Keys with which the hub tests its own endpoint; refused like all others, but not
             counted.
     """
 
     def __init__(
-        self, context: "zmq.Context[zmq.Socket[bytes]]", keys: KeyList, faults: HubFaults
+        self,
+        context: "zmq.Context[zmq.Socket[bytes]]",
+        keys: KeyList,
+        faults: HubFaults,
+        on_refused: Callable[[str], None],
     ) -> None:
-        """Begin to answer in this context; before any socket is bound to the network."""
-        self.on_refused: Callable[[str], None] = _ignore_refusal
+        """Begin to answer in this context; before any socket is bound to the network.
+
+        Args:
+            context: Of the sockets whose connections it answers for.
+            keys: Who may connect.
+            faults: Where faults are counted.
+            on_refused: Called with a key that may not connect.
+        """
+        self._on_refused = on_refused
         self.tried: set[str] = set()
         self._keys = keys
         self._faults = faults
@@ -238,9 +244,6 @@ class ZapHandler:
             if key not in self.tried:
                 where = address.decode("ascii", "replace")
                 self._faults.record("access: key refused", f"{key} from {where}")
-                self.on_refused(key)
+                self._on_refused(key)
             return b""
         return key.encode()
-
-
-def _ignore_refusal(_key: str) -> None: ...

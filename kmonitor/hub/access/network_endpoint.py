@@ -98,6 +98,8 @@ class NetworkAccess:
         folders: Folders,
         keys: KeyList,
         faults: HubFaults,
+        *,
+        on_refused: Callable[[str], None],
     ) -> None:
         """Listen, once it is proven that strangers are refused.
 
@@ -107,13 +109,14 @@ class NetworkAccess:
             folders: Where the hub's own key is.
             keys: Who is let in.
             faults: Where faults are counted.
+            on_refused: Called with each key that may not connect.
 
         Raises:
             NetworkRefused: Not there, or not safely.
         """
         address = parse_bind(bind)
         own = _hub_keys(folders)
-        self._zap = ZapHandler(context, keys, faults)
+        self._zap = ZapHandler(context, keys, faults, on_refused)
         self._is_open = False
         try:
             self._network_endpoint = NetworkEndpoint(context, address, own)
@@ -134,10 +137,6 @@ class NetworkAccess:
     def unsent(self) -> int:
         """Messages dropped because their receiver was too slow."""
         return self._network_endpoint.unsent
-
-    def set_on_refused(self, on_refused: Callable[[str], None]) -> None:
-        """Call `on_refused` with each key that may not connect."""
-        self._zap.on_refused = on_refused
 
     def register(self, poller: "zmq.Poller") -> None:
         """Have the loop wake for what comes."""

@@ -53,7 +53,7 @@ class RouterSocket:
         return None if got is None else got[0]
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """Send one message, or drop it: all that matters is asked for again.
+        """Send one message, or drop it: all that matters is requested again.
 
         Returns:
             False when the receiver is gone.
@@ -80,7 +80,7 @@ class RouterSocket:
             return False
 
     def close(self) -> None:
-        """Close at once; what was not yet sent is asked for again."""
+        """Close at once; what was not yet sent is requested again."""
         self.socket.close(linger=0)
         if self.is_in_place():
             # libzmq leaves it, and who finds the file would wait for an answer.

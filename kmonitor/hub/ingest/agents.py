@@ -32,7 +32,7 @@ from kmonitor_agent.wire.messages.unions import (
 )
 
 PING_MS = 500
-"""How often an agent is asked to ping."""
+"""Interval of pings that an agent is to send."""
 
 MAX_RUNS_PER_KEY = 2000
 """Most runs that one key from the network may send."""

@@ -6,10 +6,10 @@ lost once all that it left on disk is read; the kernel's counters show kills for
 
 import socket
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 import psutil
 
@@ -24,10 +24,6 @@ from kmonitor_agent.wire.local.control_groups import (
 )
 from kmonitor_agent.wire.local.host_identity import host_pseudonym, read_salt
 from kmonitor_agent.wire.spool.format import SessionFacts
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _START_SLACK_S = 30.0
 """A process that was created so much later than its session said took over a free pid."""
@@ -55,7 +51,7 @@ class ProcessWatch:
         return self._is_this_host(host, session) and pid_namespace in {0, self._namespace}
 
     def is_far(self, facts: SessionFacts) -> bool:
-        """Whether another host wrote this."""
+        """Whether this was written on another host, whose processes cannot be seen from here."""
         return not self._is_this_host(facts.host, facts.session)
 
     def _is_this_host(self, host: str, session: str) -> bool:
@@ -214,12 +210,7 @@ _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 
 
 
 class Liveness:
-    """Owned by the hub's main thread.
-
-    Attributes:
-        is_settled: Asked of a run whose process is gone, before it is called lost: whether all
-            that the process left on disk is taken, since that may say how it ended.
-    """
+    """Owned by the hub's main thread."""
 
     def __init__(
         self,
@@ -228,9 +219,21 @@ class Liveness:
         processes: ProcessWatch,
         clock: Clock,
         *,
+        is_settled: Callable[[RunRecord], bool],
         watch: OomKillWatch | None = None,
     ) -> None:
-        self.is_settled: Callable[[RunRecord], bool] = _always_settled
+        """Begin with nothing judged.
+
+        Args:
+            log: Knows the runs.
+            connections: Of living agents.
+            processes: Sees processes of this host.
+            clock: Time.
+            is_settled: Asked of a run whose process is gone, before it is called lost: whether
+                all that the process left on disk is taken, since that may say how it ended.
+            watch: Counts out-of-memory kills; None: this host's.
+        """
+        self._is_settled = is_settled
         self._event_log = log
         self._agent_connections = connections
         self._processes = processes
@@ -243,15 +246,11 @@ class Liveness:
         """Whether the run's process is seen to be dead, though it may not be called lost yet."""
         connection = self._agent_connections.of_run(record.run)
         if connection is not None and connection.session != record.session:
-            return False  # the next process said hello, and has yet to tell its pid
+            return False  # the next process said hello, and has yet to send its pid
         is_local = self._processes.can_see(record.host, record.session, record.pid_namespace)
         # Between two processes of a run, its supervisor is what lives.
         pid = record.supervisor or record.pid
         return is_local and not self._processes.is_alive(pid, record.session_started_wall_s)
-
-    def is_far(self, facts: SessionFacts) -> bool:
-        """Whether this was written on another host, whose processes cannot be seen from here."""
-        return self._processes.is_far(facts)
 
     def judge_all(self) -> None:
         """Judge every run that is not over."""
@@ -314,7 +313,7 @@ class Liveness:
         connection = self._agent_connections.of_run(record.run)
         if connection is not None:
             self._agent_connections.drop(connection)
-        if self.is_settled(record):
+        if self._is_settled(record):
             return True
         accepted, since_s = self._awaited.get(record.run, (-1, now_s))
         if accepted != record.accepted:
@@ -367,7 +366,3 @@ def _duration(seconds: int) -> str:
         if seconds >= unit_s:
             return f"{seconds // unit_s} {unit}"
     return f"{seconds} s"
-
-
-def _always_settled(_record: RunRecord) -> bool:
-    return True

@@ -46,14 +46,9 @@ class _Shipment:
 
 
 class SpoolIngest:
-    """Owned by the hub's main thread; each `step` takes some 20 ms at most.
+    """Owned by the hub's main thread; each `step` takes some 20 ms at most."""
 
-    Attributes:
-        is_far: Asked of who wrote events: whether on another host, from where somebody carried
-            them here while the process may live on.
-    """
-
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one for each part that it works with
         self,
         root: Path,
         log: HubEventLog,
@@ -61,8 +56,22 @@ class SpoolIngest:
         faults: HubFaults,
         clock: Clock,
         check: WallClockCheck,
+        *,
+        is_far: Callable[[SessionFacts], bool],
     ) -> None:
-        self.is_far: Callable[[SessionFacts], bool] = _never_far
+        """Begin with nothing taken.
+
+        Args:
+            root: Folder of all spools.
+            log: Takes the events.
+            connections: Of living agents, which send what their spools hold.
+            faults: Where faults are counted.
+            clock: Time.
+            check: Judges whether the wall clock can be believed.
+            is_far: True if events were written on another host, from where somebody carried
+                them here while the process may live on.
+        """
+        self._is_far = is_far
         self._root = root
         self._late_s = lateness_s(root)
         self._event_log = log
@@ -138,7 +147,7 @@ class SpoolIngest:
         return any(self._agent_connections.of_run(run) is None for run in self._living)
 
     def close(self) -> None:
-        """Let go of the spool at hand; what it still holds is taken by the next hub."""
+        """Release the spool at hand; what it still holds is taken by the next hub."""
         if self._shipment is not None:
             self._shipment.spool.close()
             self._shipment = None
@@ -205,7 +214,7 @@ class SpoolIngest:
             return
         record = shipment.record
         facts = batch[0].facts
-        if facts is not None and self.is_far(facts):
+        if facts is not None and self._is_far(facts):
             record.is_shipped = True
             record.late_s = self._late_s
         for part in _without_jumps(batch):
@@ -259,10 +268,6 @@ def _without_jumps(events: list[SpooledEvent]) -> list[list[SpooledEvent]]:
         else:
             sequences.append([event])
     return sequences
-
-
-def _never_far(_facts: SessionFacts) -> bool:
-    return False
 
 
 _MOST_NAMED: Final = 1000

@@ -92,7 +92,7 @@ class UnitKind(StrEnum):
 
 
 COUNTED_WITHIN: Final = frozenset({UnitKind.STEP, UnitKind.CALL})
-"""What is judged by pieces of time, and told by what was counted in them."""
+"""Metrics judged by pieces of time, and described by what was counted in them."""
 
 
 @dataclass(frozen=True, slots=True)

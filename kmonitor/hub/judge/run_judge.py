@@ -45,7 +45,7 @@ from kmonitor.hub.judge.forecast import (
     spacing,
 )
 from kmonitor.hub.judge.growth import MIN_UNITS, RAM_FLOOR, Floor
-from kmonitor.hub.judge.pressure import explain_pressure
+from kmonitor.hub.judge.slower_machine import explain_pressure
 from kmonitor.hub.judge.times import TimeAlarm, explain_time, judge_time
 from kmonitor.hub.judge.tried_actions import TriedActions
 from kmonitor.hub.judge.unit_series import (
@@ -339,20 +339,20 @@ class RunJudge:
         is_of_fit = metric in _WITHIN and kind in {UnitKind.EPOCH, UnitKind.STEP}
         if not is_of_fit or plan.cache_steps is None or growth is None:
             return None
-        made = plan.steps_ended + (units[-1].number if kind is UnitKind.STEP else 0)
+        steps_done = plan.steps_ended + (units[-1].number if kind is UnitKind.STEP else 0)
         is_counted = any(one.kind in CODE_COUNTERS | KEPT for one in judgement.grew_with)
-        if made >= plan.cache_steps or judgement.state not in EXPLAINED or is_counted:
+        if steps_done >= plan.cache_steps or judgement.state not in EXPLAINED or is_counted:
             return None
         if plan.cache_bytes is not None and growth.slope is not None:
             a_step = plan.cache_bytes / plan.cache_steps
             steps = spacing(units) * (1 if kind is UnitKind.STEP else plan.steps or 1)
             room = self._room(metric, units[-1].high.get(metric, math.nan))
-            left = a_step * (plan.cache_steps - made)
+            left = a_step * (plan.cache_steps - steps_done)
             if growth.slope.middle > _TIMES_ITS_BYTES * a_step * steps:
                 return None
             if room is not None and left > room:
                 return None
-        return CacheFill(made, plan.cache_steps, plan.cache_bytes)
+        return CacheFill(steps_done, plan.cache_steps, plan.cache_bytes)
 
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
         """What rises in the first epoch of several may be data that are kept once.
@@ -373,7 +373,7 @@ class RunJudge:
         return replaced(judgement, state=GrowthState.RISING, in_a_row=0)
 
     def _carry_over(self, before: UnitKind, after: UnitKind) -> None:
-        """What grew by other units is not forgotten: it is judged again from where it stands."""
+        """What grew by other units is not forgotten: it is judged again from there."""
         for metric in VERDICT_METRICS:
             judgement = self._judgements.get((before, metric))
             if judgement is not None and judgement.is_open_alarm:

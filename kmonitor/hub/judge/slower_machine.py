@@ -1,6 +1,6 @@
-"""Slower computing that is counted outside of it: processor time, clock, garbage."""
+"""Causes of slower steps outside of the training: want of memory, processor, clock, garbage."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -13,6 +13,12 @@ from kmonitor.hub.judge.statistics import Floats
 from kmonitor.hub.judge.units import Unit
 
 _LATELY: Final = 3
+_LEAST_FAULTS: Final = 100.0
+"""Pages a unit that are worth a word: each takes 0.1 to 10 ms."""
+
+_LEAST_WAITING: Final = 0.1
+"""Part of the time in which a task waited for memory."""
+
 _LEAST_THROTTLED: Final = 0.05
 """Part of the time in which the control group was held back."""
 
@@ -22,6 +28,28 @@ _SLOWER_CLOCK: Final = 0.9
 
 _MORE_BLOCKS: Final = 1.2
 """Times what Python's allocator had handed out: each collection looks through all of it."""
+
+
+def explain_pressure(growth: Growth, units: Iterable[Unit]) -> GrowthExplanation | None:
+    """Name pressure as the cause of slower steps; None where it did not rise with them.
+
+    Args:
+        growth: The judgement of step times.
+        units: Complete ones, which its indices count.
+    """
+    window = list(units)[max(0, growth.first - 1) : growth.last + 1]
+    faults = np.diff([unit.high.get("major_faults", np.nan) for unit in window])
+    known_faults = faults[np.isfinite(faults)]
+    has_faults = _has_risen(known_faults, _LEAST_FAULTS)
+    if not (has_faults or _has_risen(_values(window, "memory_pressure"), _LEAST_WAITING)):
+        return None
+    because: tuple[CounterGrowth, ...] = ()
+    if has_faults:
+        lately = faults[-_LATELY:]
+        slope = Slope(float(np.mean(lately)), float(lately.min()), float(lately.max()))
+        because = (CounterGrowth(CounterKind.MAJOR_FAULTS, slope),)
+    advice = (Remedy.FREE_MEMORY,)
+    return GrowthExplanation(Cause.PRESSURE, Confidence.FITTING, because, advice=advice)
 
 
 def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
@@ -47,10 +75,10 @@ def explain_machine(growth: Growth, units: Sequence[Unit]) -> GrowthExplanation:
 
 def _garbage(window: Sequence[Unit]) -> CounterGrowth | None:
     """Full collections in each unit, while there is more and more to look through."""
-    made = np.diff([unit.full_collections for unit in window])
+    collections = np.diff([unit.full_collections for unit in window])
     blocks = np.array([unit.python_blocks for unit in window])
     blocks = blocks[np.isfinite(blocks)]
-    lately = made[np.isfinite(made)][-_LATELY:]
+    lately = collections[np.isfinite(collections)][-_LATELY:]
     if len(lately) < _LATELY or lately.min() < 1.0 or len(blocks) < 2 * _LATELY:
         return None
     if _late(blocks) < _MORE_BLOCKS * _early(blocks):
@@ -88,6 +116,7 @@ def _values(window: Sequence[Unit], level: str) -> Floats:
 
 
 def _has_risen(values: Floats, least: float) -> bool:
+    """Whether the last values are large, and several times of the first ones."""
     is_known = len(values) >= 2 * _LATELY
     return is_known and _late(values) >= max(least, _TIMES * _early(values))
 

@@ -23,7 +23,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 
 _MOST: Final = MAX_CONNECTIONS
-"""Runs that are followed; of more, the first ones are let go."""
+"""Runs that are followed; of more, the first ones are dropped."""
 
 _WHOLE_S: Final = 10.0
 """From here on tenths of a second say nothing."""

@@ -47,7 +47,7 @@ _UNITS: Final = {
 class PrometheusPage:
     """Serves `/metrics`; owns the thread `kmonitor-hub-prometheus` and at most four for readers.
 
-    Nobody is asked who he is: whoever reaches the port may read.
+    Nobody has to identify himself: whoever reaches the port may read.
 
     Attributes:
         url: Where the page is.

@@ -180,7 +180,7 @@ class RunMetricsStore:
                 pass
 
     def snapshot(self, hub: HubSnapshot, records: Iterable[RunRecord], now_s: float) -> Snapshot:
-        """What is known now; what was kept of runs that have ended is let go.
+        """What is known now; what was kept of runs that have ended is dropped.
 
         Args:
             hub: The hub itself.

@@ -98,7 +98,7 @@ class Database(ABC):
         next_key: The next new run's key.
         id_range: This hub's numbers.
         is_shared: Whether other hubs store here too.
-        is_disconnected: Whether it cannot be reached now; what is asked of it fails with
+        is_disconnected: Whether it cannot be reached now; requests fail with
             `StoreUnavailable`.
     """
 
@@ -147,7 +147,7 @@ class Database(ABC):
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of it; what was written stays."""
+        """Close it; what was written stays."""
 
     def _prepare(self, batch: WriteBatch) -> None:  # noqa: B027 - nothing, where none is ever lost
         """Take out of `batch` what an earlier attempt has written without saying so."""

@@ -1,4 +1,4 @@
-"""Pages of stored events behind a cursor: bounded work, whatever is asked."""
+"""Pages of stored events behind a cursor: bounded work, whatever the request."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace

@@ -22,7 +22,7 @@ SETTING_NAME: Final = "store.json"
 """File in the settings folder that says where every hub of this user stores."""
 
 HERE: Final = "here"
-"""How the hub's own file is named where a URL could stand."""
+"""How the hub's own file is named where a URL could be."""
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
 

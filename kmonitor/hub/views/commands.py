@@ -12,14 +12,13 @@ from kmonitor_agent.wire.messages.unions import CommandReply, CommandRequest, Er
 
 
 class CommandService:
-    """Owned by the hub's main thread.
+    """Owned by the hub's main thread."""
 
-    Attributes:
-        is_gone: Asked of a run that is not over: whether its process is seen to be dead.
-    """
-
-    def __init__(self, log: HubEventLog, clock: Clock) -> None:
-        self.is_gone: Callable[[RunRecord], bool] = _no
+    def __init__(
+        self, log: HubEventLog, clock: Clock, is_gone: Callable[[RunRecord], bool]
+    ) -> None:
+        """Args: `is_gone`: True if the process of a run that is not over is seen to be dead."""
+        self._is_gone = is_gone
         self._event_log = log
         self._clock = clock
 
@@ -68,7 +67,7 @@ class CommandService:
             return "the training has ended"
         if request.session != record.session:
             return "the training was restarted in a new process after this command was sent"
-        if self.is_gone(record):
+        if self._is_gone(record):
             return "the training's process has ended"
         if record.is_shipped or request.name not in record.actions:
             return _cannot(record, request.name)
@@ -89,7 +88,3 @@ def _command_error(
     request: CommandRequest, code: Literal["not_found", "invalid"], text: str
 ) -> ErrorMessage:
     return ErrorMessage(code=code, text=text, request_id=request.request_id)
-
-
-def _no(_record: RunRecord) -> bool:
-    return False

@@ -14,16 +14,24 @@ OF_ANOTHER: Final = "this run belongs to another hub of the team, and only that 
 
 
 class EditService:
-    """Owned by the hub's main thread.
+    """Owned by the hub's main thread."""
 
-    Attributes:
-        is_abandoned: Asked of a run that is not over: whether it may be deleted all the same.
-        is_read_only: Nothing can be changed here.
-    """
+    def __init__(
+        self,
+        log: HubEventLog,
+        *,
+        is_abandoned: "Callable[[RunRecord], bool]",
+        is_read_only: bool = False,
+    ) -> None:
+        """Begin.
 
-    def __init__(self, log: HubEventLog) -> None:
-        self.is_abandoned: Callable[[RunRecord], bool] = _never_kept
-        self.is_read_only = False
+        Args:
+            log: Knows the runs.
+            is_abandoned: True if a run that is not over may be deleted all the same.
+            is_read_only: Nothing can be changed here.
+        """
+        self._is_abandoned = is_abandoned
+        self._is_read_only = is_read_only
         self._event_log = log
 
     def apply_edit(self, who: str, request: EditRequest) -> EditReply | ErrorMessage:
@@ -38,10 +46,10 @@ class EditService:
             return _edit_error(request, "invalid", OF_ANOTHER)
         if record is None:
             return _edit_error(request, "not_found", "this hub does not know this run")
-        if self.is_read_only:
+        if self._is_read_only:
             text = "this folder is read only here"
             return _edit_error(request, "invalid", text)
-        if request.delete and not (record.is_over or self.is_abandoned(record)):
+        if request.delete and not (record.is_over or self._is_abandoned(record)):
             return _edit_error(
                 request, "invalid", "its training still runs, or is silent: stop it first"
             )
@@ -97,7 +105,3 @@ def _edit_error(
     request: EditRequest, code: Literal["not_found", "invalid"], text: str
 ) -> ErrorMessage:
     return ErrorMessage(code=code, text=text, request_id=request.request_id)
-
-
-def _never_kept(_record: RunRecord) -> bool:
-    return False

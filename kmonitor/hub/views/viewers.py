@@ -1,10 +1,14 @@
 """The desktops' side of the hub: runs, rows, series, commands, edits; one reply per request."""
 
-from typing import TYPE_CHECKING, Literal, Protocol, assert_never
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, Protocol, assert_never
 
 import msgspec
+from msgspec.structs import replace
 
-from kmonitor.hub.access.peers import LOCAL_USER, Peer, Send, sender_key
+from kmonitor.hub.access.peers import Peer, Send, sender_key
 from kmonitor.hub.access.sockets import MessageReader
 from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.runs.hub_event_log import HubEventLog
@@ -13,7 +17,6 @@ from kmonitor.hub.store.pages import PageRequest
 from kmonitor.hub.store.row_checks import DAMAGED
 from kmonitor.hub.views.commands import CommandService
 from kmonitor.hub.views.edits import EditService
-from kmonitor.hub.views.rows_queue import RowsQueue
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.codec import unpack_from_desktop
 from kmonitor_agent.wire.messages.events import FieldSource
@@ -44,9 +47,60 @@ from kmonitor_agent.wire.release import VERSION
 from kmonitor_agent.wire.spool.folder import encode_lost_event
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from kmonitor.hub.runs.run_record import RunRecord
+
+
+TURN_S: Final = 0.02
+"""So long pages are answered before everybody else has a turn; one takes up to 5 ms."""
+
+MOST_OF_ONE: Final = 8
+"""Requests of one desktop that wait; of more the oldest goes, whose asker repeats it."""
+
+_PAGE_ROWS: Final = 1000
+_LEAST_ROWS: Final = 50
+
+
+class RowsQueue:
+    """Who asks is answered in turn, with the shorter a page the more of them wait.
+
+    Owned by the hub's main thread.
+    """
+
+    def __init__(self, answer: Callable[[bytes, RowsRequest], None], clock: Clock) -> None:
+        """Args: `answer`: Reads and sends one page. `clock`: When a turn is over."""
+        self._answer = answer
+        self._clock = clock
+        self._waiting: dict[bytes, deque[RowsRequest]] = {}
+        self._end_s = clock.monotonic_s() + TURN_S
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def put(self, identity: bytes, request: RowsRequest) -> None:
+        """Answer a request, now if nobody waits and the turn is not over."""
+        if not self._waiting and self._clock.monotonic_s() < self._end_s:
+            self._answer(identity, request)
+            return
+        requests = self._waiting.setdefault(identity, deque(maxlen=MOST_OF_ONE))
+        if request not in requests:
+            requests.append(request)
+
+    def serve(self) -> None:
+        """Begin a turn: answer who waits, each once before anybody twice."""
+        self._end_s = self._clock.monotonic_s() + TURN_S
+        while self._waiting and self._clock.monotonic_s() < self._end_s:
+            most = max(_LEAST_ROWS, _PAGE_ROWS // len(self._waiting))
+            identity, requests = next(iter(self._waiting.items()))
+            request = requests.popleft()
+            del self._waiting[identity]
+            if requests:
+                self._waiting[identity] = requests  # behind all others
+            self._answer(identity, replace(request, limit=min(request.limit, most)))
+
+    def forget(self, identity: bytes) -> None:
+        """Drop the requests of somebody who is gone."""
+        self._waiting.pop(identity, None)
+
 
 _encode = msgspec.msgpack.Encoder().encode
 
@@ -80,44 +134,53 @@ class VerdictProvider(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class ViewerContext:
+    """What `ViewerService` is given to answer with.
+
+    Attributes:
+        host: Name of this host.
+        series: Answers requests for series.
+        verdicts: Judges runs.
+        commands: Judges commands.
+        edits: Judges and does edits.
+        peer_of: Returns who is behind an identity.
+        troubles: Returns what is wrong with the hub.
+        on_hub_request: Answers `HubRequest`.
+        on_access_request: Answers `KeysRequest` and `AuditRequest`.
+    """
+
+    host: str
+    series: SeriesProvider
+    verdicts: VerdictProvider
+    commands: CommandService
+    edits: EditService
+    peer_of: "Callable[[bytes], Peer | None]"
+    troubles: "Callable[[], list[str]]"
+    on_hub_request: "Callable[[bytes, HubRequest], None]"
+    on_access_request: "Callable[[bytes, KeysRequest | AuditRequest], None]"
+
+
 class ViewerService:
     """Owned by the hub's main thread.
 
     Attributes:
-        host: Name of this host.
-        on_hub_request: Answers `HubRequest`.
-        on_access_request: Answers `KeysRequest` and `AuditRequest`.
-        troubles: Returns what is wrong with the hub.
-        who: Returns who is behind an identity.
-        commands: Judges commands.
-        judges: Who judges runs; None: nobody does.
-        edits: Judges and does edits.
         rows_queue: Requests for pages that wait.
     """
 
     def __init__(
         self,
         log: HubEventLog,
-        series: SeriesProvider,
+        context: ViewerContext,
         faults: HubFaults,
         clock: Clock,
         send: Send,
     ) -> None:
-        self.host = ""
-        self.on_hub_request: Callable[[bytes, HubRequest], None] = _ignore_request
-        self.on_access_request: Callable[[bytes, KeysRequest | AuditRequest], None] = (
-            _ignore_request
-        )
-        self.troubles: Callable[[], list[str]] = list
-        self.who: Callable[[bytes], Peer | None] = _this_user
         self._event_log = log
-        self._series = series
+        self._context = context
         self._faults = faults
         self._clock = clock
         self._send = send
-        self.commands = CommandService(log, clock)
-        self.edits = EditService(log)
-        self.judges: VerdictProvider | None = None
         self.rows_queue = RowsQueue(self._answer, clock)
         self._message_reader = MessageReader("view", faults, send)
         self._last_ping_s: dict[bytes, float] = {}
@@ -179,7 +242,7 @@ class ViewerService:
             head=event_log.head,
             change=event_log.registry.change,
             is_troubled=bool(event_log.trouble),
-            troubles=troubles_checksum(self.troubles()),
+            troubles=troubles_checksum(self._context.troubles()),
         )
 
     def expire(self) -> None:
@@ -213,9 +276,9 @@ class ViewerService:
             case EditRequest():
                 self._edit(identity, message)
             case HubRequest():
-                self.on_hub_request(identity, message)
+                self._context.on_hub_request(identity, message)
             case KeysRequest() | AuditRequest():
-                self.on_access_request(identity, message)
+                self._context.on_access_request(identity, message)
             case Ping() | Pong():
                 self._pong(identity, message)
             case _:
@@ -254,7 +317,7 @@ class ViewerService:
             change=change,
             head=self._event_log.head,
             version=VERSION,
-            host=self.host,
+            host=self._context.host,
             runs=sorted(summaries, key=lambda summary: summary.started_wall_s),
             deleted=registry.deleted_since(since),
             more=more,
@@ -322,7 +385,9 @@ class ViewerService:
         # A column of whole epochs has the source of the field that it is of.
         wanted |= {column.removeprefix("epoch:") for column in wanted}
         sources = [source for field, source in record.sources.items() if field in wanted]
-        if not self._series.add_request(identity, request, record.key, sources, record.rows):
+        if not self._context.series.add_request(
+            identity, request, record.key, sources, record.rows
+        ):
             text = "too many charts are being drawn at the same time"
             self._send(
                 identity,
@@ -335,9 +400,7 @@ class ViewerService:
             self._refuse(
                 identity, request.request_id, "not_found", "this hub does not know this run"
             )
-        elif self.judges is None or not self.judges.add_request(
-            identity, request, record.key, record.rows
-        ):
+        elif not self._context.verdicts.add_request(identity, request, record.key, record.rows):
             text = "too many runs are being judged at the same time"
             self._send(
                 identity,
@@ -348,7 +411,9 @@ class ViewerService:
         peer = self._peer(identity)
         # From this host it is this user's own word; from the network only the key is proven.
         requested_by = peer.who if peer.is_far else request.requested_by or peer.who
-        answer = self.commands.submit(msgspec.structs.replace(request, requested_by=requested_by))
+        answer = self._context.commands.submit(
+            msgspec.structs.replace(request, requested_by=requested_by)
+        )
         if self._event_log.flush():
             # A state that a desktop has seen must outlive this process.
             self._send(identity, answer())
@@ -362,11 +427,11 @@ class ViewerService:
         self._send(identity, status)
 
     def _edit(self, identity: bytes, request: EditRequest) -> None:
-        reply = self.edits.apply_edit(self._peer(identity).who, request)
+        reply = self._context.edits.apply_edit(self._peer(identity).who, request)
         self._send(identity, reply)
 
     def _peer(self, identity: bytes) -> Peer:
-        peer = self.who(identity)
+        peer = self._context.peer_of(identity)
         return Peer("viewer", sender_key(identity), "revoked") if peer is None else peer
 
     def _refuse(
@@ -381,12 +446,3 @@ class ViewerService:
 
 def _source_field(column: str) -> str:
     return column.removeprefix("epoch:")
-
-
-def _ignore_request(
-    _identity: bytes, _request: HubRequest | KeysRequest | AuditRequest
-) -> None: ...
-
-
-def _this_user(_identity: bytes) -> Peer:
-    return LOCAL_USER

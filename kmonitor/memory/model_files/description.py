@@ -96,19 +96,14 @@ def model_source_of(
     )
 
 
-def configs_of(path: Path, config: Path | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A file's configuration of the model, and of how it is compiled; the latter may be empty.
+def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
+    """Configuration of the model, how it is compiled (may be empty), and the file of both.
 
-    That of an old `.h5` file has another form, with an `optimizer_config`.
+    How an old `.h5` file was compiled has another form, with an `optimizer_config`.
 
     Raises:
-        UserError: It is damaged, of another kind, or has weights alone and `config` is None.
+        UserError: The file is damaged, of another kind, or has weights alone and `config` is None.
     """
-    return _read_config(path, config)[:2]
-
-
-def _read_config(path: Path, config: Path | None) -> tuple[dict[str, Any], dict[str, Any], Path]:
-    """The same, and the file that it was in."""
     if path.suffix == ".json":
         return *_split(read_json(path)), path
     if path.suffix == ".keras":

@@ -248,7 +248,7 @@ class _Writer:
         written = min(turns, _MOST_TURNS)
         ahead = operation_kinds.TURNS_AHEAD
         if any(each.kind in operation_kinds.LIST_TAKES for each in body.operations):
-            ahead = ahead * written // max(1, turns)  # there a turn stands for several
+            ahead = ahead * written // max(1, turns)  # there a turn represents several
         fixed = [number for number, each in enumerate(body.arguments) if (each, 0) in body.results]
         ends: list[int] = [each[0] for each in carried]
         above = self._left_out

@@ -28,7 +28,7 @@ _FETCHING: Final = 2
 fetches ahead: they lie between other tensors, so that the allocator's pieces differ too."""
 
 _STEPS: Final = 4
-"""A training's peak is that of its highest step; so many stand in for all, without the first."""
+"""A training's peak is that of its highest step; so many represent all, without the first."""
 
 _OPERATIONS: Final = 40_000
 """Most operations played for one batch: half a second. A longer step is played once."""
@@ -186,7 +186,7 @@ class HeapEffects:
             begins(operation, values, readers)
 
     def end(self, operation: PreparedOperation, values: list[Value], readers: list[int]) -> None:
-        """Let go of what it read, and of what nobody will read."""
+        """Free what it read, and what nobody will read."""
         for value in operation.inputs:
             self.release_reader(values[value])
         for each in operation.workspace_buffers:
@@ -480,7 +480,7 @@ class _Run:
         self.effects.fetch(self._inputs())
 
     def finish(self) -> None:
-        """Let go of results and of what was given."""
+        """Free results and arguments."""
         for value in self._results:
             self.effects.release_reader(self._values[value])
         for ready in self._inputs():

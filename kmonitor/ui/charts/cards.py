@@ -161,7 +161,7 @@ def with_native(run: RunSummary, native_bytes: float) -> RunSummary:
 
 
 def is_native(run: RunSummary, metric: LimitMetric) -> bool:
-    """True if native memory stands for the allocator's: it has no limit and no verdict."""
+    """True if native memory replaces the allocator's: it has no limit and no verdict."""
     return metric == "vram" and run.vram.source == _NATIVE
 
 

@@ -299,7 +299,7 @@ class ChartFeed:
         return fallback
 
     def native_bytes(self, run: str) -> float | None:
-        """Native memory in use at the last epoch's end, where it stands for the allocator's.
+        """Native memory in use at the last epoch's end, where it replaces the allocator's.
 
         That of a CPU counts large tensors alone, and of a small model nothing at all. None: it
         counts something, there is a GPU, or native memory is not known.

@@ -178,7 +178,7 @@ def run_end_state(
     )
 
 
-_SAID_BY: Final[tuple[tuple[str, tuple[LimitMetric, ...]], ...]] = (
+_NAMED_BY: Final[tuple[tuple[str, tuple[LimitMetric, ...]], ...]] = (
     ("Too many open files", ("open_files",)),
     ("No space left on device", ("disk", "temp_disk", "shared_memory")),
     ("Disk quota exceeded", ("disk", "temp_disk")),
@@ -199,13 +199,13 @@ _NEARLY_FULL: Final = 0.9
 
 def what_ran_out(run: RunSummary, minute: LastMinute) -> list[ResourceEnd]:
     """Resources of which hardly anything was left, and the fullest that the error is about."""
-    said = next((metrics for words, metrics in _SAID_BY if words in run.state_why), ())
-    about = [each for each in minute.resources if each.metric in said]
+    named_metrics = next((metrics for words, metrics in _NAMED_BY if words in run.state_why), ())
+    about = [each for each in minute.resources if each.metric in named_metrics]
     named = min(about, key=lambda each: each.left_part, default=None)
     return [
         each
         for each in minute.resources
-        if each is named or (not said and each.left_part <= _NEARLY_OUT)
+        if each is named or (not named_metrics and each.left_part <= _NEARLY_OUT)
     ]
 
 
@@ -225,7 +225,7 @@ def is_about_memory(run: RunSummary, minute: LastMinute) -> bool:
 
     A process that vanished without a word may have been killed for it.
     """
-    if any(words in run.state_why for words, _ in _SAID_BY):
+    if any(words in run.state_why for words, _ in _NAMED_BY):
         return False
     if minute.of_bytes and max(minute.values) >= _NEARLY_FULL * minute.of_bytes:
         return True

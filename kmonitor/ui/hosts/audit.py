@@ -73,7 +73,7 @@ class AuditStore:
     """The lists of all hubs as one; main thread only."""
 
     def __init__(self, run_name: Callable[[str], str | None]) -> None:
-        """Nothing is asked before `refresh`.
+        """Nothing is requested before `refresh`.
 
         Args:
             run_name: The name of a run by its id; empty or None if it is not known.

@@ -75,7 +75,7 @@ class MapEstimator:
 
     @property
     def layout(self) -> ModelLayout | None:
-        """The description that is asked about."""
+        """The description to estimate."""
         if self.subject is None or not self.subject.sizes:
             return None
         return self.subject.sizes[self.what_if.size].layout

@@ -76,7 +76,7 @@ class HostRow:
 
     @property
     def key(self) -> tuple[str, str]:
-        """Tells it from the others; kept when it is renamed."""
+        """Distinguishes it from the others; kept when it is renamed."""
         return (self.address, "") if self.address else ("", self.host)
 
 

@@ -59,14 +59,14 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
         if times.slow == 1
         else tr("{slow} of {n} steps took {part}, each about {each}")
     )
-    said = text.format(
+    whole = text.format(
         slow=count_text(times.slow),
         n=count_text(times.count),
         part=part_text(times.slow_part),
         each=seconds_text(times.slow_p50_s),
     )
     part = "" if parts is None else _part_of_slow_steps(times, parts)
-    return tr("{text}; that time was {part}").format(text=said, part=part) if part else said
+    return tr("{text}; that time was {part}").format(text=whole, part=part) if part else whole
 
 
 def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:

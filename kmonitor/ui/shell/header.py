@@ -36,7 +36,7 @@ class ChipState:
     """One chip.
 
     Attributes:
-        key: Tells it from the others.
+        key: Distinguishes it from the others.
         text: What it says.
         tone: What its colour means.
         icon: Name of an icon, or empty.

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kmonitor_agent.wire.messages.verdict_events import VerdictMetric, VerdictState
 
 MIN_UNITS: Final = 10
-"""Units with which noise is told from a trend; as `kmonitor.hub.judge.growth` has it."""
+"""Units needed to distinguish noise from a trend; as `kmonitor.hub.judge.growth` has it."""
 
 _MORE_UNITS: Final = 4
 """More than those: what rises is judged five times before it is called growing."""
@@ -146,8 +146,8 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
     if is_taken_by_others(verdict):
         return tr("{state}, but other processes use up what is left").format(state=text)
     cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
-    said = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
-    return f"{text}: {said}" if said else text
+    details = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
+    return f"{text}: {details}" if details else text
 
 
 def in_vain_text(verdict: Verdict) -> str:
@@ -201,8 +201,8 @@ def _unjudged_headline(verdict: Verdict, *, is_final: bool) -> str:
     if verdict.slope is not None:
         rate = rate_text(verdict.slope, METRIC_UNITS[verdict.metric], unit_name(verdict))
     counted = cause_text(verdict)
-    said = "; ".join(part for part in (rate, counted, in_vain_text(verdict), more) if part)
-    return f"{text}: {said}" if said else text
+    details = "; ".join(part for part in (rate, counted, in_vain_text(verdict), more) if part)
+    return f"{text}: {details}" if details else text
 
 
 def is_taken_by_others(verdict: Verdict) -> bool:

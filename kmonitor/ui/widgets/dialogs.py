@@ -71,7 +71,7 @@ class ConfirmationBox(QMessageBox):
         """Ask nothing before `open`.
 
         Args:
-            confirmation: What is asked; no is the default.
+            confirmation: The question; no is the default.
             parent: The window that it is above.
             is_dangerous: Whether yes cannot be undone.
         """

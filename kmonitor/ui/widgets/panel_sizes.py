@@ -37,7 +37,7 @@ class PanelSizes(QObject):
 
     Signals:
         changed: The panels are to be laid out again.
-        settled: The user has let go of an edge.
+        settled: The user has released an edge.
 
     Attributes:
         edges: What is dragged, by side.

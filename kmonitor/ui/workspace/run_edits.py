@@ -41,11 +41,6 @@ class RunEdits:
             name=name, why=translated_text(why)
         )
 
-    @property
-    def n_open(self) -> int:
-        """How many are not answered yet."""
-        return len(self._open)
-
     def rename(self, run: RunSummary, name: str) -> None:
         """Call a run otherwise; what is empty or the same changes nothing."""
         wanted = " ".join(name.split())[:MAX_NAME]
@@ -112,7 +107,7 @@ def delete_blocked_reason(run: RunSummary) -> str:
 
 
 def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirmation:
-    """What is asked before runs are deleted, with what is lost.
+    """Question before runs are deleted, with what is lost.
 
     Args:
         runs: One at least.

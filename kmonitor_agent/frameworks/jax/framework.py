@@ -179,7 +179,7 @@ class Keras3JaxReclaim:
         )
 
     def clear_session(self) -> str:
-        """Let go of all compiled programs. Keras' settings stay, they hold no memory here."""
+        """Release all compiled programs. Keras' settings stay, they hold no memory here."""
         why = self._internals.why_not_clear()
         if not why:
             self._internals.clear()

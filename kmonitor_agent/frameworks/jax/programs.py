@@ -60,13 +60,13 @@ class JaxInternals:
         return self.device().client
 
     def why_not_clear(self) -> str:
-        """Why compiled programs cannot be let go of; empty when they can."""
+        """Why compiled programs cannot be released; empty when they can."""
         if not hasattr(_jax(), "clear_caches"):
             return f"compiled programs not cleared: {missing_name_text('JAX', 'clear_caches')}"
         return ""
 
     def clear(self) -> None:
-        """Let go of the process's compiled programs; a function called again is compiled again."""
+        """Release the process's compiled programs; a function called again is compiled again."""
         _jax().clear_caches()
 
     def processes(self) -> int:

@@ -67,7 +67,7 @@ def make_functions(model: KerasModel, names: Sequence[str]) -> None:
 
 
 def drop_function(model: KerasModel, name: str) -> None:
-    """Have the model let go of a step function, which is made again when it is needed."""
+    """Have the model release a step function, which is made again when it is needed."""
     setattr(model, name, DeferredFunction(model, name))
 
 

@@ -281,7 +281,7 @@ def _graphs_of(step: Any) -> list[Any]:
 
 
 def untrack(model: KerasModel, name: str) -> None:
-    """Have the model let go of a function that is, or was, an attribute of it."""
+    """Have the model release a function that is, or was, an attribute of it."""
     # TensorFlow keeps a tf.function that was an attribute (Keras 3.6) also as a dependency of the
     # model, until another takes its place: setting None is not enough to let it go.
     delete = getattr(model, "_delete_tracking", None)

@@ -347,7 +347,7 @@ def is_rewriting_refused(graph: Any) -> bool:
 
 
 def _forget_traces() -> None:
-    """Let go of what was traced here: custom gradients would keep it until the process ends."""
+    """Release what was traced here: custom gradients would keep it until the process ends."""
     registry = find_internals().gradients
     for key, entry in dict(registry or {}).items():
         gradient = entry.get("type") if isinstance(entry, dict) else None

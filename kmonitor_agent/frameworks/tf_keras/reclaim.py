@@ -102,7 +102,7 @@ class TfKerasReclaim:
         self._same.make_functions(model, names)
 
     def release_retained(self) -> ReleasedTraces:
-        """See `RetainedTraces.release`; functions of before a `compile` are let go of first."""
+        """See `RetainedTraces.release`; functions of before a `compile` are released first."""
         forgotten = [forget_replaced_functions(model) for model in models_with_functions()]
         if any(forgotten):
             gc.collect()  # a function is part of a cycle
@@ -130,7 +130,7 @@ class TfKerasReclaim:
 
 
 def forget_replaced_functions(model: KerasModel) -> bool:
-    """Have a model let go of step functions that it no longer uses; True if there were any.
+    """Have a model release step functions that it no longer uses; True if there were any.
 
     tf_keras counts what each attribute refers to, but not while it compiles: a function that
     `compile` takes away stays in that count for the life of the model.

@@ -155,7 +155,7 @@ class Keras3TorchReclaim:
         return ReleasedTraces()
 
     def clear_session(self) -> str:
-        """Let go of what `torch.compile` compiled. Keras' settings stay, they hold no memory."""
+        """Release what `torch.compile` compiled. Keras' settings stay, they hold no memory."""
         why = reset_dynamo()
         if not why:
             self._graphs.all_dropped()

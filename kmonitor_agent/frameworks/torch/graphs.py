@@ -56,7 +56,7 @@ class TorchGraphs:
         return _captured_counts()[1]
 
     def all_dropped(self) -> None:
-        """All graphs were let go of."""
+        """All graphs were released."""
         self._dropped = _captured_counts()[0]
 
     def _counts_since_reload(self) -> tuple[dict[str, int], str]:
@@ -84,7 +84,7 @@ def _captured_counts() -> tuple[dict[str, int], str]:
 
 
 def reset_dynamo() -> str:
-    """Let go of everything that `torch.compile` has compiled; why not, else empty."""
+    """Release everything that `torch.compile` has compiled; why not, else empty."""
     module = _dynamo()
     if module is None:
         return ""

@@ -13,7 +13,7 @@ from kmonitor_agent.studies.carried_function import FoldsRefused
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.local.private_files import make_folder, write_private
 from kmonitor_agent.wire.messages.study_events import FoldCause
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 _NOT_INSTALLED: Final = (
     'run_folds: on="ray" needs Ray, which is not installed here. Install it where kmonitor is'
@@ -92,8 +92,8 @@ class RayCluster:
             most = max((node.get("memory", 0.0) for node in nodes), default=0.0)
             raise FoldsRefused(
                 "run_folds: no fold was started: no node of the Ray cluster has a CPU,"
-                f" {resources.gpus} GPU and memory={bytes_text(resources.memory_bytes)} for a"
-                f" fold; the largest node offers {bytes_text(most)}."
+                f" {resources.gpus} GPU and memory={binary_size(resources.memory_bytes)} for a"
+                f" fold; the largest node offers {binary_size(most)}."
             )
         self.task_resources = resources
 
@@ -164,7 +164,7 @@ class RayCluster:
     def still_running(self, streams: Sequence[Any], timeout_s: float = 0.0) -> list[Any]:
         """Read streams out of which nothing more is wanted; those that have not ended yet.
 
-        Ray prints an error that nobody read, when it is let go.
+        Ray prints an error that nobody read, when it is dropped.
 
         Args:
             streams: Of tasks that are over, or soon will be.

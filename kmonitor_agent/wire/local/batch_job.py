@@ -1,6 +1,6 @@
 """The batch job of this process, as scheduler or launcher set it: id, rank, when it must end.
 
-Read from environment variables only; nothing of a cluster is asked. Sources: srun(1) and sbatch(1)
+Read from environment variables only; no request goes to a cluster. Sources: srun(1) and sbatch(1)
 of Slurm 23, qsub of PBS and SGE, bsub of LSF, torchrun, TF_CONFIG of `tf.distribute`, mpirun of
 Open MPI and MPICH.
 """

@@ -1,4 +1,4 @@
-"""The process's limit on the size of its files (`ulimit -f`), looked at before a write.
+"""The process's limit on the size of its files (`ulimit -f`), checked before a write.
 
 A write beyond it sends SIGXFSZ, which ends a process that does not ignore it. Python ignores it;
 its default may be what the script has set, and the signals are the script's.

@@ -93,7 +93,7 @@ class BoundedPathCheck:
     """Checks a path for a bounded time: asks on a thread of its own; any thread may call it."""
 
     def __init__(self, within_s: float = CHECK_S) -> None:
-        """Nothing is asked yet.
+        """Nothing is read yet.
 
         Args:
             within_s: How long an answer is waited for, seconds.

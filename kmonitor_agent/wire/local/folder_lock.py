@@ -58,7 +58,7 @@ class FolderLock:
 
 
 def is_locked(folder: Path) -> bool:
-    """Whether anybody holds a folder's lock; True where that cannot be told.
+    """Whether anybody holds a folder's lock; True where that is not known.
 
     Looking takes the lock for some microseconds, together with others who look.
     """

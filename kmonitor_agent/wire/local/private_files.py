@@ -29,7 +29,7 @@ from typing import IO, Any, Final
 from typing_extensions import override
 
 from kmonitor_agent.wire.local.file_limit import check_file_limit
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 _MOST_LINKS: Final = 40
 """As many symbolic links in a path as Linux itself follows."""
@@ -485,6 +485,6 @@ def _check(
 
 
 def _too_large(path: Path, n_bytes: int, limit_bytes: int) -> UnsafeFile:
-    size = bytes_text(n_bytes)
-    limit = bytes_text(limit_bytes)
+    size = binary_size(n_bytes)
+    limit = binary_size(limit_bytes)
     return UnsafeFile(path, f"has {size}, but at most {limit} are expected; remove it")

@@ -57,7 +57,7 @@ class ActionRecord(Event, frozen=True, tag="action"):
         released_traces: Traces released.
         released_models: Dead models that they belonged to.
         disused_traces: Those of the released that no dead model had: a model whose weights live
-            on, compiled anew, say, had no more use for them.
+            on, compiled again, say, had no more use for them.
         held: What is still held and by whom, in words, at most 32 lines.
         why: What failed or was left out, in words; empty when all went well.
         part_of: "auto" when it was one step of an escalation; empty otherwise.
@@ -134,7 +134,7 @@ class Diagnosis(Event, frozen=True, tag="diagnosis"):
         allocations: Lines that allocated most between two safe points, at most 32; empty until
             the second one.
         holders: Who holds traces, in words, at most 32 lines.
-        why: What could not be looked at, and why; empty when all was.
+        why: What could not be searched, and why; empty when all was.
     """
 
     fit: Count
@@ -193,7 +193,7 @@ class LimitCrossed(Event, frozen=True, tag="crossing"):
 
 
 class Paused(Event, frozen=True, tag="paused"):
-    """Training was held at a safe point, or let go.
+    """Training was held at a safe point, or resumed.
 
     Attributes:
         paused: Whether it now waits.
@@ -231,7 +231,7 @@ class Notice(Event, frozen=True, tag="notice"):
 
 
 class LostEvents(Event, frozen=True, tag="lost"):
-    """Stands where an event could not be kept or was refused; also a gap the hub wrote.
+    """Replaces an event that could not be kept or was refused; also a gap the hub wrote.
 
     Attributes:
         first: First sequence number lost.

@@ -185,7 +185,7 @@ class CommandStatus(msgspec.Struct, frozen=True, omit_defaults=True):
         id: The command's id.
         run: The run it is for.
         name: What was asked.
-        state: Where it stands.
+        state: How far it is.
         why: For the user: why it failed, expired, or was refused.
         row: Hub row id of the event that carried the state; None while it is `queued`.
     """

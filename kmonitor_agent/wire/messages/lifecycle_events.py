@@ -54,7 +54,7 @@ class SessionStarted(Event, frozen=True, tag="session"):
         job: Cluster job id ("slurm 123"), or empty.
         job_ends_wall_s: When the job's time limit ends it, UTC epoch seconds; None: not known.
         rank: Which of the processes of one strategy this is, from 0; None: it is alone.
-        world_size: How many they are; 0 when it is alone or nobody told.
+        world_size: How many they are; 0 when it is alone or not known.
         group: The same for all of them; hashed when private.
         study: Id of the study of `run_folds` that this belongs to; empty when to none.
         fold: Which fold, from 0; None: it runs the study, or is of none.
@@ -106,9 +106,9 @@ class SessionEnded(Event, frozen=True, tag="session_end"):
 
 
 class SessionDied(Event, frozen=True, tag="session_died"):
-    """How a process ended, told by the `kmonitor run` that had started it.
+    """How a process ended, reported by the `kmonitor run` that had started it.
 
-    Sent when the process did not end well: then it often could not tell so itself.
+    Sent when the process did not end well: then it often could not report it itself.
 
     Attributes:
         session: The process's session.

@@ -120,7 +120,7 @@ class ModelLayout(msgspec.Struct, frozen=True):
         variables: Each once.
         layers: Each once.
         tensors: Those between layers.
-        calls: In the order of computing; empty where the order cannot be told.
+        calls: In the order of computing; empty where the order is not known.
         inputs: Tensors that come in.
         outputs: Tensors that go out.
         optimizer: None if the model is not compiled.
@@ -129,7 +129,7 @@ class ModelLayout(msgspec.Struct, frozen=True):
         has_metrics: Whether metrics look at the outputs.
         backend: That it was described on, or empty.
         jit_compile: Whether XLA compiles the step; None if that is not said.
-        why_no_calls: Why `calls` is empty or does not tell all, in words.
+        why_no_calls: Why `calls` is empty or incomplete, in words.
     """
 
     name: Text
@@ -178,7 +178,7 @@ class LayoutPart(Event, frozen=True, tag="layout"):
 class StepPeak(Event, frozen=True, tag="step_peak"):
     """What the first steps of a fit took of the framework's allocator, at one batch size.
 
-    Told when they were the most that the process had taken so far: else the peak is another's.
+    Reported when they were the most that the process had taken so far: else the peak is another's.
 
     Attributes:
         fit: Ordinal of the fit.
@@ -186,7 +186,7 @@ class StepPeak(Event, frozen=True, tag="step_peak"):
         steps: That had run.
         peak_bytes: Highest use by the allocator so far.
         between_bytes: Its use between two steps.
-        device: "CPU", or the GPU's name as the driver tells it, or "GPU".
+        device: "CPU", or the GPU's name as the driver names it, or "GPU".
     """
 
     fit: Count

@@ -245,7 +245,7 @@ class FunctionTraces(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         retained: Of the traces, those kept only by the gradient registry.
         changed: What the last trace's arguments differ in from those of the one before:
             "x (8, 64) → (9, 64)"; "python": in no tensor: a Python value or object, or another
-            function of the name; empty when there is one trace, or it cannot be told.
+            function of the name; empty when there is one trace, or it is not known.
     """
 
     name: Text
@@ -264,7 +264,7 @@ class GraphSize(Event, frozen=True, tag="graph"):
         operations: In all live traces and registered functions.
         traces: Live traces.
         functions: Functions registered with the runtime.
-        retained: Traces of dead models kept by the gradient registry; None if it cannot be told.
+        retained: Traces of dead models kept by the gradient registry; None if not known.
         by_function: The largest at most 64, by operations.
     """
 

@@ -60,7 +60,7 @@ class StepGraph(msgspec.Struct, frozen=True, array_like=True):
 
     Attributes:
         operations: Each after those whose outputs it reads.
-        arguments: Operations that stand for what a caller gives, in its order.
+        arguments: Operations that represent a caller's arguments, in its order.
         results: (operation, output) of what goes back to it.
     """
 
@@ -78,7 +78,7 @@ class StepProgram(msgspec.Struct, frozen=True):
         layers: Names of layers, with those of the models that they are nested in.
         variables: Bytes of each variable.
         created_variables: (variable, whether its first values were drawn) in the order of making.
-        unknown: Outputs whose size could not be told; they count as their largest input.
+        unknown: Outputs whose size is not known; they count as their largest input.
         seconds: It took to trace.
         unseen_bytes: Smaller tensors are not counted by the allocator that it was traced for.
         sums_above_bytes: Where a step of a fixed batch is estimated to need more, its sums are

@@ -113,7 +113,7 @@ class FoldProgress(Event, frozen=True, tag="fold_progress"):
         seconds: How long it has run.
         held_bytes: By all its processes, what they share once, pages of files left out.
         share: Part of its work that is done; None: not known.
-        forecast_s: How long it will take in all, about; None where nothing tells.
+        forecast_s: How long it will take in all, about; None where it is not known.
         limit_s: How long it may take, as given or learned; None: not known yet.
     """
 
@@ -127,7 +127,7 @@ class FoldProgress(Event, frozen=True, tag="fold_progress"):
 
 
 class FoldEnded(Event, frozen=True, tag="fold_end"):
-    """A try of a fold ended; told again for what ended before a study goes on.
+    """A try of a fold ended; sent again for what ended before a study goes on.
 
     Attributes:
         fold: Index.

@@ -137,7 +137,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
         per: What a unit is; "call": one of `evaluate`, `predict` or `collect()` outside of fits.
         units: Units since the last start or reload that were measured.
         unit: Epochs or fits of the run that had ended.
-        turned: Whether it is told by other words than before; False: newer figures of the same.
+        turned: Whether its words differ from before; False: newer figures of the same.
         from_s: Run time at which the window of the evidence begins, seconds.
         to_s: Run time at which it ends.
         window: Units in it; of steps and calls those from its first to its last.

@@ -120,16 +120,16 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         gaps: Events known to be lost.
         note: A desktop user's note on it.
         cause: How its last process died, in a few words ("out of memory", "SIGKILL", "exit
-            status 3"); empty when it did not, or nobody could tell.
+            status 3"); empty when it did not, or it is not known.
         job: Cluster job ("slurm 123"), or empty.
         rank: Which of the processes of one strategy it is, from 0; None: it is alone.
-        world_size: How many they are; 0 when it is alone or nobody told.
+        world_size: How many they are; 0 when it is alone or not known.
         group: The same for all of them, and for later launches that look the same.
         is_shipped: It was read from a folder, and its process cannot be asked for anything.
         clock_ahead_s: By how much its host's clock is ahead of the hub's, whole minutes in
             seconds; 0: it is not.
         is_elsewhere: Another hub, with which this one shares a database, keeps it: it is only
-            looked at here.
+            shown here.
         pinned: It is never removed to save room.
         verdicts: Metrics that grow: "growing" or "suspected"; those that do not are left out.
         stored_bytes: About what it takes in the hub's database.
@@ -137,7 +137,7 @@ class RunSummary(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         fold: Which fold, from 0; None: it is the study itself, or of none.
         folds: How many folds the study has; 0: it is of none.
         attempt: Which try of the fold, from 1.
-        tally: Of a study: how far its folds are; None: it is none, or has not told yet.
+        tally: Of a study: how far its folds are; None: it is none, or has not reported yet.
         stalled_wall_s: While it trains, and makes no step for longer than it ever did at such a
             place: when it made the last one, UTC; else None.
         change: Grows with every change of this summary, for `RunsRequest.since_change`.
@@ -215,7 +215,7 @@ class RunsReply(Message, frozen=True, tag="runs_reply"):
 
     Attributes:
         request_id: The question.
-        hub: The hub's id; when it changes, all cursors start anew.
+        hub: The hub's id; when it changes, all cursors start again.
         change: Newest change included.
         head: Newest row id.
         version: Version of the hub's program.
@@ -277,7 +277,7 @@ class RowsReply(Message, frozen=True, tag="rows_reply"):
 
     Attributes:
         request_id: The question.
-        hub: The hub's id; when it changes, all cursors start anew.
+        hub: The hub's id; when it changes, all cursors start again.
         cursor: Ask from here next.
         rows: In order.
         more: Whether rows behind `cursor` exist already.
@@ -358,7 +358,7 @@ class SeriesReply(Message, frozen=True, tag="series_reply"):
         epoch_end_t_s: Float64 run times of epoch ends, NaN while running, `[n_epochs]`.
         fit_of_epoch: Little-endian int32 fit ordinals, `[n_epochs]`.
         have: Columns of the run in which anything was read, in order of their names; a hub of
-            before 0.3 tells none.
+            before 0.3 sends none.
         one_of: 1: made of all samples; more: an outline, made of one of so many of those that are
             not packed; another answer to the same question follows.
     """
@@ -376,7 +376,7 @@ class SeriesReply(Message, frozen=True, tag="series_reply"):
 
 
 class VerdictsRequest(Message, frozen=True, tag="verdicts"):
-    """Desktop to hub: how one run stands now, judged from its history if that was never done.
+    """Desktop to hub: the verdicts on one run now, judged from its history if that was never done.
 
     Attributes:
         request_id: Number of the question.
@@ -406,7 +406,7 @@ class VerdictsReply(Message, frozen=True, tag="verdicts_reply"):
 
 
 class ReplyPending(Message, frozen=True, tag="pending"):
-    """Hub to desktop: an answer takes long; told about each second until it comes.
+    """Hub to desktop: an answer takes long; sent about each second until it comes.
 
     Attributes:
         request_id: The question.
@@ -446,11 +446,11 @@ class CommandRequest(Message, frozen=True, tag="command_request"):
 
 
 class CommandReply(Message, frozen=True, tag="command_reply"):
-    """Hub to desktop: where the command stands.
+    """Hub to desktop: how far the command is.
 
     Attributes:
-        request_id: The question; 0: told unasked.
-        status: Where it stands.
+        request_id: The question; 0: sent unasked.
+        status: How far it is.
     """
 
     request_id: Count

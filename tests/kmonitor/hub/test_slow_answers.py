@@ -111,8 +111,7 @@ def test_an_answer_is_waited_for_as_long_as_the_hub_works_on_it(
         if len(heard) == 4:
             slow_hub.gate.set()
 
-    with slow_hub.client(timeout_s=5.0) as client:
-        client.on_working = hear
+    with slow_hub.client(timeout_s=5.0, on_working=hear) as client:
         found = QUESTIONS[kind](client, slow_hub.run)
 
     assert found == {"series": N_SAMPLES, "verdicts": True}[kind]
@@ -127,7 +126,12 @@ def test_an_answer_is_waited_for_as_long_as_the_hub_works_on_it(
 def test_a_hub_that_gets_on_with_nothing_is_not_waited_for_for_ever(
     slow_hub: SlowHub, clock: MovedClock, kind: str
 ):
-    with slow_hub.client(timeout_s=5.0, stuck_s=60.0) as client:
-        client.on_working = lambda working: working and clock.move(4.0)
-        with pytest.raises(HubStuck, match="has read nothing for 60 s"):
-            QUESTIONS[kind](client, slow_hub.run)
+    def hear(working: ReplyPending | None) -> None:
+        if working:
+            clock.move(4.0)
+
+    with (
+        slow_hub.client(timeout_s=5.0, stuck_s=60.0, on_working=hear) as client,
+        pytest.raises(HubStuck, match="has read nothing for 60 s"),
+    ):
+        QUESTIONS[kind](client, slow_hub.run)

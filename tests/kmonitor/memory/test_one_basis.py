@@ -4,10 +4,10 @@ import pytest
 
 from kmonitor.memory.calibration import PeakMeasurement
 from kmonitor.memory.estimate import Plan
-from kmonitor.memory.map_result import MapQuestion, MapResult, whole_map
+from kmonitor.memory.map_result import MapQuestion, MapResult
 from kmonitor_agent.wire.messages.model_layout import ModelLayout
 from tests.support.made_up_layouts import chain, layer, tensor, two_dense, variable
-from tests.support.made_up_maps import convolutions
+from tests.support.made_up_maps import convolutions, whole_map
 
 MIB = 2**20
 

@@ -2,9 +2,10 @@
 
 from kmonitor.memory.calibration import PeakMeasurement
 from kmonitor.memory.estimate import Plan, estimate
-from kmonitor.memory.map_result import MapQuestion, whole_map
+from kmonitor.memory.map_result import MapQuestion
 from kmonitor.memory.what_if import BatchFit
 from tests.support.made_up_layouts import two_dense
+from tests.support.made_up_maps import whole_map
 
 MIB = 2**20
 

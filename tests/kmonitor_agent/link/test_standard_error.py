@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor_agent.link import standard_error
-from kmonitor_agent.link.standard_error import LOGGER, LineLost, write_line
+from kmonitor_agent.link import run_stream
+from kmonitor_agent.link.run_stream import LOGGER, LineLost, write_line
 
 
 @pytest.fixture
 def ends(monkeypatch: pytest.MonkeyPatch):
     reader, writer = os.pipe()
-    monkeypatch.setattr(standard_error, "_DESCRIPTOR", writer)
+    monkeypatch.setattr(run_stream, "_DESCRIPTOR", writer)
     yield reader, writer
     for each in (reader, writer):
         os.close(each)
@@ -48,7 +48,7 @@ def test_a_full_pipe_loses_the_line_at_once(ends: tuple[int, int]):
 def test_a_pipe_without_a_reader_loses_the_line(monkeypatch: pytest.MonkeyPatch):
     reader, writer = os.pipe()
     os.close(reader)
-    monkeypatch.setattr(standard_error, "_DESCRIPTOR", writer)
+    monkeypatch.setattr(run_stream, "_DESCRIPTOR", writer)
 
     with pytest.raises(LineLost):
         write_line("to nobody")
@@ -57,7 +57,7 @@ def test_a_pipe_without_a_reader_loses_the_line(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_full_disk_loses_the_line(monkeypatch: pytest.MonkeyPatch):
     full = os.open("/dev/full", os.O_WRONLY)
-    monkeypatch.setattr(standard_error, "_DESCRIPTOR", full)
+    monkeypatch.setattr(run_stream, "_DESCRIPTOR", full)
 
     with pytest.raises(LineLost, match="No space left"):
         write_line("no room")
@@ -68,7 +68,7 @@ def test_a_file_at_the_processs_limit_loses_the_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     file = os.open(tmp_path / "err", os.O_CREAT | os.O_WRONLY)
-    monkeypatch.setattr(standard_error, "_DESCRIPTOR", file)
+    monkeypatch.setattr(run_stream, "_DESCRIPTOR", file)
     monkeypatch.setattr(resource, "getrlimit", lambda _: (8, 8))
 
     with pytest.raises(LineLost, match="File too large"):

@@ -19,8 +19,7 @@ from kmonitor_agent.probes.open_files import (
 )
 from kmonitor_agent.probes.pressure import Pressure
 from kmonitor_agent.probes.process_memory import ProcessMemory
-from kmonitor_agent.probes.resources import Resources, temp_folder
-from kmonitor_agent.probes.shared_blocks import SharedBlocks
+from kmonitor_agent.probes.resources import Resources, SharedBlocks, temp_folder
 from kmonitor_agent.probes.tasks import (
     TasksLeft,
     describe_processes,

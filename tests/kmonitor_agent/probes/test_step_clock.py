@@ -125,8 +125,7 @@ def test_pause_is_left_out_and_a_retrace_too(hand: HandMoved):
 
 def test_what_is_due_runs_before_the_step_is_timed():
     done: list[int] = []
-    clock = StepClock()
-    clock.on_due = lambda: done.append(clock.steps)
+    clock = StepClock(on_due=lambda: done.append(clock.steps))
 
     clock.tick(0)
     clock.due = True
@@ -206,13 +205,13 @@ def test_even_steps_have_no_slow_ones(hand: HandMoved):
 
 
 def test_last_planned_step_is_due_once_however_many_follow():
-    clock, due = StepClock(), list[int]()
+    due: list[int] = []
 
     def serve() -> None:
         due.append(clock.steps)
         clock.due = False
 
-    clock.on_due = serve
+    clock = StepClock(on_due=serve)
     clock.plan(3)
     for step in range(10):
         clock.tick(step)
@@ -222,7 +221,7 @@ def test_last_planned_step_is_due_once_however_many_follow():
 
 
 def test_step_after_some_more_is_due():
-    clock, due = StepClock(), list[int]()
+    due: list[int] = []
 
     def serve() -> None:
         due.append(clock.steps)
@@ -230,7 +229,7 @@ def test_step_after_some_more_is_due():
         if len(due) == 1:
             clock.due_after(4)
 
-    clock.on_due = serve
+    clock = StepClock(on_due=serve)
     clock.due = True
     for step in range(10):
         clock.tick(step)

@@ -89,7 +89,7 @@ class Fit:
         self.hand = hand
         self.steps = steps
         self.functions = 1.0
-        self.clock = StepClock()
+        self.clock = StepClock(on_due=self._due)
         self.faults: list[Exception] = []
         self.timer = EpochTimer(
             self.clock,
@@ -100,7 +100,6 @@ class Fit:
         self.hooks = Hooks(self.timer, self.clock)
         self.listed: Any = keras.callbacks.CallbackList([others[0], self.hooks, *others[1:]])
         self.listed.set_params({"steps": steps})
-        self.clock.on_due = self._due
         self.timer.follow(weakref.ref(self.listed), None)
 
     def _due(self) -> None:

@@ -37,6 +37,7 @@ class Desk:
             emit=self.events.append,
             now_s=self._now,
             privacy=Privacy(private=False),
+            on_acted=lambda _fit, _action: None,
         )
         session = SimpleNamespace(now_s=self._now, unavailable=unavailable)
         self.intake = CommandHandler(

@@ -26,6 +26,7 @@ def _parts(emit: Callable[[Event], None]) -> tuple[ActionExecutor, RequestQueue,
         emit=emit,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
+        on_acted=lambda _fit, _action: None,
     )
     return performer, queue, limits
 

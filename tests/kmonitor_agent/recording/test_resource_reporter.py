@@ -9,9 +9,9 @@ import pytest
 
 from kmonitor_agent.probes.process_memory import ProcessMemory
 from kmonitor_agent.probes.resources import Resources
-from kmonitor_agent.recording import resource_reporter
+from kmonitor_agent.recording import sampler
 from kmonitor_agent.recording.privacy import Privacy
-from kmonitor_agent.recording.resource_reporter import (
+from kmonitor_agent.recording.sampler import (
     ResourceReporter,
     checkpoint_folder,
     named_resources,
@@ -31,8 +31,8 @@ def now_s(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         cpu_s[0] += 0.001
         return cpu_s[0]
 
-    monkeypatch.setattr(resource_reporter.time, "monotonic", lambda: now_s[0])
-    monkeypatch.setattr(resource_reporter.time, "thread_time", worked)
+    monkeypatch.setattr(sampler.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(sampler.time, "thread_time", worked)
     return now_s
 
 

@@ -18,20 +18,26 @@ FACTS = StudyFacts("study1", "train.py: train", 3)
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[StudyFolder]:
+def lines() -> list[str]:
+    """What the study prints for the user."""
+    return []
+
+
+@pytest.fixture
+def folder(tmp_path: Path, lines: list[str]) -> Iterator[StudyFolder]:
     """That of a study of three folds, the first two of which finished; opened anew."""
     first = begun(tmp_path / "study")
     for fold in range(2):
         keep(first, fold, fold * 10)
     first.close()
-    again = begun(tmp_path / "study")
+    again = begun(tmp_path / "study", lines)
     yield again
     again.close()
 
 
-def begun(path: Path) -> StudyFolder:
+def begun(path: Path, lines: list[str] | None = None) -> StudyFolder:
     """A start of the study."""
-    folder = StudyFolder(path)
+    folder = StudyFolder(path, ([] if lines is None else lines).append)
     folder.begin(FACTS)
     return folder
 
@@ -43,20 +49,14 @@ def keep(folder: StudyFolder, fold: int, value: object) -> None:
     folder.note(Attempt(fold, 1, "finished"))
 
 
-def told_by(folder: StudyFolder) -> list[str]:
-    """What it tells the user from now on."""
-    lines: list[str] = []
-    folder.print_line = lines.append
-    return lines
-
-
 def test_what_finished_is_not_run_again(folder: StudyFolder):
     assert folder.finished() == {0, 1}
     assert [folder.value(each) for each in range(2)] == [0, 10]
 
 
-def test_a_value_with_one_bit_changed_is_run_again_and_told_once(folder: StudyFolder):
-    lines = told_by(folder)
+def test_a_value_with_one_bit_changed_is_run_again_and_told_once(
+    lines: list[str], folder: StudyFolder
+):
     data = bytearray(folder.value_file(1).read_bytes())
     data[-1] ^= 1
     folder.value_file(1).write_bytes(data)
@@ -75,8 +75,9 @@ def test_a_value_of_another_fold_or_study_is_not_taken(folder: StudyFolder):
     assert folder.finished() == set()
 
 
-def test_a_attempts_that_cannot_be_written_is_told_once_and_ends_nothing(folder: StudyFolder):
-    lines = told_by(folder)
+def test_a_attempts_that_cannot_be_written_is_told_once_and_ends_nothing(
+    lines: list[str], folder: StudyFolder
+):
     attempts = folder.path / "attempts.jsonl"
     attempts.unlink()
     attempts.mkdir()

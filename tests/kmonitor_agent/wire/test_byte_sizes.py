@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor_agent.wire.text import bytes_text
+from kmonitor_agent.wire.text import binary_size
 
 
 @pytest.mark.parametrize(
@@ -16,4 +16,4 @@ from kmonitor_agent.wire.text import bytes_text
     ],
 )
 def test_sizes_are_in_binary_units(n_bytes: float, text: str):
-    assert bytes_text(n_bytes) == text
+    assert binary_size(n_bytes) == text

@@ -52,7 +52,7 @@ class CommandController(QObject):
 
     @Slot(str, str)
     def request(self, command: str, variant: str = "") -> None:
-        """Send a command to the selected run; what loses something is asked back first."""
+        """Send a command to the selected run; what loses something needs a confirmation first."""
         run = self._workspace.run_store.current()
         name = _command(command)
         if run is None or name is None:

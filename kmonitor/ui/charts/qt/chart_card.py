@@ -46,7 +46,7 @@ class CardChart(Protocol):
 
     @property
     def limit_dropped(self) -> Any:
-        """With the value that the limit line was let go at."""
+        """With the value that the limit line was dropped at."""
         ...
 
     @property
@@ -98,7 +98,7 @@ class ChartCard(QFrame):
         picture_requested: metric, "png" or "svg": its chart as a file.
         menu_opening: metric and the menu, to which more may be added before it is shown.
         dragged: metric, and where the pointer is on the screen while the card is moved.
-        dropped: metric, and where it was let go.
+        dropped: metric, and where it was released.
     """
 
     limit_dropped = Signal(str, float)

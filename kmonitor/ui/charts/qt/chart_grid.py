@@ -25,7 +25,7 @@ class ChartGrid(QScrollArea):
     """Lays cards out; holds no logic. Main thread only.
 
     Signals:
-        card_dropped: A card's key, and the place that it was let go at, from 0.
+        card_dropped: A card's key, and the position that it was dropped at, from 0.
         moved: Other cards may be in sight than before.
         picture_requested: Of any card: its key, "png" or "svg".
         menu_opening: Of any card: its key and the menu.

@@ -94,7 +94,7 @@ class HostsController(QObject):
         return bridge.send_request(message)
 
     def hub_of(self, run: str) -> str | NetworkHub:
-        """Where a run's hub is asked from here, for who asks on a thread of their own."""
+        """Address of a run's hub, for requests from other threads."""
         return self._hubs.get(self._workspace.run_store.at(run), self._hubs[HERE])
 
     def connect_to(self, address: str, name: str, command: str) -> str:

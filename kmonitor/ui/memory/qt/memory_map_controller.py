@@ -1,4 +1,4 @@
-"""Binds the memory map's page: whose map it is, what is asked of it, what it answers."""
+"""Binds the memory map's page: whose map it is, its questions and answers."""
 
 import time
 from typing import Final
@@ -33,7 +33,7 @@ class MemoryMapController(QObject):
 
     Attributes:
         panel: The page.
-        map_estimator: What is asked and answered.
+        map_estimator: Answers the page's questions.
         needs: Which other file would help with the one that is shown.
     """
 

@@ -148,7 +148,6 @@ class WhatIfControls(QFrame):
         self._size = NamedSlider()
         self._size_why = role_label("meta")
         self._size_why.setWordWrap(True)
-        self._controls_state: WhatIfControlsState | None = None
         self._menus = {key: MenuButton(theme, "", {"": ""}) for key in _MENUS}
         self._build()
         self._set_texts()
@@ -168,7 +167,6 @@ class WhatIfControls(QFrame):
         self.setVisible(state is not None)
         if state is None:
             return
-        self._controls_state = state
         self._batch.show_step(state.batches, state.batch)
         has_sizes = len(state.sizes) > 1
         self._size.setVisible(has_sizes)

@@ -77,7 +77,7 @@ class LimitDragControl(QObject):
 
     Signals, all from the main thread:
         moved(value): The line is being moved; the chart should redraw itself.
-        dropped(value): It was let go elsewhere than it was taken.
+        dropped(value): It was released elsewhere than it was taken.
         cancelled(): It went back; the chart should redraw itself.
     """
 
@@ -103,7 +103,7 @@ class LimitDragControl(QObject):
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the line was let go and no picture has come since."""
+        """Whether the line was released and no picture has come since."""
         return self._drag is not None and not self.is_held
 
     def set_state(self, state: ChartState) -> None:
@@ -169,7 +169,7 @@ class LimitDragControl(QObject):
 
     @Slot()
     def release(self) -> None:
-        """Let go: from here on the value counts."""
+        """Release: from here on the value counts."""
         self._settle.stop()
         drag = self._drag
         limit = self._limit
@@ -224,7 +224,7 @@ class LimitHandle(QWidget):
     Signals, all from the main thread:
         grabbed(y): Pressed; y in the chart's pixels.
         moved(y): Dragged there, the button is held.
-        released(): Let go: the value counts.
+        released(): The value counts.
         stepped(n): A key: n quanta up, or down when negative.
         confirmed(): Enter: the value set by keys counts.
         cancelled(): Escape: back to the value before.

@@ -36,7 +36,7 @@ class LiveChart(QWidget):
 
     Signals, all from the main thread:
         limit_dragged(value): The limit line is being moved; in the picture's unit.
-        limit_dropped(value): It was let go (or set by keys): ask the agent for this limit.
+        limit_dropped(value): It was released (or set by keys): ask the agent for this limit.
         crosshair_moved(x): The pointer (or a key) is at x of the horizontal axis.
         crosshair_left(): The pointer has left the plot.
         range_zoomed(lo, hi): Wheel, drag or keys ask for this horizontal range; the next picture

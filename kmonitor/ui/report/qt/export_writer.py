@@ -28,7 +28,7 @@ _SCALE: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class RunAt:
-    """A run and where its hub is asked."""
+    """A run and the address of its hub."""
 
     run: RunSummary
     hub: str | NetworkHub

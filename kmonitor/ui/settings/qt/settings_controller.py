@@ -54,12 +54,13 @@ class SettingsController(QObject):
     language_chosen = Signal(str)
     guide_requested = Signal(str)
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - one for each part that it works with
         self,
         window: MainWindow,
         workspace: Workspace,
         hosts: HostMenus,
         theme: ThemeController,
+        language: LanguageController,
         folders: Folders,
         settings: WindowSettings,
     ) -> None:
@@ -73,7 +74,7 @@ class SettingsController(QObject):
         self._units: ByteUnits = settings.byte_units
         self._seen_wall_s = dict(settings.hosts_seen)
         self.pace: Pace = settings.pace
-        self._language_controller: LanguageController | None = None
+        self._language_controller = language
         self._hub: HubSettingsStore | None = None
         self._page: SettingsWindow | None = None
         self._timer = QTimer(self, interval=_POLL_MS)
@@ -82,10 +83,6 @@ class SettingsController(QObject):
         hosts.changed.connect(self.refresh)
         window.header.settings_requested.connect(self.open)
         window.shortcut("settings").activated.connect(self.open)
-
-    def attach_language(self, controller: LanguageController) -> None:
-        """Offer the languages that can be spoken."""
-        self._language_controller = controller
 
     def attach(self, bridge: "HubBridge") -> None:
         """The part that asks this machine's hub is loaded."""
@@ -110,8 +107,7 @@ class SettingsController(QObject):
     def open(self) -> None:
         """Show the settings."""
         if self._page is None:
-            languages = language_titles() if self._language_controller is not None else {}
-            self._page = page = SettingsWindow(languages, self._window)
+            self._page = page = SettingsWindow(language_titles(), self._window)
             self._connect(page)
             keep = load_keep_or_default(self._folders)
             page.history.show_keep(keep.days, keep.n_bytes)
@@ -164,9 +160,7 @@ class SettingsController(QObject):
         page.destroyed.connect(self._on_page_destroyed)
 
     def _language_name(self) -> str:
-        return (
-            "system" if self._language_controller is None else self._language_controller.language
-        )
+        return self._language_controller.language
 
     def _save_keep(self, keep: Keep) -> None:
         page = self._page
@@ -290,7 +284,6 @@ class AppearanceController(QObject):
         self._language = language
         self._guide = guide
         self._preferences = preferences
-        preferences.attach_language(language)
         header = window.header
         page = window.first_start.choices
         for part in (header, page, preferences):

@@ -86,7 +86,13 @@ class WindowController(QObject):
         self.memory = MemoryMapController(parts.window, parts.workspace, parts.shared_theme, self)
         self.study = StudyController(parts.window, parts.workspace, parts.shared_theme, self)
         self.preferences = SettingsController(
-            parts.window, parts.workspace, self.hosts, parts.theme, parts.folders, settings
+            parts.window,
+            parts.workspace,
+            self.hosts,
+            parts.theme,
+            parts.language,
+            parts.folders,
+            settings,
         )
         self.choices = AppearanceController(
             parts.window, parts.theme, parts.language, self.preferences, self.help
@@ -387,7 +393,7 @@ class LayoutController(QObject):
     """Restores and saves the sizes of panels and the columns of tables; main thread only.
 
     Signals:
-        settings_changed: The user has let go of an edge.
+        settings_changed: The user has released an edge.
     """
 
     settings_changed = Signal()

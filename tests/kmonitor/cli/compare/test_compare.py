@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli.compare.conditions import parse_condition
+from kmonitor.cli.compare.command import parse_condition
 from kmonitor.cli.compare.measures import Measures
 from kmonitor.cli.main import main
 from tests.support.live_hub import LiveHub, idle_hub, live_hub

@@ -114,8 +114,7 @@ def test_a_list_of_keys_outlives_its_hub(tmp_path: "Path", parts: HubParts):
 @pytest.fixture
 def refusals(parts: HubParts) -> tuple[Refusals, list[tuple[str, ...]]]:
     rows: list[tuple[str, ...]] = []
-    refusals = Refusals(parts.clock)
-    refusals.write = lambda *row: rows.append(row)
+    refusals = Refusals(parts.clock, lambda *row: rows.append(row))
     return refusals, rows
 
 

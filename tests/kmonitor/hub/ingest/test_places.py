@@ -51,10 +51,16 @@ def run_of(
     return record
 
 
+def liveness_of(parts: HubParts, processes: ProcessWatch) -> Liveness:
+    return Liveness(
+        parts.event_log, AgentConnections(), processes, parts.clock, is_settled=lambda _: True
+    )
+
+
 def judged(parts: HubParts, record: RunRecord) -> tuple[str, str]:
     """State and reason once the hub has looked."""
     processes = ProcessWatch(parts.path.parent)
-    Liveness(parts.event_log, AgentConnections(), processes, parts.clock).judge_all()
+    liveness_of(parts, processes).judge_all()
     summary = record.summary()
     return summary.state, summary.state_why
 
@@ -175,7 +181,7 @@ def test_nothing_can_be_asked_of_what_came_by_a_folder(parts: HubParts):
 def test_a_run_nobody_can_see_may_be_deleted_after_an_hour(parts: HubParts):
     record = run_of(parts, sample(1, t_s=99.0))
     processes = ProcessWatch(parts.path.parent)
-    liveness = Liveness(parts.event_log, AgentConnections(), processes, parts.clock)
+    liveness = liveness_of(parts, processes)
 
     parts.clock.move(1800.0)
     liveness.judge_all()

@@ -17,6 +17,7 @@ from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.codec import decode_event
 from kmonitor_agent.wire.messages.events import LostEvents
 from kmonitor_agent.wire.spool.folder import RunSpool
+from kmonitor_agent.wire.spool.format import SessionFacts
 from tests.support.hub_parts import HubParts
 from tests.support.links import LinkUnderTest, sample
 
@@ -27,12 +28,18 @@ _AGAIN_S = 61.0
 class _Shipping:
     """The shipping of one folder of spools, and the sessions that it looks at."""
 
-    def __init__(self, parts: HubParts, folders: Folders) -> None:
+    def __init__(
+        self,
+        parts: HubParts,
+        folders: Folders,
+        is_far: Callable[[SessionFacts], bool] = lambda _: False,
+    ) -> None:
         self.parts = parts
         self.sessions = AgentConnections()
         self.shipping = SpoolIngest(
             *(folders.spool, parts.event_log, self.sessions),
             *(parts.faults, parts.clock, WallClockCheck(parts.clock)),
+            is_far=is_far,
         )
 
     def hello(self, run: str) -> None:
@@ -159,8 +166,7 @@ def test_what_was_carried_here_from_another_host_counts_as_a_folders(
     parts: HubParts, folders: Folders
 ):
     run = _leave_a_spool(folders)
-    hub = _Shipping(parts, folders)
-    hub.shipping.is_far = lambda facts: facts.run == run
+    hub = _Shipping(parts, folders, is_far=lambda facts: facts.run == run)
 
     hub.after(_SCAN_S)
 

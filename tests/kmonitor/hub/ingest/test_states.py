@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
@@ -46,11 +47,13 @@ def gone_pid() -> int:
         return process.pid
 
 
-def liveness_of(parts: HubParts) -> tuple[Liveness, AgentConnections]:
+def liveness_of(
+    parts: HubParts, is_settled: Callable[[RunRecord], bool] = lambda _: True
+) -> tuple[Liveness, AgentConnections]:
     sessions = AgentConnections()
-    return Liveness(
-        parts.event_log, sessions, ProcessWatch(parts.path.parent), parts.clock
-    ), sessions
+    processes = ProcessWatch(parts.path.parent)
+    liveness = Liveness(parts.event_log, sessions, processes, parts.clock, is_settled=is_settled)
+    return liveness, sessions
 
 
 @pytest.mark.parametrize(
@@ -172,13 +175,12 @@ def test_what_its_spool_still_tells_is_awaited_before_a_run_is_lost(
     parts: HubParts, gone_pid: int
 ):
     record = parts.started_run(pid=gone_pid)
-    liveness, _ = liveness_of(parts)
 
     def ship(_record: RunRecord) -> bool:
         parts.take(record, SessionEnded(t_s=3.0, why="finished"))
         return True
 
-    liveness.is_settled = ship
+    liveness, _ = liveness_of(parts, ship)
     parts.clock.move(2.0)
     liveness.judge_all()
 
@@ -189,9 +191,8 @@ def test_a_dead_process_whose_session_is_still_there_is_lost_and_the_session_end
     parts: HubParts, gone_pid: int
 ):
     record = parts.started_run(pid=gone_pid)
-    liveness, sessions = liveness_of(parts)
+    liveness, sessions = liveness_of(parts, lambda one: sessions.of_run(one.run) is None)
     sessions.add(AgentConnection(b"a", record.run, record.session, 0.0, parts.clock.monotonic_s()))
-    liveness.is_settled = lambda one: sessions.of_run(one.run) is None
 
     parts.clock.move(2.0)
     liveness.judge_all()
@@ -202,8 +203,7 @@ def test_a_dead_process_whose_session_is_still_there_is_lost_and_the_session_end
 
 def test_a_run_is_silent_while_what_its_dead_process_left_is_read(parts: HubParts, gone_pid: int):
     record = parts.started_run(pid=gone_pid)
-    liveness, _ = liveness_of(parts)
-    liveness.is_settled = lambda _record: False
+    liveness, _ = liveness_of(parts, lambda _: False)
 
     for _ in range(8):
         parts.clock.move(4.0)
@@ -218,8 +218,7 @@ def test_a_spool_that_a_child_of_the_dead_process_holds_is_not_awaited_for_ever(
     parts: HubParts, gone_pid: int
 ):
     record = parts.started_run(pid=gone_pid)
-    liveness, _ = liveness_of(parts)
-    liveness.is_settled = lambda _record: False
+    liveness, _ = liveness_of(parts, lambda _: False)
 
     for _ in range(4):
         parts.clock.move(4.0)

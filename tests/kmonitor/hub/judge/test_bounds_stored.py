@@ -15,7 +15,6 @@ from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
 from kmonitor.hub.store.sample_blocks import next_block
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.views.series import SeriesThread
-from kmonitor.hub.views.viewers import ViewerService
 from kmonitor_agent.wire.messages.codec import pack, unpack_to_desktop
 from kmonitor_agent.wire.messages.events import EpochEnded, EpochStarted, FitStarted, Sample
 from kmonitor_agent.wire.messages.fields import MAX_COUNT, new_id
@@ -76,10 +75,7 @@ class Asked:
         reader = parts.database.open_reader
         self.series = SeriesThread(reader, lambda: None)
         self.verdicts = JudgeThread(reader, lambda: None)
-        self.views = ViewerService(
-            parts.event_log, self.series, parts.faults, parts.clock, self._send
-        )
-        self.views.judges = self.verdicts
+        self.views = parts.viewer_service(self._send, self.series, self.verdicts)
         self._judging = JudgeDispatcher(parts.event_log, self.verdicts, parts.faults, self._send)
         self.series.start()
         self.verdicts.start()

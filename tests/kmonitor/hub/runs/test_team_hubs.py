@@ -77,7 +77,7 @@ def test_runs_of_another_hub_are_shown_and_cannot_be_changed(pair: Pair):
     wait_until(lambda: pair.look() == ["net"])
     registry = pair.one.event_log.registry
 
-    told = EditService(pair.one.event_log).apply_edit(
+    told = EditService(pair.one.event_log, is_abandoned=lambda _: False).apply_edit(
         "me", EditRequest(request_id=1, run=theirs.run, delete=True)
     )
 

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from kmonitor.base.errors import UserError
-from kmonitor.cli.doctor.store_checks import examine_store
+from kmonitor.cli.doctor.command import examine_store
 from kmonitor.cli.main import main
 from kmonitor.hub.store.postgresql.server import Address, AddressUnreadable
 from kmonitor.hub.store.postgresql.team_database import SCHEMA_VERSION

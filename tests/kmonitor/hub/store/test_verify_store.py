@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.cli.doctor.store_checks import verify_store
+from kmonitor.cli.doctor.command import verify_store
 from kmonitor.cli.main import main
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME
 from kmonitor.hub.store.store_choice import write_store

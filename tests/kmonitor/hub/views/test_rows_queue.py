@@ -2,7 +2,7 @@
 
 import pytest
 
-from kmonitor.hub.views.rows_queue import MOST_OF_ONE, TURN_S, RowsQueue
+from kmonitor.hub.views.viewers import MOST_OF_ONE, TURN_S, RowsQueue
 from kmonitor_agent.wire.messages.unions import RowsRequest
 from tests.support.clock import MovedClock
 

@@ -6,7 +6,6 @@ import pytest
 
 from kmonitor.connect.follower import HubFollower
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.views.viewers import ViewerService
 from kmonitor_agent.wire.local.hub_address import ipc_endpoint, view_socket_path
 from kmonitor_agent.wire.messages.codec import pack
 from kmonitor_agent.wire.messages.unions import Ping
@@ -40,9 +39,7 @@ def test_a_desktop_is_a_viewer_until_it_leaves(live_hub: LiveHub, client: HubCli
 def test_a_desktop_that_cannot_be_reached_is_forgotten_at_once(parts: HubParts):
     gone: set[bytes] = set()
     nobody: Any = None
-    views = ViewerService(
-        parts.event_log, nobody, parts.faults, parts.clock, lambda who, _message: who not in gone
-    )
+    views = parts.viewer_service(lambda who, _message: who not in gone, nobody, nobody)
     for who in (b"one", b"other"):
         views.handle([who, *pack(Ping(n=1))])
     assert views.count_desktops() == 2

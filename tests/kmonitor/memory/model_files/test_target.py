@@ -2,14 +2,21 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 pytest.importorskip("h5py", reason="comes with Keras")
 
 from kmonitor.base.errors import UserError
-from kmonitor.memory.model_files.description import configs_of, model_source_of
+from kmonitor.memory.model_files.description import model_source_of
 from tests.support.model_files import CONFIG, weights_file, write_archive, write_h5
+
+
+def configs_of(path: Path, config: Path | None = None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Configuration of the model and of how it is compiled."""
+    source = model_source_of(str(path), config=config)
+    return json.loads(source.config), json.loads(source.compile_config or "{}")
 
 
 def test_an_archive_has_model_and_compile_configuration_apart(tmp_path: Path):

@@ -50,7 +50,6 @@ def test_a_new_name_is_asked_for_once_and_no_name_not_at_all():
     desk.rename(ended(), "x" * 900)
 
     assert [edit.name for edit in edits_of(hub)] == ["the best one", "x" * MAX_NAME]
-    assert desk.n_open == 2
 
 
 def test_a_note_can_be_written_and_emptied():
@@ -82,7 +81,6 @@ def test_what_is_refused_is_told_until_something_else_works():
 
     assert desk.apply_reply(refused(1, "its training still runs."))
     assert desk.trouble == "“resnet50-imagenet” was not changed: its training still runs."
-    assert desk.n_open == 0
     assert not desk.apply_reply(refused(1))
 
     desk.rename(ended(), "another")
@@ -102,7 +100,6 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
     desk.apply_reply(refused(3, "this hub does not know this run", "not_found"))
 
     assert desk.trouble == "“A” was not changed: busy here."
-    assert desk.n_open == 0
 
 
 def test_a_message_that_answers_nothing_of_this_is_left_to_others():
