@@ -30,7 +30,7 @@ USAGE: Final = Usage(
     caller="in_processes",
     noun="trial",
     call="study.optimize(in_processes(objective), n_trials=20)",
-    goes_on="study.optimize continues, in another process if the study has a storage",
+    goes_on="study.optimize continues, in another process if the study has persistent storage",
 )
 
 _CAUSE: Final = "kmonitor:cause"

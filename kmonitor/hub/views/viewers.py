@@ -338,7 +338,7 @@ class ViewerService:
         elif self.judges is None or not self.judges.add_request(
             identity, request, record.key, record.rows
         ):
-            text = "too many runs are being judged at the same time"
+            text = "too many runs are being evaluated at the same time"
             self._send(
                 identity,
                 ErrorMessage(code="busy", text=text, retry_ms=200, request_id=request.request_id),

@@ -183,7 +183,7 @@ def _foot(contents: ReportContents) -> Markup:
     created = tr("Made by kmonitor {version} on {moment}.").format(
         version=VERSION, moment=day_clock_text(contents.created_wall_s)
     )
-    note = tr("Names and texts come from the script.")
+    note = tr("Names and text come from the training script.")
     return tag("footer", escaped(f"{created} {note}".replace(NARROW_SPACE, " ")))
 
 

@@ -273,7 +273,7 @@ def events_section(rows: Sequence[EventLogRow]) -> Markup:
     shown = rows[-_MAX_EVENTS:]
     left_out = len(rows) - len(shown)
     heads = [TableHead(tr("When"), "still"), TableHead("", "still"), TableHead(tr("Action"))]
-    text = tr("{n} earlier ones are not shown: kmonitor export").format(n=left_out)
+    text = tr("{n} earlier ones are not shown; use kmonitor export to get them").format(n=left_out)
     return tag(
         "section",
         title,

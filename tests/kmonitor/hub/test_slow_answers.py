@@ -129,5 +129,5 @@ def test_a_hub_that_gets_on_with_nothing_is_not_waited_for_for_ever(
 ):
     with slow_hub.client(timeout_s=5.0, stuck_s=60.0) as client:
         client.on_working = lambda working: working and clock.move(4.0)
-        with pytest.raises(HubStuck, match="has read nothing for 60 s"):
+        with pytest.raises(HubStuck, match="has processed nothing for 60 s"):
             QUESTIONS[kind](client, slow_hub.run)

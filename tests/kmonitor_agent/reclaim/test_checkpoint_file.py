@@ -165,7 +165,7 @@ def test_damage_that_hides_the_making_from_other_programs_is_found(
     path = store.save(stored(values()[:2]), as_it_is, tag=TAG, architecture="{}").path
     flip(path, path.read_bytes().index(mark) + offset, 0xFF)
 
-    with pytest.raises(NotACheckpoint, match="between its values has a wrong checksum"):
+    with pytest.raises(NotACheckpoint, match="between its values has the wrong checksum"):
         read_architecture(path)
 
 

@@ -62,7 +62,7 @@ def test_each_fold_that_ended_has_a_line():
     TerminalProgress(2, said).ended(ATTEMPTS[1], again=True)
 
     assert said.getvalue() == (
-        "kmonitor: fold 1 killed (SIGSEGV) (0.50 s, 0 B): it was killed; it is retried\n"
+        "kmonitor: fold 1 killed (SIGSEGV) (0.50 s, 0 B): it was killed; it will be retried\n"
     )
 
 

@@ -365,7 +365,7 @@ def test_limits_and_faults_are_told():
         "Active limits: RAM 128 GiB, reload, VRAM 80 %, notify"
     )
     fault = messages_events.Fault(t_s=1.0, where="probe", count=2, text="OSError: x")
-    assert text_of(fault).startswith("Internal error of kmonitor in probe, 2 so far: OSError: x.")
+    assert text_of(fault).startswith("Internal kmonitor error in probe, 2 so far: OSError: x.")
 
 
 def filled() -> EventLogState:

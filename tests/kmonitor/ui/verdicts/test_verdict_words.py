@@ -137,9 +137,13 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
         ("retracing", "scale", "scale is traced again and again"),
         ("retracing", "", "a function is traced again and again"),
         ("python", "t.py:12", "Python keeps allocated memory, mostly from t.py:12"),
-        ("python", "", "Python keeps objects"),
+        ("python", "", "Python objects are kept alive"),
         ("unknown", "", "no counter grew with it"),
-        ("rebuilt", "", "models or optimizers are built repeatedly, and something keeps them"),
+        (
+            "rebuilt",
+            "",
+            "models or optimizers are built repeatedly, and something keeps them alive",
+        ),
         ("workers", "", "child processes of the training use more and more memory"),
         ("tensors", "", "tensors are kept: the framework's allocator grows"),
         (
@@ -183,7 +187,7 @@ def test_what_was_tried_is_told_with_what_it_gave_back():
 @pytest.mark.parametrize(
     ("sureness", "words"),
     [
-        ("counted", "This was counted, and grew over the same time"),
+        ("counted", "Counted: it grew over the same period"),
         ("fitting", "Likely: the growth is usually caused by this, but it is not proven"),
         ("open", "Cause unknown"),
         ("", ""),
@@ -223,8 +227,8 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
         (
             "python",
             (
-                "Between traces no tensor changed its shape or type: a Python number or object"
-                " did, or the function was created again"
+                "Between traces, no tensor changed its shape or type: a Python number or object"
+                " changed, or the function was created again"
             ),
         ),
         (
@@ -257,7 +261,7 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
     )
     assert [with_plain_spaces(line) for line in evidence_lines(kept)][1:] == [
         "It rose by more than 300 MiB in the first epoch, and hardly since",
-        "Probably a data set cache; this is not proven",
+        "Probably a dataset cache; this is not proven",
     ]
 
 
@@ -284,7 +288,7 @@ def test_advice_is_an_action_where_there_is_one():
     assert [(one.text, one.command) for one in advice_of(tensors)] == [
         ("pass tensors instead of Python numbers to scale", None),
         ("create scale once, outside the loop", None),
-        ("pass scale batches of one shape, or an input_signature with None", None),
+        ("pass scale batches of one shape, or give it an input_signature with None", None),
         ("Diagnose", "diagnose"),
     ]
 

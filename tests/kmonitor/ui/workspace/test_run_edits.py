@@ -118,7 +118,7 @@ def _link(**changed: Any) -> ConnectionStatus:
 def test_why_nothing_can_be_changed_is_told():
     assert edit_blocked_reason(_link(), "gpu-01") == ""
     assert "viewer" in edit_blocked_reason(_link(role="viewer"), "gpu-01")
-    assert "read only here" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
+    assert "read-only here" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
     assert "gpu-01 is unreachable" in edit_blocked_reason(ConnectionStatus(), "gpu-01")
 
 
