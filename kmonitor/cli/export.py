@@ -93,7 +93,7 @@ def _format_of(output: Path | None) -> ExportFormat:
     if found is None:
         name = terminal_safe(output.name or str(output))
         raise UsageError(
-            f"Cannot tell the format from the file name {name}.",
+            f"Cannot determine the format from the file name {name}.",
             "Add --format csv, json or parquet.",
         )
     return found

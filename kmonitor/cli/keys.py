@@ -30,8 +30,10 @@ from kmonitor_agent.wire.messages.unions import KeysReply
 
 app = App(
     name="keys",
-    help="Show this device's key, and who may connect to the hub over the network. Keys are let "
-    "in with `kmonitor authorize`.\n\nExample: `kmonitor keys list`",
+    help=(
+        "Show this device's key, and the keys that may connect to the hub over the network."
+        " `kmonitor authorize` adds a key.\n\nExample: `kmonitor keys list`"
+    ),
 )
 
 
@@ -41,8 +43,8 @@ def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = Fal
 
     Example: `kmonitor keys mine`
 
-    Its secret stays in a file that only you can read. Give the public key to whoever runs the
-    hub, who lets it in with `kmonitor authorize`.
+    Its secret stays in a file that only you can read. Give the public key to the operator of the
+    hub, who adds it with `kmonitor authorize`.
 
     Args:
         agent: The key of trainings on this device, for `MonitorCallback(hub="tcp://...")`, instead

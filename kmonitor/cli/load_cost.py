@@ -39,7 +39,7 @@ def load_cost(
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Measure what loading a model takes: memory, time, and whether training can go on.
+    """Measure the memory and time that loading a model takes, and if training can continue.
 
     Example: `kmonitor load-cost model.keras`
 

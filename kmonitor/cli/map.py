@@ -240,7 +240,7 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
     if by_file is not None and not (may_trace and has_tensorflow()):
         return TracedModel(by_file, None, "")
     if source.script:
-        print_stderr(f"kmonitor: running {source.script} in a process of its own.")
+        print_stderr(f"kmonitor: running {source.script} in its own process.")
     shape = [_lengths(each) for each in options.input_shape or ()]
     if not may_trace:
         return TracedModel(describe(source, [shape], sequence=options.sequence)[0], None, "")
@@ -542,7 +542,7 @@ def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelL
     if found is None:
         return {}
     change_text, shape = found
-    print_stderr("kmonitor: creating the model with a smaller input, in a process of its own.")
+    print_stderr("kmonitor: creating the model with a smaller input, in a separate process.")
     try:
         return {change_text: describe(source, [[shape]])[0]}
     except UserError:

@@ -209,7 +209,7 @@ _FORWARDED: Final = frozenset(
 def _answer_question(trial: Trial, question: Any) -> Any:
     name, args, named = cast("tuple[str, list[Any], dict[str, Any]]", question)
     if name not in _FORWARDED:
-        raise AttributeError(f"a trial in a process of its own has no {name}")
+        raise AttributeError(f"a trial in its own process has no {name}")
     found: Any = getattr(trial, name)
     answer: Any = found(*args, **named) if callable(found) else found
     return answer.isoformat() if name == "datetime_start" else answer

@@ -65,7 +65,7 @@ class StreamContext:
 
 
 class _Phase(enum.Enum):
-    OPENING = "waits for the lock of the spool"
+    OPENING = "waiting for the lock of the spool"
     OPEN = "numbers and keeps events"
     ENDED = "has released everything"
 

@@ -44,8 +44,8 @@ _IN_VAIN: Final = (
 _RELIEVES: Final = frozenset({"collect", "reload", "restart", "auto"})
 
 _NO_SINGLE_STEPS: Final = (
-    "the device runs behind the steps that it is handed, so only their mean is known;"
-    " use step_time or step_time_mean"
+    "the device lags behind the steps that are queued on it, so only their mean is known; use"
+    " step_time or step_time_mean"
 )
 _BEGAN_S: Final = 0.0
 """The session's time when it began."""

@@ -2658,7 +2658,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function of yours that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The result of the training is the same.</source>
+        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The result of the training is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
@@ -7206,6 +7206,11 @@
         <translation>kmonitor</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
+        <source>kmonitor errors: {n}</source>
+        <translation>kmonitor 出错 {n} 次</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>kmonitor on {host} is newer ({theirs}) than this window ({ours}), so its new features are not shown. Install {theirs} here.</source>
         <translation>{host} 上的 kmonitor（{theirs}）比此窗口（{ours}）新：那里的新内容这里不会显示。请在这里安装 {theirs}。</translation>
@@ -9160,7 +9165,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
-        <source>{name} (custom)</source>
+        <source>{name} (original)</source>
         <translation>{name}（自身）</translation>
     </message>
     <message>
@@ -9247,11 +9252,6 @@
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n} killed</source>
         <translation>{n} 被终止</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{n} kmonitor errors</source>
-        <translation>kmonitor 出错 {n} 次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>

@@ -230,7 +230,7 @@ _STARTING_S = 3.0
 
 @app.command
 def stop() -> int:
-    """Stop the hub. Trainings go on; what they send waits on disk for the next hub.
+    """Stop the hub. Trainings continue and keep their data on disk until a hub runs again.
 
     Example: `kmonitor hub stop`
     """
@@ -337,7 +337,7 @@ def install_unit(
     Args:
         show: Only print it.
         prometheus: As for `kmonitor hub`, for the hub that the unit runs.
-        otlp: Likewise.
+        otlp: As for `kmonitor hub`, for the hub that the unit runs.
     """
     options = {"--prometheus": prometheus, "--otlp": otlp}
     if prometheus:

@@ -383,8 +383,9 @@ def _reload_variants() -> tuple[ActionVariant, ...]:
     recreate = tr(
         "Also releases the variables and creates them again from the file, so that the"
         " allocator can defragment. Only done where it is safe: with one optimizer, no"
-        " tf.function of yours that uses the variables, and no distribution strategy. Otherwise"
-        " they are kept and the record says why. The result of the training is the same."
+        " tf.function in your code that uses the variables, and no distribution strategy."
+        " Otherwise they are kept and the record says why. The result of the training is the"
+        " same."
     )
     return (
         ActionVariant(

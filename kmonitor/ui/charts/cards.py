@@ -166,7 +166,7 @@ def is_native(run: RunSummary, metric: LimitMetric) -> bool:
 
 
 _NATIVE: Final = "C library: mallinfo2, in use"
-_MEAN: Final = "step clock: mean from first start to last result"
+_MEAN: Final = "step clock, first start to last result: the mean"
 
 
 def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:

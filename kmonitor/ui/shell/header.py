@@ -163,7 +163,7 @@ def _warning_chips(summary: RunSummary) -> list[ChipState]:
         tooltip = tr("Events lost in transit; charts have a gap there")
         chips.append(ChipState("gaps", text, "warn", "warning", tooltip, 6))
     if summary.faults:
-        text = tr("{n} kmonitor errors").format(n=count_text(summary.faults))
+        text = tr("kmonitor errors: {n}").format(n=count_text(summary.faults))
         tooltip = tr(
             "Internal kmonitor errors in the training process; the training is not affected"
         )

@@ -40,7 +40,7 @@ def test_a_program_that_is_not_installed_names_the_clone(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(importlib.metadata, "distribution", none)
 
-    assert "in the clone" in how_to_add("otlp")
+    assert "in your clone" in how_to_add("otlp")
 
 
 def test_a_packed_program_says_that_another_environment_is_needed(monkeypatch: pytest.MonkeyPatch):

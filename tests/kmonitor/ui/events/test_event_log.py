@@ -66,7 +66,7 @@ def text_of(event: messages_events.Event) -> str:
                 t_s=1.0, session="b", how="signal", signal="SIGINT", is_requested=True
             ),
             "warning",
-            "Process was ended by SIGINT",
+            "Process was terminated by SIGINT",
         ),
         (
             messages_events.SessionDied(
@@ -77,7 +77,7 @@ def text_of(event: messages_events.Event) -> str:
                 is_requested=True,
             ),
             "warning",
-            "Process was ended by SIGINT, sent to kmonitor run",
+            "Process was terminated by SIGINT, sent to kmonitor run",
         ),
         (
             messages_events.SessionDied(t_s=1.0, session="b", how="status", status=3),
