@@ -122,7 +122,7 @@ RECLAIMING: Final = MetricDefinition(
 )  # fmt: skip
 
 OF_SAMPLE: Final = {
-    "ram_process_bytes": _of_sample("process_bytes", "By", "Of the process alone"),
+    "ram_process_bytes": _of_sample("process_bytes", "By", "Memory of the process alone"),
     "ram_file_bytes": _of_sample(
         "file_bytes", "By", "Pages of files, which the kernel can reclaim"
     ),
