@@ -370,8 +370,8 @@ _TRUST: Final = 0.15
 
 _WORTH_NOTING: Final = 2**20
 _MORE: Final = (
-    "MiB of resident memory are neither weights nor optimizer state; they may be data on the"
-    " device or another model"
+    "MiB of resident memory is neither weights nor optimizer state, but for example data on"
+    " the device or another model"
 )
 _OF_THE_METER: Final = (
     "the CPU allocator does not count tensors below 256 KiB: the estimate adds them"

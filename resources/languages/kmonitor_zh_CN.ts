@@ -8558,7 +8558,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the spool {path} cannot be read or removed ({why}): its data stays there until that is fixed</source>
+        <source>the spool {path} cannot be read or removed ({why}): the data stays there until that is fixed</source>
         <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
@@ -9336,7 +9336,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} spools in {folder} cannot be read or removed ({why}): their data stays there until that is fixed</source>
+        <source>{n} spools in {folder} cannot be read or removed ({why}): the data stays there until that is fixed</source>
         <translation>{folder} 中有 {n} 个 spool 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>

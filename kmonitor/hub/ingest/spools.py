@@ -321,7 +321,7 @@ class SpoolTrouble:
             which = f"{len(runs)} spools in {self._root}"
         why = ", ".join(sorted(set(self._refused.values())))
         return (
-            f"{which} cannot be read or removed ({why}): its data stays there until that is fixed"
+            f"{which} cannot be read or removed ({why}): the data stays there until that is fixed"
         )
 
 

@@ -339,11 +339,11 @@ _FORMS: Final = (
     ),
     later("damaged in the hub's database"),
     later(
-        "the spool {path} cannot be read or removed ({why}): its data stays there until that is"
+        "the spool {path} cannot be read or removed ({why}): the data stays there until that is"
         " fixed"
     ),
     later(
-        "{n} spools in {folder} cannot be read or removed ({why}): their data stays there until"
+        "{n} spools in {folder} cannot be read or removed ({why}): the data stays there until"
         " that is fixed"
     ),
     # Ways to hosts and hubs.
