@@ -69,8 +69,8 @@ def test_checkpoints_of_a_run_are_listed_with_those_in_a_folder_that_its_script_
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has a wrong checksum"),
-        (MAKING.encode(), "the description of the model has a wrong checksum"),
+        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has the wrong checksum"),
+        (MAKING.encode(), "the description of the model has the wrong checksum"),
     ],
     ids=["values", "making"],
 )

@@ -50,9 +50,9 @@ def test_an_interruption_tells_what_is_over_and_how_it_goes_on():
     TerminalProgress(0, said, "trial").interrupted(2, "")
 
     assert said.getvalue().splitlines() == [
-        "kmonitor: interrupted; 1 of 3 folds is over; go on",
-        "kmonitor: interrupted; 1 trial is over",
-        "kmonitor: interrupted; 2 trials are over",
+        "kmonitor: interrupted; 1 of 3 folds is done; go on",
+        "kmonitor: interrupted; 1 trial is done",
+        "kmonitor: interrupted; 2 trials are done",
     ]
 
 

@@ -89,7 +89,11 @@ def test_ctrl_c_that_the_process_told_of_is_told_once(folders: Folders, *, name:
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(signal.SIGTERM, "asked to end"), (signal.SIGINT, "Ctrl+C"), (signal.SIGHUP, "terminal")],
+    [
+        (signal.SIGTERM, "asked to terminate"),
+        (signal.SIGINT, "Ctrl+C"),
+        (signal.SIGHUP, "terminal"),
+    ],
 )
 def test_signals_that_ask_to_end_are_told_in_words(number: signal.Signals, words: str):
     nothing = OomKillCounts()
