@@ -51,7 +51,9 @@ def memory_map(
         ValueError: The optimizer is not known.
     """
     if optimizer is not None and optimizer.lower() not in OPTIMIZERS:
-        raise ValueError(f"{optimizer} is not known: {', '.join(OPTIMIZERS)}")
+        raise ValueError(
+            f"{optimizer} is not a known optimizer; use one of: {', '.join(OPTIMIZERS)}"
+        )
     check_is_built(model)
     shapes = None if input_shapes is None else [(None, *each) for each in input_shapes]
     layout = read_layout(model, shapes)

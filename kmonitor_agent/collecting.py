@@ -262,7 +262,7 @@ def _released(outcome: Collected) -> str:
             outcome.released_traces, outcome.released_models, outcome.disused_traces
         )
     elif outcome.gone:
-        text = f"{outcome.gone} went"
+        text = f"{outcome.gone} released"
     else:
         return "nothing to release"
     before = outcome.before.graph_operations

@@ -28,8 +28,8 @@ def check_dependencies() -> None:
         if not hasattr(found, attribute):
             where = getattr(found, "__file__", None) or "sys.modules"
             raise ImportError(
-                f"kmonitor needs {package}, but the module {name} in {where} is another one, or is"
-                f" damaged: it has no {attribute}. {_install(package)}"
+                f"kmonitor needs {package}, but the module {name} in {where} belongs to"
+                f" something else or is damaged: it has no {attribute}. {_install(package)}"
             )
 
 

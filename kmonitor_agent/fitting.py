@@ -71,7 +71,7 @@ def fit(
 def _bound(model: KerasModel, arguments: tuple[Any, ...], named: dict[str, Any]) -> dict[str, Any]:
     method: Any = getattr(model, "fit", None)
     if not callable(method) or framework_for(model).reclaim_steps() is None:
-        why = framework_for(model).info().unavailable.get("reload", "it has no fit")
+        why = framework_for(model).info().unavailable.get("reload", "it has no fit method")
         raise TypeError(f"fit: {type(model).__name__} cannot be trained here: {why}")
     bound = inspect.signature(method).bind(*arguments, **named)
     call_arguments = dict(bound.arguments)
@@ -209,13 +209,14 @@ class _Fitting:
 _ENDS: Final = "the training ends with this epoch, so a reload would be pointless"
 
 _READ_AHEAD: Final = (
-    "not exact: Keras had read ahead in the generator, and those batches are lost; a Sequence,"
-    " a tf.data pipeline or arrays are read again"
+    "not exact: Keras had read ahead in the generator, and those batches are lost; use a"
+    " Sequence, a tf.data pipeline or arrays, which can be read again"
 )
 
 _DATA_RESTARTED: Final = (
-    "not exact: with steps_per_epoch an epoch continues in the data where the one before ended,"
-    " but the new model's first epoch starts them again; leave steps_per_epoch out"
+    "not exact: with steps_per_epoch, each epoch continues in the data where the previous one"
+    " ended, but the new model's first epoch starts again at the beginning of the data; leave"
+    " steps_per_epoch out"
 )
 
 

@@ -95,7 +95,9 @@ def restore_into(
         CannotRestore: It does not fit, or the making of the model is not known.
     """
     if target.is_dir():
-        raise CannotRestore(f"{target} is a folder.", "Give the file to write: model.keras")
+        raise CannotRestore(
+            f"{target} is a folder.", "Give the path of the file to write, such as model.keras"
+        )
     path = checkpoint.resolve()  # the user named it, perhaps by a link
     header = _verified_header(path)
     model = _new_model(keras, path, header, like or (target if target.exists() else None))
@@ -214,8 +216,8 @@ def _new_model(keras: Any, path: Path, header: CheckpointHeader, like: Path | No
     if export_path(path).exists():
         return _loaded(keras, export_path(path))
     raise _model_not_created(
-        f"neither the checkpoint nor another one of its fit in {path.parent} describes the"
-        " model; checkpoints of a save do, those of a reload do not"
+        f"neither this checkpoint nor any other from the same fit in {path.parent} describes"
+        " the model; checkpoints written by a save do, those written by a reload do not"
     )
 
 

@@ -55,7 +55,7 @@ def invalid_command_reason(command: str) -> str:
     try:
         arguments = shlex.split(command)
     except ValueError as exc:
-        return f"The command cannot be read: {exc}."
+        return f"The command cannot be parsed: {exc}."
     return "" if arguments or not command else "The command is empty."
 
 
@@ -68,7 +68,11 @@ def invalid_webhook_reason(address: str) -> str:
         is_whole = split.scheme in {"http", "https"} and bool(split.hostname)
     except ValueError:
         is_whole = False
-    return "" if is_whole else "A webhook is written as https://HOST/PATH or http://HOST/PATH."
+    return (
+        ""
+        if is_whole
+        else "The webhook must be a URL of the form https://HOST/PATH or http://HOST/PATH."
+    )
 
 
 _PRIORITIES: Final = {"info": 3, "warning": 4, "error": 5}
@@ -151,7 +155,7 @@ class AlertSender:
                 )
                 self._thread.start()
         if not has_room:
-            self._failed("Alerts arrive faster than they can be sent; this one was dropped.")
+            self._failed("Alerts are arriving faster than they can be sent; this one was dropped.")
 
     def stop(self) -> None:
         """End the thread, and a command that still runs."""
@@ -203,20 +207,20 @@ class AlertSender:
                     start_new_session=True,
                 )
             except OSError as exc:
-                return f"The command for alerts cannot be run: {arguments[0]}: {exc.strerror}."
+                return f"The alert command cannot be run: {arguments[0]}: {exc.strerror}."
             self._begin(process)
             try:
                 process.communicate(json.dumps(delivery.facts).encode(), timeout=_COMMAND_S)
             except subprocess.TimeoutExpired:
                 _kill(process)
                 process.communicate()
-                return f"The command for alerts was ended: it took longer than {_COMMAND_S:g} s."
+                return f"The alert command was killed: it took longer than {_COMMAND_S:g} s."
             finally:
                 self._process = None
             if not process.returncode:
                 return ""
             last = last_line(stderr_file, _LONGEST_OUTPUT)
-        return f"The command for alerts ended with status {process.returncode}. {last}".strip()
+        return f"The alert command exited with status {process.returncode}. {last}".strip()
 
     def _begin(self, process: subprocess.Popen[bytes]) -> None:
         """It runs now; where all has been ended meanwhile it goes, too."""
@@ -239,10 +243,10 @@ class AlertSender:
             with _OPENER.open(request, timeout=_POST_S):
                 return ""
         except urllib.error.HTTPError as exc:
-            return f"The webhook for alerts at {host} refused: {exc.code} {exc.reason}."
+            return f"The alert webhook at {host} rejected the alert: {exc.code} {exc.reason}."
         except (OSError, urllib.error.URLError) as exc:
             why = getattr(exc, "reason", exc)
-            return f"The webhook for alerts at {host} could not be reached: {why}."
+            return f"The alert webhook at {host} could not be reached: {why}."
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:

@@ -24,15 +24,15 @@ def how_to_add(extra: str) -> str:
     in_clone = f'{_PIP} ".[{extra}]"'
     if getattr(sys, "frozen", False):
         return (
-            "Packages cannot be added to this packed program. Install kmonitor from its clone"
-            f" into a Python environment: {in_clone}"
+            "Packages cannot be added to this bundled program. Install kmonitor from a clone"
+            f" of its repository into a Python environment: {in_clone}"
         )
     wheel = _wheel()
     if wheel:
         return (
             f'Run this with the wheel that kmonitor was installed from: {_PIP} "{wheel}[{extra}]"'
         )
-    return f"Run this in the clone of kmonitor: {in_clone}"
+    return f"Run this in your clone of kmonitor: {in_clone}"
 
 
 class _Source(msgspec.Struct, frozen=True):

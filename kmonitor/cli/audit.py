@@ -29,15 +29,15 @@ def audit(
 
     Example: `kmonitor audit --last 20`
 
-    Each line says when, who (this user, or the name of a key), what, of which run, and what came
-    of it.
+    Each line gives the time, who did it (this user, or the name of a key), the action, the run,
+    and the outcome.
 
     Args:
         json: One JSON list, with every field.
-        last: Maximum number of entries, the newest.
-        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
-            `kmonitor hosts`.
-        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+        last: Show at most this many entries, the newest ones.
+        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+            name from `kmonitor hosts`.
+        hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     with open_hub(host, hub=hub) as client:
         rows = _newest(client, last)

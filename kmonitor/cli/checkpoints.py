@@ -76,20 +76,21 @@ def checkpoints(
 
     Example: `kmonitor checkpoints last --verify`
 
-    With `kmonitor restore CHECKPOINT --into model.keras` one becomes a model that Keras loads.
+    `kmonitor restore CHECKPOINT --into model.keras` turns one into a model that Keras can load.
 
     Without `--verify` only the beginning of each is read. Exit status: 0, or 1 when one is
     damaged.
 
     Args:
-        run: Id, the beginning of an id, name, or `last`.
+        run: A run's id, the beginning of its id, its name, or `last`.
         verify: Read every byte of each and compare the checksums.
-        folder: Search here, for a private run, which does not report its checkpoints.
+        folder: Search this folder; needed for a private run, which does not report its
+            checkpoints.
         json: One list of objects.
     """
     if find_spec("h5py") is None:
         raise UserError(
-            "Checkpoints cannot be read here: h5py is not installed, which comes with Keras.",
+            "Checkpoints cannot be read here: h5py, which comes with Keras, is not installed.",
             "Run this in the environment of the training, or: pip install h5py",
         )
     if folder is not None and not folder.is_dir():

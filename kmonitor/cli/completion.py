@@ -36,15 +36,15 @@ def completion(
     ] = None,
     is_asked: Annotated[bool, Parameter(name="--words", negative="", show=False)] = False,
 ) -> int:
-    """Print the script that completes commands, options, runs, hosts and actions with Tab.
+    """Print a shell script for Tab completion of commands, options, runs, hosts and actions.
 
     Example: `kmonitor completion --install`
 
     Args:
-        words: Of a command line that is completed: for the scripts.
-        shell: Without it, your login shell (`SHELL`).
-        install: Set it up for new shells of yours; `--remove` undoes that.
-        is_asked: Print what may follow the words, the last of which is being typed.
+        words: The words of the command line being completed; used by the completion scripts.
+        shell: Default: your login shell (`SHELL`).
+        install: Set it up for shells that you open from now on; `--remove` undoes that.
+        is_asked: Print the possible completions of the last word.
     """
     if is_asked:
         print_text("\n".join(candidates(words)))
@@ -213,7 +213,9 @@ def _install(shell: Shell) -> None:
     except OSError as exc:
         raise UserError(f"{exc.filename or path} cannot be written: {exc.strerror}.") from exc
     where = str(path) if startup is None else f"{path}, read by {startup}"
-    print_text(f"Installed: {terminal_safe(where)}. New shells of {shell} complete kmonitor.")
+    print_text(
+        f"Installed: {terminal_safe(where)}. New {shell} shells will complete kmonitor commands."
+    )
 
 
 def _remove(shell: Shell) -> None:

@@ -32,19 +32,22 @@ def export(  # noqa: PLR0913 - options of a command
 ) -> int:
     """Export the stored data of a run.
 
-    `json`: one object a line for every event: `seq`, `t_s` (seconds since the run started),
-    `type`, and the type's fields. `csv`, `parquet`: one line for each sample and each epoch's end
-    (columns: the guide's command-line.md). `csvlogger`: the epochs of a fit as Keras writes them.
+    `json`: one object per line for every event: `seq`, `t_s` (seconds since the run started),
+    `type`, and the type's fields. `csv`, `parquet`: one row for each sample and for each end of an
+    epoch (the columns are described in the guide's command-line.md). `csvlogger`: the epochs of a
+    fit as Keras writes them.
 
     Example: `kmonitor export last --output run.csv`
 
     Args:
-        run: Id, the beginning of an id, name, or `last`.
-        format_: Without it, as the file's ending says.
-        output: This file, which is replaced; standard output without it, but for Parquet.
-        fit: With `csvlogger`, which call of `fit`, from 1; the last one without it.
-        folder: Of the runs whose spools lie in this folder, which is only read.
-        host: Ask the hub on this host, over ssh: `gpu-01`, or a name of `kmonitor hosts`.
+        run: A run's id, the beginning of its id, its name, or `last`.
+        format_: Default: taken from the file name extension.
+        output: File to write; an existing one is replaced. Default: standard output, except for
+            Parquet.
+        fit: With `csvlogger`: which call of `fit` to export, counted from 1. Default: the last
+            one.
+        folder: Export from the runs whose spools are in this folder, which is opened read-only.
+        host: Ask the hub on this host, over ssh: `gpu-01`, or a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     output = None if str(output) == "-" else output
@@ -90,7 +93,7 @@ def _format_of(output: Path | None) -> ExportFormat:
     if found is None:
         name = terminal_safe(output.name or str(output))
         raise UsageError(
-            f"Cannot tell the format from the file name {name}.",
+            f"Cannot determine the format from the file name {name}.",
             "Add --format csv, json or parquet.",
         )
     return found

@@ -23,9 +23,9 @@ from kmonitor_agent.wire.local.folders import find_folders
 app = App(name="hosts")
 
 _FOUND_BY = {
-    "launcher": "found by the record of the last training there",
-    "path": "found on the PATH of a login",
-    "command": "found by the remembered command",
+    "launcher": "found through the record of the last training there",
+    "path": "found on the PATH of a login shell",
+    "command": "found through the remembered command",
 }
 
 
@@ -35,8 +35,8 @@ def hosts(*, json: JsonOption = False) -> int:
 
     Example: `kmonitor hosts --json`
 
-    Their hubs are reached over your own ssh; `kmonitor runs --host gpu-01` works without one being
-    remembered.
+    Their hubs are reached through your own ssh; `kmonitor runs --host gpu-01` also works for a
+    host that is not remembered.
 
     Args:
         json: One JSON list with `address`, `name`, `command`, `socket` and `error`.
@@ -70,7 +70,8 @@ def add(
     Args:
         address: As for ssh: `gpu-01` or `user@gpu-01`; or tcp://HOST:PORT?key=KEY.
         name: Name to show; default: its address.
-        command: Path of kmonitor there, if a login does not find it: `/path/to/bin/kmonitor`.
+        command: Path of kmonitor there, if a login shell does not find it:
+            `/path/to/bin/kmonitor`.
         untried: Remember it without connecting.
     """
     folders = find_folders()
@@ -116,7 +117,7 @@ def rename(host: str, name: str, /) -> int:
 
     Args:
         host: Its address or its name.
-        name: The new one; empty: its address.
+        name: The new name; if empty, the host is shown by its address.
     """
     store = HostStore(find_folders())
     address = _known_host(store, host).address

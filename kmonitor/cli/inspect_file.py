@@ -26,7 +26,7 @@ def inspect_model(
     *,
     as_json: JsonOption = False,
 ) -> int:
-    """Show how a model file was compiled, and what is in it by layer; no framework is loaded.
+    """Show how a model file was compiled and what is in each layer, without a framework.
 
     Example: `kmonitor inspect model.keras`
 

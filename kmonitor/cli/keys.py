@@ -30,8 +30,10 @@ from kmonitor_agent.wire.messages.unions import KeysReply
 
 app = App(
     name="keys",
-    help="Show this device's key, and who may connect to the hub over the network. Keys are let "
-    "in with `kmonitor authorize`.\n\nExample: `kmonitor keys list`",
+    help=(
+        "Show this device's key, and the keys that may connect to the hub over the network."
+        " `kmonitor authorize` adds a key.\n\nExample: `kmonitor keys list`"
+    ),
 )
 
 
@@ -41,12 +43,12 @@ def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = Fal
 
     Example: `kmonitor keys mine`
 
-    Its secret stays in a file that only you can read. Give the public key to whoever runs the
-    hub, who lets it in with `kmonitor authorize`.
+    Its secret stays in a file that only you can read. Give the public key to the operator of the
+    hub, who adds it with `kmonitor authorize`.
 
     Args:
-        agent: The key of trainings on this device, for `MonitorCallback(hub="tcp://...")`,
-            instead of the one of window and command line.
+        agent: The key of trainings on this device, for `MonitorCallback(hub="tcp://...")`, instead
+            of the key that the window and the command line use.
     """
     folders = find_folders()
     if agent:
@@ -75,9 +77,9 @@ def list_(
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
             (why the list cannot be trusted and authorizes no key; else empty).
-        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
-            `kmonitor hosts`.
-        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+            name from `kmonitor hosts`.
+        hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     with open_hub(host, hub=hub) as client:
         reply = client.keys()
@@ -92,7 +94,10 @@ def _print_keys(reply: KeysReply) -> None:
     if reply.address:
         print_text(f"The hub listens at: {reply.address}")
     else:
-        text = "The hub does not listen on the network (kmonitor hub --bind ADDRESS:PORT does)."
+        text = (
+            "The hub does not listen on the network. To make it listen, start it with: kmonitor"
+            " hub --bind ADDRESS:PORT"
+        )
         print_text(terminal_lines(text, indent=0))
     if reply.fault:
         print_stderr(f"{terminal_safe(reply.fault)}.")
@@ -117,15 +122,15 @@ def _print_keys(reply: KeysReply) -> None:
 
 @app.command
 def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Revoke a key: its device cannot connect any more; if it is connected, that ends at once.
+    """Revoke a key: its device can no longer connect, and an open connection is closed at once.
 
     Example: `kmonitor keys revoke anna-laptop`
 
     Args:
         name_or_key: As `kmonitor keys list` shows it.
-        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
-            `kmonitor hosts`.
-        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+            name from `kmonitor hosts`.
+        hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if not name_or_key.strip():
         raise UsageError("No key has an empty name.", "List them: kmonitor keys list")
@@ -159,13 +164,13 @@ def authorize(
 
     Args:
         key: The device's key: 64 hexadecimal digits.
-        role: viewer: sees runs and charts. operator: also sends commands, edits, removes, and
-            authorizes keys. agent: a training, which reports its own runs.
+        role: viewer: sees runs and charts. operator: also sends commands, edits and removes runs,
+            and authorizes keys. agent: a training, which reports its own runs.
         name: Name of the key, for lists and the audit log.
         replace: Give an already authorized key this name and role.
-        host: Of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
-            `kmonitor hosts`.
-        hub: Of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
+        host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
+            name from `kmonitor hosts`.
+        hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     digits = key.strip().lower()
     if not _KEY.fullmatch(digits):

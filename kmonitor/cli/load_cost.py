@@ -39,7 +39,7 @@ def load_cost(
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Measure what loading a model takes: memory, time, and whether training can go on.
+    """Measure the memory and time that loading a model takes, and if training can continue.
 
     Example: `kmonitor load-cost model.keras`
 
@@ -48,8 +48,7 @@ def load_cost(
 
     Args:
         file: A .keras, .h5 or .weights.h5 file.
-        ways: all, or some of compiled, uncompiled, weights, recompiled, built, with commas
-            between.
+        ways: all, or a comma-separated list of compiled, uncompiled, weights, recompiled, built.
         repeats: Processes per method.
         options: How the file is read.
         as_json: Print one JSON document.

@@ -188,7 +188,7 @@ _LONGEST_SHOWN = 200
 
 HELP = """
 Watch Keras trainings live: graph size, RAM, VRAM and step time; save, clear and reload a
-training in the middle without changing its result.
+training midway without changing its result.
 
 In your script, two lines:
 
@@ -251,9 +251,9 @@ _SUBCOMMANDS = {
     "hosts": ("kmonitor.cli.hosts:app", "List, add and remove remembered hosts."),
     "doctor": (
         "kmonitor.cli.doctor.command:doctor",
-        "Check for problems, and how to fix them.",
+        "Check for problems and show how to fix them.",
     ),
-    "completion": ("kmonitor.cli.completion:completion", "Set up completion with Tab."),
+    "completion": ("kmonitor.cli.completion:completion", "Set up Tab completion."),
     "purge": ("kmonitor.cli.purge:purge", "List all files of kmonitor and remove them."),
 }
 """Name to import path and line in the list of commands; `--help` is each one's docstring."""

@@ -136,8 +136,8 @@ def memory_map(
     framework's context and what other processes take.
 
     Args:
-        target: A .keras, .h5 or .json file, script.py:function, or run:NAME with a run's id,
-            the beginning of one, its name, or `last`.
+        target: A .keras, .h5 or .json file, script.py:function, or run:NAME, where NAME is a run's
+            id, the beginning of its id, its name, or `last`.
         training: Settings of the training.
         limit: Find the largest batch that fits, for example into 8GiB.
         advice: List changes that would lower the peak, and by how much.
@@ -218,8 +218,8 @@ def _of_length(fit: FitMemory, sequence: int) -> ModelLayout:
     except OpenShape as exc:
         raise UserError(
             (
-                "The run's model has a layer that may change a length, and the run did not"
-                " report how."
+                "The run's model has a layer that may change the sequence length, and the run"
+                " did not report how."
             ),
             "Map its file or script instead, with the same --sequence.",
         ) from exc
@@ -240,7 +240,7 @@ def _described(target: str, options: TrainingOptions, file: FileOptions) -> Trac
     if by_file is not None and not (may_trace and has_tensorflow()):
         return TracedModel(by_file, None, "")
     if source.script:
-        print_stderr(f"kmonitor: running {source.script} in a process of its own.")
+        print_stderr(f"kmonitor: running {source.script} in its own process.")
     shape = [_lengths(each) for each in options.input_shape or ()]
     if not may_trace:
         return TracedModel(describe(source, [shape], sequence=options.sequence)[0], None, "")
@@ -301,8 +301,8 @@ def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> Map
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise UserError(
             f"The model has a variable length: a tensor has the shape {shape}.",
-            "Give it with --sequence 128; for a file or script also the whole input, with"
-            " --input-shape 224,224,3.",
+            "Set it with --sequence 128. For a file or script you can also give the whole input"
+            " shape, with --input-shape 224,224,3.",
         ) from exc
     if is_demanded and result.uncorrected:
         raise UserError(f"--measured does not help: {result.uncorrected}.")
@@ -397,8 +397,8 @@ def print_map(layout: ModelLayout, found: MemoryMap) -> None:
     gradients = sum(each.gradient_bytes for each in found.layers)
     rest = found.transient_bytes - found.kept_bytes - gradients
     print_text(
-        f"  transient {size_text(found.transient_bytes)}, at the peak: kept for the backward pass"
-        f" {size_text(found.kept_bytes)}, gradients {size_text(gradients)}, else"
+        f"  transient {size_text(found.transient_bytes)}, at the peak: kept for the backward"
+        f" pass {size_text(found.kept_bytes)}, gradients {size_text(gradients)}, other"
         f" {size_text(rest)}"
     )
     print_text(f"  tier {found.tier}: {found.method}")
@@ -451,7 +451,7 @@ def print_fit(fit: BatchFit, limit: str) -> None:
 def print_advice(advised: Sequence[PeakReduction]) -> None:
     """Print what would lower the peak, the largest saving first."""
     if not advised:
-        print_text("No known single change would save a MiB.")
+        print_text("No known single change would save even 1 MiB.")
         return
     rows = [
         (size_text(each.saved_bytes), size_text(each.peak_bytes), each.words) for each in advised
@@ -542,7 +542,7 @@ def smaller_inputs(source: ModelSource, layout: ModelLayout) -> dict[str, ModelL
     if found is None:
         return {}
     change_text, shape = found
-    print_stderr("kmonitor: creating the model with a smaller input, in a process of its own.")
+    print_stderr("kmonitor: creating the model with a smaller input, in a separate process.")
     try:
         return {change_text: describe(source, [[shape]])[0]}
     except UserError:
@@ -560,13 +560,15 @@ def _halved(layout: ModelLayout) -> tuple[str, list[int]] | None:
     if len(lengths) == _PICTURE and lengths[1] >= 2 * _LEAST:
         high, wide, channels = lengths
         change_text = (
-            f"input {high // 2} x {wide // 2} instead of {high} x {wide}; it sees less detail"
+            f"input {high // 2} x {wide // 2} instead of {high} x {wide}; the model sees less"
+            " detail"
         )
         return change_text, [high // 2, wide // 2, channels]
     is_series = len(lengths) == 2 or (len(lengths) == 1 and "int" in tensor.dtype)  # noqa: PLR2004
     if is_series:
         change_text = (
-            f"length {lengths[0] // 2} instead of {lengths[0]}; it sees less of each example"
+            f"length {lengths[0] // 2} instead of {lengths[0]}; the model sees less of each"
+            " example"
         )
         return change_text, [lengths[0] // 2, *lengths[1:]]
     return None

@@ -37,14 +37,14 @@ _OTHERS_SHOWN: Final = 20
 
 
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
-    """List everything that kmonitor keeps for this user on this machine, ask, and remove it.
+    """List all that kmonitor keeps for this user on this machine, and remove it after asking.
 
     Example: `kmonitor purge`
 
     That is the hub's database with every run, what trainings wrote for it, checkpoints, logs,
-    settings, sockets, and the hub itself. What kmonitor did not write stays, also in these
-    folders, and so do checkpoints in a folder that you named with `checkpoint_dir` and the
-    installed program. Close the window first: it would start a hub again.
+    settings, sockets, and the hub itself. Anything that kmonitor did not write stays, even in
+    these folders. So do the installed program and any checkpoints in a folder that you named with
+    `checkpoint_dir`. Close the window first: it would start a hub again.
 
     Args:
         yes: Do not ask.
@@ -81,7 +81,7 @@ def _print_summary(hub: HubReply | None, found: list[Path]) -> None:
         kind = "socket" if path.is_socket() else "file"
         print_text(f"{kind:<8} {terminal_safe(str(path))}  {size_text(size)}")
     number = pluralized(len(found), "file or socket", "files and sockets")
-    print_text(f"{number}, {size_text(total)} together")
+    print_text(f"{number}, {size_text(total)} in total")
 
 
 def _print_others(others: list[Path]) -> None:

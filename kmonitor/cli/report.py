@@ -23,19 +23,20 @@ def report(
 ) -> int:
     """Write a report of a run: charts, verdicts, reclaims, events, model and environment.
 
-    Of a study: its folds, their metrics and memory, and the attempts.
+    For a study: its folds, their metrics and memory, and the attempts.
 
-    It is one HTML file without scripts and external content, light or dark like the reader's
+    It is one HTML file without scripts or external content, light or dark to match the reader's
     system, and suitable for printing.
 
     Example: `kmonitor report last --output leak.html`
 
     Args:
-        run: Id, the beginning of an id, name, or `last`.
-        output: File to write, which is replaced; default: the name of the run, in this folder.
+        run: A run's id, the beginning of its id, its name, or `last`.
+        output: File to write; an existing one is replaced. Default: the name of the run, in the
+            current folder.
         into: Old name of `--output`.
-        folder: Use the runs in this folder, which is only read.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+        folder: Use the runs in this folder, which is opened read-only.
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """

@@ -15,7 +15,7 @@ def run(
     *script: Annotated[str, Parameter(allow_leading_hyphen=True)],
     resume_after_crash: Annotated[int, Parameter(name="--resume-after-crash")] = 0,
 ) -> int:
-    """Run a training script so that it can be restarted and continue where it was.
+    """Run a training script so that it can be restarted and continue where it left off.
 
     Example: `kmonitor run --resume-after-crash 3 -- python train.py`
 
@@ -26,8 +26,8 @@ def run(
     75, and the script is started again. Finished fits do not run again, and the interrupted one
     continues with the same result, bit for bit. Only a new process frees all memory.
 
-    What to know: the script's fits must come in the same order each time; what the script does
-    before a fit happens again; state of generators of your own is not kept. How the script died
+    Keep in mind: the script's fits must come in the same order each time; whatever the script does
+    before a fit is done again; the state of your own generators is not kept. How the script died
     (signal, out of memory, exit status) is reported to the hub: `kmonitor show last`.
 
     Exit status: the script's. If a signal ended it, the same signal ends this command.

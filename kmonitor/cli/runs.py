@@ -68,15 +68,15 @@ def runs(  # noqa: PLR0913 - the user's options
 
     Args:
         state: Only runs in this state; `live` and `ended` are groups of them. May be repeated.
-        sort: Largest first, names and states by alphabet.
-        limit: Maximum number of runs, the first in the order.
+        sort: Largest first; names and states alphabetically.
+        limit: Show at most this many runs, the first ones in sort order.
         watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
             for each run that is new or has changed.
         json: One JSON list. Each run has at least `run` (its id), `name`, `host`, `state` and
             `epoch` (from 0; null before the first), and every other field of the summary.
-        folder: Only the runs in this folder, which is only read.
-        host: Those of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name
-            of `kmonitor hosts`.
+        folder: Only the runs in this folder, which is opened read-only.
+        host: List the runs of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or
+            a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
     order = partial(_ordered, state=state, sort=sort, limit=limit)
@@ -115,7 +115,7 @@ def _watch(
     route: HubRoute, order: Callable[[Iterable[RunSummary]], list[RunSummary]], *, json: bool
 ) -> int:
     if not (json or sys.stdout.isatty()):
-        raise UsageError("--watch draws on a terminal.", "Into a file or pipe: add --json")
+        raise UsageError("--watch draws on a terminal.", "To write to a file or pipe, add --json")
     is_new = threading.Event()
     poller = HubPoller(route, is_new.set)
     printed: dict[str, RunSummary] = {}
@@ -200,23 +200,25 @@ def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     Example: `kmonitor runs pin last`
 
     Args:
-        run: Id, the beginning of an id, name, or `last`.
-        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
-        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
+        run: A run's id, the beginning of its id, its name, or `last`.
+        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
+            hosts`.
+        hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     return _pin(run, host, hub, is_pinned=True)
 
 
 @app.command
 def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
-    """Unpin a run: it may go again when old ones are removed to save room.
+    """Unpin a run: it may be removed again when old runs are removed to save space.
 
     Example: `kmonitor runs unpin last`
 
     Args:
-        run: Id, the beginning of an id, name, or `last`.
-        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
-        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
+        run: A run's id, the beginning of its id, its name, or `last`.
+        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
+            hosts`.
+        hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     return _pin(run, host, hub, is_pinned=False)
 
@@ -244,21 +246,23 @@ def prune(  # noqa: PLR0913 - the user's options
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """List ended runs that are old or large, ask, and remove them from a hub's history.
+    """List ended runs that are old or large, and remove them from a hub's history after asking.
 
-    Pinned runs (`kmonitor runs pin`) and living ones stay. Checkpoints and spools stay too.
+    Pinned runs (`kmonitor runs pin`) and live ones stay. Checkpoints and spools stay too.
 
     Example: `kmonitor runs prune --older-than 30d --dry-run`
 
     Args:
-        older_than: Runs whose last event is longer ago: `30d`, `12h`, `8w`; a bare number is days.
-        larger_than: Runs that use more in the hub's database: `500MiB`, `2GB`. With both options,
-            both must hold.
+        older_than: Runs whose last event is older than this: `30d`, `12h`, `8w`; a bare number is
+            days.
+        larger_than: Runs that use more than this in the hub's database: `500MiB`, `2GB`. With both
+            options, both must hold.
         dry_run: Only list them.
         json: One JSON list of the runs, as `kmonitor runs` has them, in place of the table.
         yes: Do not ask.
-        host: On this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of `kmonitor hosts`.
-        hub: At this address, as its operator: tcp://HOST:PORT?key=KEY.
+        host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
+            hosts`.
+        hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if older_than is None and larger_than is None:
         raise UsageError("No runs selected. Use --older-than 30d, --larger-than 1GiB, or both.")

@@ -67,12 +67,12 @@ def command(  # noqa: PLR0913 - the user's arguments
     `--timeout` passed first (the command is still pending).
 
     Args:
-        run: Id, the beginning of an id, name, or `last`.
+        run: A run's id, the beginning of its id, its name, or `last`.
         action: save: write a checkpoint. collect: free traces of models that no longer exist.
-            reload: save, clear and reload, with the same result.
-            restart: go on in a new process, with the same result; under `kmonitor run` only.
-            auto: collect, and reload if that left something to give back. diagnose: report what
-            grows. pause, resume. stop: end the fit. set_limits: replace limits.
+            reload: save, clear and reload, with the same result. restart: go on in a new process,
+            with the same result; under `kmonitor run` only. auto: collect, and reload if there is
+            still memory to free. diagnose: report what grows. pause, resume. stop: end the fit.
+            set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
             step_time_mean, _p95, _p99 or _max, epoch_time or another of kmonitor_agent.Limit, and
@@ -83,7 +83,7 @@ def command(  # noqa: PLR0913 - the user's arguments
         mode: For reload and auto: restore into the existing variables (assign), or recreate them
             if that is safe (recreate).
         export: For save: also write a .keras file beside the checkpoint.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """
@@ -198,8 +198,8 @@ def _with_hint(exit_status: int, limits: Sequence[str]) -> int:
     bare = [each for each in limits if ":" not in each and not each.endswith(f"={OFF}")]
     if bare and exit_status == DONE:
         print_text(
-            f"A crossing is reported, and nothing else is done. To act on it: {bare[0]}:reload, "
-            ":restart (under kmonitor run) or :stop"
+            f"Crossing this limit is only reported. To act on it: {bare[0]}:reload, :restart"
+            " (under kmonitor run) or :stop"
         )
     return exit_status
 

@@ -60,12 +60,12 @@ def ship(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Send the data of trainings without a hub from a folder to your hub, or to another one.
+    """Send the data of trainings that ran without a hub from a folder to a hub.
 
-    For clusters: a job runs with `KMONITOR_HUB=off` and `KMONITOR_SPOOL` on a folder that this
-    machine sees too. Spools are found at any depth. Those of live trainings are read too, without
-    locking or changing anything. You can ship again at any time: the hub accepts only what it does
-    not have.
+    For clusters: a job runs with `KMONITOR_HUB=off` and `KMONITOR_SPOOL` set to a folder that this
+    machine can also see. Spools are found at any depth. Those of live trainings are read too,
+    without locking or changing anything. You can ship again at any time: the hub accepts only what
+    it does not have.
 
     Example: `kmonitor ship /scratch/ada/kmonitor`
 
@@ -75,10 +75,10 @@ def ship(
         delete: Remove a run's spool once the hub has stored all of it and its process is known
             to have ended; others stay.
         json: One JSON list: `run`, `host`, `events`, `missing`, `waits`, `refused`, `deleted`.
-        host: To the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name of
+        host: Send to the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
-        hub: To the hub at this address, tcp://HOST:PORT?key=KEY, which must have authorized the
-            key of `kmonitor keys mine --agent`.
+        hub: Send to the hub at this address, tcp://HOST:PORT?key=KEY, which must have authorized
+            the key that `kmonitor keys mine --agent` prints.
     """
     spool_folder = expand_user(str(folder)).absolute()
     target = ShipTarget(find_folders(), host, hub)
@@ -145,7 +145,7 @@ class ShipTarget:
     def description(self) -> str:
         """The hub as text."""
         if self.host is not None:
-            return f"the hub of {self.host}"
+            return f"the hub on {self.host}"
         return "your hub" if self.hub is None else "the hub at that address"
 
     def is_transient(self, exc: HubUnreachable | HostError) -> bool:

@@ -170,7 +170,7 @@ def ready_for_qt(*, offscreen: bool) -> None:
     missing = missing_libraries(for_screen=for_screen)
     if missing:
         raise UserError(
-            f"The window needs missing system libraries: {', '.join(missing)}.",
+            f"System libraries that the window needs are missing: {', '.join(missing)}.",
             f"Run: {install_line(missing)}",
         )
     # Only now: asking a display needs one of those libraries.
@@ -184,8 +184,8 @@ class NoScreen(UserError):
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"There is no display ({reason}).",
-            "Run kmonitor on your desktop. On this machine: kmonitor runs, kmonitor show last,\n"
-            "or kmonitor --screenshot window.png, which draws the window into a file.",
+            "Run kmonitor on your desktop. On this machine: kmonitor runs, kmonitor show"
+            " last,\nor kmonitor --screenshot window.png, which draws the window to a file.",
         )
 
 

@@ -144,13 +144,14 @@ def hub_silent(address: str, seconds: float) -> HostError:
         "silent",
         address,
         f"Connected to {address}, but kmonitor there did not answer within {seconds:g} s.",
-        f"Run this to see why: ssh {address} kmonitor hub status   Its disk or network may hang.",
+        f"Run this to see why: ssh {address} kmonitor hub status   Its disk or network may be"
+        " hanging.",
     )
 
 
 def route_lost(address: str, remedy: str) -> HostError:
     """The way to a host's hub was there and is not any more; with what to do."""
-    what = f"The connection to {address} was lost, or its hub ended."
+    what = f"The connection to {address} was lost, or its hub stopped."
     return HostError("broken", address, what, remedy)
 
 
@@ -170,7 +171,7 @@ def too_old(address: str, version: str) -> HostError:
     return HostError(
         "too_old",
         address,
-        f"{which} on {address} is too old for this one.",
+        f"{which} on {address} is too old for the version on this machine.",
         f"Install this version there from a clone: {_INSTALL}",
     )
 
@@ -180,7 +181,7 @@ def too_new(address: str, version: str) -> HostError:
     return HostError(
         "too_new",
         address,
-        f"kmonitor {version} on {address} is too new for this one.",
+        f"kmonitor {version} on {address} is too new for the version on this machine.",
         "Install that version here.",
     )
 
@@ -200,12 +201,12 @@ def _message_and_remedy(
         ),
         "host_key_changed": (
             (
-                f"The host key of {address} has changed: it was reinstalled, or it is another"
-                " machine."
+                f"The host key of {address} has changed: the host was reinstalled, or a"
+                " different machine is answering under its name."
             ),
             (
-                "Ask its administrator. If it was reinstalled, follow the instructions of: ssh"
-                f" {address}"
+                "Ask its administrator. If it was reinstalled, follow the instructions printed"
+                f" by: ssh {address}"
             ),
         ),
         "host_key_unknown": (
@@ -229,9 +230,9 @@ def _message_and_remedy(
             f"The jump host or proxy of {address} failed (ProxyJump in ~/.ssh/config).",
             by_hand,
         ),
-        "no_hub": (f"The hub on {address} has ended.", ""),
+        "no_hub": (f"The hub on {address} has stopped.", ""),
     }
-    return texts.get(code, (f"The connection to {address} ended.", by_hand))
+    return texts.get(code, (f"The connection to {address} was lost.", by_hand))
 
 
 def _last_line(output: str) -> str:

@@ -96,8 +96,8 @@ class HubStuck(UserError):
 
     def __init__(self, endpoint: str, stuck_s: float) -> None:
         super().__init__(
-            f"The hub at {endpoint} answers, but has read nothing for {stuck_s:g} s: the disk"
-            " or the database server of its history may hang.",
+            f"The hub at {endpoint} answers, but has processed nothing for {stuck_s:g} s: the"
+            " disk or the database server that holds its history may be hanging.",
             "See `kmonitor doctor` and the hub's log.",
         )
 
@@ -111,7 +111,7 @@ class HubRefused(UserError):
     """
 
     def __init__(self, code: str, text: str) -> None:
-        super().__init__(f"The hub refused: {text}.")
+        super().__init__(f"The hub refused the request: {text}.")
         self.code = code
         self.text = text
 

@@ -231,6 +231,6 @@ class Handshake:
             self._n_other_key += 1
             if self._n_other_key >= _SURE_AFTER:
                 self._refusal = (
-                    f"the hub at {where} does not have the key in this address; get the right"
-                    " address with `kmonitor keys list` on its host"
+                    f"the hub at {where} has a different key from the one in this address; get"
+                    " the right address with `kmonitor keys list` on its host"
                 )

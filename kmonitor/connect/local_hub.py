@@ -250,7 +250,7 @@ def disk_space_problem(folders: Folders) -> str:
                 probe.write(b"\0" * _PROBE_BYTES)
         except OSError as exc:
             # Also a quota or a disk that may only be read: these have room, but not for us.
-            return f"{folder} cannot be written: {exc.strerror}."
+            return f"{folder} is not writable: {exc.strerror}."
         if free < _NEEDED_BYTES:
             return f"The disk of {folder} is full: {free // 1024} KiB are free."
     return ""
@@ -270,7 +270,8 @@ class HubSilent(UserError):
 
     def __init__(self, pid: int, lock: Path, remedy: str = "") -> None:
         super().__init__(
-            f"The hub (process {pid}) holds {lock} but does not answer: it hangs or is stopped.",
+            f"The hub (process {pid}) holds {lock} but does not answer: it is hanging or"
+            " suspended.",
             remedy or "Stop it with: kmonitor hub stop   Trainings continue and lose no data.",
         )
         self.pid = pid

@@ -128,7 +128,7 @@ class HostStore:
                 with self._file.locked():
                     return self._load_hosts()
             except HostsNotSaved:
-                self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be moved away."
+                self.trouble = f"{self._file.path} is damaged ({exc}). It cannot be moved aside."
                 return []
 
     def find(self, wanted: str) -> RememberedHost | None:
@@ -157,7 +157,10 @@ class HostStore:
             if index < len(hosts):
                 return _replaced(hosts, index, changed)
             if len(hosts) >= MOST_HOSTS:
-                raise HostsNotSaved(f"{MOST_HOSTS} hosts are remembered.", "Remove one of them.")
+                raise HostsNotSaved(
+                    f"No more hosts can be remembered: there are already {MOST_HOSTS}.",
+                    "Remove one of them.",
+                )
             return _replaced([*hosts, RememberedHost(address)], index, changed)
 
         hosts = self._change(change)
@@ -340,7 +343,7 @@ class HostFile:
         try:
             self.path.replace(aside)
         except OSError as exc:
-            return salvaged, f"It cannot be moved away: {exc.strerror or exc}."
+            return salvaged, f"It cannot be moved aside: {exc.strerror or exc}."
         if not salvaged:
             return [], f"It was renamed to {aside.name}; no host is remembered now."
         self.write(salvaged)

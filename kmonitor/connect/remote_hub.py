@@ -277,7 +277,7 @@ def _plain(text: str) -> str:
 
 _LOCATIONS: Final = {
     "launcher": "the interpreter of the last training there",
-    "path": "kmonitor on the PATH of a login",
+    "path": "kmonitor on the PATH of a login shell",
     "command": "the command remembered for it",
 }
 

@@ -351,7 +351,7 @@ def kept_reason(path: Path, reader: SpoolReader, progress: ShippingProgress) -> 
         return ""
     is_ours = reader.facts is not None and reader.facts.host == socket.gethostname()
     if not is_ours or is_on_network_file_system(path):
-        return f"its process on {progress.host} may still write"
+        return f"its process on {progress.host} may still be writing"
     return _in_use_reason(path)
 
 

@@ -117,7 +117,7 @@ class HubAlerts:
         due = self._evaluator.due(now_wall_s)
         if self.state == "on":
             if len(self._waiting) + len(due) > _MOST_WAITING:
-                self._set_trouble("alerts arrive faster than they can be sent")
+                self._set_trouble("alerts are arriving faster than they can be sent")
             self._waiting.extend(due)
         else:
             self._waiting.clear()
@@ -172,7 +172,7 @@ class HubAlerts:
             else:
                 self._held.unlink(missing_ok=True)
         except OSError as exc:
-            LOG.warning("alerts that are held back would not outlast this hub: %s", exc)
+            LOG.warning("alerts that are held back would be lost when this hub ends: %s", exc)
 
     def _start(self, alerts: list[Alert]) -> None:
         for alert in alerts:

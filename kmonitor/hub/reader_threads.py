@@ -40,7 +40,7 @@ def run_reader_thread(
             text = f"{what}: {fault_text(exc)}"
             if text != last_text:
                 is_fault = not isinstance(exc, EXTERNAL_FAULTS)
-                LOG.warning("%s; tried again", text, exc_info=is_fault)
+                LOG.warning("%s; trying again", text, exc_info=is_fault)
             last_text = text
             is_stopping.wait(_READ_AGAIN_S)
 

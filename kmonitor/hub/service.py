@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kmonitor.hub",
-        description="Receive the data of this user's trainings, store them, and serve windows.",
+        description="Receive the data of this user's trainings, store it, and serve windows.",
     )
     parser.add_argument("--version", action="version", version=VERSION)
     parser.add_argument("--folder", type=Path, help="only show the spools in this folder")
@@ -120,7 +120,10 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--store",
         metavar="URL",
-        help="store in this team database, postgresql://USER@HOST/DATABASE, or `here`",
+        help=(
+            "store in this team database (postgresql://USER@HOST/DATABASE), or `here` for this"
+            " machine"
+        ),
     )
     parser.add_argument(
         "--prometheus",
@@ -174,7 +177,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         LOG.error("cannot run: %s", exc)
         raise
     except Exception:
-        LOG.exception("the hub ended because of an internal error")
+        LOG.exception("the hub stopped because of an internal error")
         raise
     finally:
         close_log(handler)
@@ -187,7 +190,7 @@ def _run_until_stopped(folders: Folders, options: HubOptions) -> None:
     while (ending := _run_once(folders, options)) is not Ending.STOPPED:
         if not folders.state.is_dir():
             # Everything of ours was removed on purpose; a hub must not bring it back.
-            LOG.warning("%s is gone: the hub ends", folders.state)
+            LOG.warning("%s is gone: the hub is shutting down", folders.state)
             return
         if ending is Ending.DIFFERS:
             now_s = time.monotonic()
@@ -247,7 +250,7 @@ def _lock(path: Path) -> HubLock:
     except UnsafePath as exc:
         raise HubCannotStart(f"{path} {exc.why}.") from exc
     except OSError as exc:
-        what = f"{path} cannot be written and locked: {exc.strerror}."
+        what = f"{path} cannot be written to or locked: {exc.strerror}."
         raise HubCannotStart(what, "Set KMONITOR_HOME to a folder on a local disk.") from exc
 
 

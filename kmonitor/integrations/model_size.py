@@ -97,9 +97,9 @@ def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
         return
     raise ModelTooLarge(
         f"the weights of this model ({binary_size(size.parameter_bytes)}), their gradients and"
-        f" {size.optimizer}'s state take {binary_size(size.least_bytes)} or more, on top of"
-        f" {binary_size(held)} that its process already holds, of"
-        f" memory={binary_size(bound_bytes)}; it was not built"
+        f" {size.optimizer}'s state need at least {binary_size(size.least_bytes)}, on top of the"
+        f" {binary_size(held)} that its process already holds; the limit is"
+        f" memory={binary_size(bound_bytes)}, so it was not built"
     )
 
 
@@ -152,9 +152,9 @@ def weights_bounded(
         made_bytes[0] += size
         if bound_bytes is not None and held + made_bytes[0] > bound_bytes:
             raise ModelTooLarge(
-                f"the weights of this model take {binary_size(made_bytes[0])} or more, on top of"
-                f" {binary_size(held)} that its process already holds, of"
-                f" memory={binary_size(bound_bytes)}; it was not built"
+                f"the weights of this model need at least {binary_size(made_bytes[0])}, on top"
+                f" of the {binary_size(held)} that its process already holds; the limit is"
+                f" memory={binary_size(bound_bytes)}, so it was not built"
             )
         if are_made:
             return add_weight(layer, shape, *args, **named)
@@ -191,10 +191,10 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     high = memory_map.high_bytes
     most = f" to {binary_size(high)}" if high is not None else " or more"
     raise ModelTooLarge(
-        f"a step of this model would take about {binary_size(memory_map.peak_bytes)} ({low}{most},"
-        f" tier {memory_map.tier}: {memory_map.method}) at batch {batch};"
-        f" its process holds {binary_size(held)}"
-        f" with its weights, of memory={binary_size(bound_bytes)}; it was not trained"
+        f"a step of this model would take about {binary_size(memory_map.peak_bytes)}"
+        f" ({low}{most}, tier {memory_map.tier}: {memory_map.method}) at batch {batch}; its"
+        f" process holds {binary_size(held)} with its weights and the limit is"
+        f" memory={binary_size(bound_bytes)}, so it was not trained"
     )
 
 

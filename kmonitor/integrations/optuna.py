@@ -30,7 +30,7 @@ USAGE: Final = Usage(
     caller="in_processes",
     noun="trial",
     call="study.optimize(in_processes(objective), n_trials=20)",
-    goes_on="study.optimize continues, in another process if the study has a storage",
+    goes_on="study.optimize continues, in another process if the study has persistent storage",
 )
 
 _CAUSE: Final = "kmonitor:cause"
@@ -209,7 +209,7 @@ _FORWARDED: Final = frozenset(
 def _answer_question(trial: Trial, question: Any) -> Any:
     name, args, named = cast("tuple[str, list[Any], dict[str, Any]]", question)
     if name not in _FORWARDED:
-        raise AttributeError(f"a trial in a process of its own has no {name}")
+        raise AttributeError(f"a trial in its own process has no {name}")
     found: Any = getattr(trial, name)
     answer: Any = found(*args, **named) if callable(found) else found
     return answer.isoformat() if name == "datetime_start" else answer

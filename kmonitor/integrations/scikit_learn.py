@@ -87,7 +87,7 @@ def _check_names(how: Mapping[str, Any]) -> None:
         if name in known_options:
             continue
         hint = _NO_SCORING if name == "scoring" else f"it also takes {', '.join(known_options)}."
-        raise TypeError(f"cross_validate: {name}= is not known; {hint}")
+        raise TypeError(f"cross_validate: unknown argument {name}=; {hint}")
 
 
 def _splits(cv: Any, x: Any, y: Any, groups: Any) -> Iterable[Any]:
@@ -111,8 +111,8 @@ def _array(name: str, data: Any) -> Any:
     array = np.asarray(data)
     if array.dtype.hasobject or array.ndim == 0:
         raise TypeError(
-            f"cross_validate: {name} is not an array of numbers or strings; for other data write a"
-            " function for run_folds that reads them itself."
+            f"cross_validate: {name} is not an array of numbers or strings; for other data,"
+            " write a function for run_folds that reads the data itself."
         )
     return array
 

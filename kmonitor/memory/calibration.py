@@ -277,7 +277,7 @@ def _usable(
 ) -> list[PeakMeasurement]:
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
-        raise NotIdentifiable(f"no batch size was measured for {STEPS_NEEDED} steps")
+        raise NotIdentifiable(f"no batch size has been measured for {STEPS_NEEDED} steps")
     reasons = [_why_not_comparable(layout, plan, each) for each in enough]
     comparable = [each for each, why in zip(enough, reasons, strict=True) if not why]
     if not comparable:
@@ -291,8 +291,8 @@ def _usable(
     ]
     if not batch_dependent:
         raise NotIdentifiable(
-            "the peak occurs when gradients are applied, which does not depend on the batch:"
-            " try a larger batch"
+            "the peak occurs when gradients are applied, so it does not depend on the batch"
+            " size; measure with a larger batch"
         )
     return batch_dependent
 
@@ -316,9 +316,9 @@ def _why_not_comparable(layout: ModelLayout, plan: Plan, measurement: PeakMeasur
     if seen >= _SEEN_SHARE * whole and took >= _LEAST_FACTOR * seen:
         return ""
     return (
-        f"the allocator of a CPU counts no tensor below 256 KiB: it saw {took / 2**20:.1f}"
-        f" MiB of the {whole / 2**20:.1f} MiB that a step at batch {measurement.batch} should"
-        " take; a larger batch shows more"
+        f"the CPU allocator does not count tensors below 256 KiB: it saw {took / 2**20:.1f} MiB"
+        f" of the {whole / 2**20:.1f} MiB that a step at batch {measurement.batch} should take;"
+        " a larger batch shows more"
     )
 
 
@@ -370,10 +370,11 @@ _TRUST: Final = 0.15
 
 _WORTH_NOTING: Final = 2**20
 _MORE: Final = (
-    "MiB of resident memory are neither weights nor optimizer: data on the device, another model"
+    "MiB of resident memory is neither weights nor optimizer state, but for example data on"
+    " the device or another model"
 )
 _OF_THE_METER: Final = (
-    "the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"
+    "the CPU allocator does not count tensors below 256 KiB: the estimate adds them"
 )
 
 
@@ -497,7 +498,7 @@ class Calibration:
         device = self._measured[-1].device
         on = f" on {device}" if device else ""
         if len(self._measured) > 1:
-            return f"measured at batches {sizes}{on}"
+            return f"measured at batch sizes {sizes}{on}"
         estimated, took = self._points[0]
         return f"rules scaled by {took / estimated:.2f}, measured at batch {sizes}{on}"
 

@@ -131,7 +131,7 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     notes = [*program.notes]
     if unseen:
         notes.append(
-            "counted as TensorFlow's allocator on a CPU does, which does not see tensors below"
+            "counted the way TensorFlow's CPU allocator does it, without tensors below"
             f" {unseen // 1024} KiB{_of_small_variables(traced_peak.left_out_bytes)}"
         )
     if traced_peak.waiting_bytes >= _WORTH_MIB * 2**20:
@@ -259,7 +259,7 @@ class _Estimate:
             gradient_bytes=sum(self._gradients),
             kept_bytes=sum(each.kept_bytes for each in layers),
             tier=3,
-            method="rules of each class of layer; nothing ran",
+            method="rules for each layer class; nothing was run",
             uncovered=tuple(dict.fromkeys(self._uncovered)),
             layers=layers,
             batch=self._plan.batch,
@@ -497,24 +497,25 @@ class Unmeasured:
 
 
 _XLA: Final = Unmeasured(
-    "XLA decides what it fuses: the rules were validated with its plans, not with an allocator,"
-    " and on a CPU it takes up to three times as much; five watched steps correct that",
+    "XLA decides what to fuse: the rules were validated against its plans, not against an"
+    " allocator, and on a CPU it uses up to three times as much; measuring five steps corrects"
+    " this",
     2.20,
 )
 _TORCH: Final = Unmeasured(
-    "PyTorch's rules were not validated with an allocator; five watched steps on a GPU correct"
-    " that",
+    "PyTorch's rules were not validated against an allocator; measuring five steps on a GPU"
+    " corrects this",
     0.25,
 )
 _HALF: Final = Unmeasured(
-    "16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies: five"
-    " watched steps correct that",
+    "16-bit precision was validated only on CPUs, whose convolutions use 32-bit copies;"
+    " measuring five steps corrects this",
     0.80,
     2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
 )
 _LOOPS: Final = Unmeasured(
-    "recurrent layers keep as many steps as the framework runs ahead; their rules were not"
-    " validated with an allocator",
+    "recurrent layers keep as many steps in memory as the framework runs ahead; their rules"
+    " were not validated against an allocator",
     0.25,
 )
 

@@ -112,7 +112,7 @@ class _Table:
         is_frozen = bool(variables) and not any(each.is_trainable for each in variables)
         note = ""
         if elsewhere:
-            note = f"weights counted at {', '.join(sorted(elsewhere))}"
+            note = f"weights counted under {', '.join(sorted(elsewhere))}"
         elif uses > 1:
             note = f"used {uses} times, weights counted once"
         elif is_frozen:

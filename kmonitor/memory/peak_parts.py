@@ -17,7 +17,7 @@ ELSEWHERE: Final = "(outside of layers)"
 ROUNDING: Final = "(rounding of the allocator)"
 """Row of what its pieces are larger than requested, and of the optimizer's few counters."""
 
-RESIDENT: Final = "(resident beside the model)"
+RESIDENT: Final = "(other resident memory)"
 """Row of what was measured between steps and is neither weights nor optimizer."""
 
 

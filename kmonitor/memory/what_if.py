@@ -198,7 +198,7 @@ def _smaller_batches(
     layout: ModelLayout, plan: Plan, optimizer: OptimizerLayout | None
 ) -> Iterator[_Change]:
     half = plan.batch // 2
-    text = f"batch {half} instead of {plan.batch}; it changes how training goes"
+    text = f"batch {half} instead of {plan.batch}; this changes how the model trains"
     yield _Change("batch", text, layout, replace(plan, batch=half))
     if optimizer is None:
         return

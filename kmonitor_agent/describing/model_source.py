@@ -205,7 +205,7 @@ def _from_config(origin: ModelOrigin) -> Any:
     else:
         model = model_from_legacy_config(config)
     if not getattr(model, "built", False):
-        raise NoModel("the file does not say the shape of the model's inputs")
+        raise NoModel("the file does not specify the shape of the model's inputs")
     if origin.compile_config:
         _compile(keras, model, json.loads(origin.compile_config))
     return model

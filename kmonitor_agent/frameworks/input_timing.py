@@ -90,7 +90,7 @@ class TensorFlowInput:
         elements: How many these are.
     """
 
-    source: str = "tf.data: the time between its elements, the rest is waiting"
+    source: str = "tf.data: the time between its elements; the rest is waiting"
 
     def __init__(self, epoch_iterator: Any) -> None:
         self.absent = ""

@@ -169,7 +169,7 @@ def compile_arguments(model: KerasModel) -> CompileArguments:
         CannotRebuild: It is not compiled, or with something that has no configuration.
     """
     if getattr(model, "optimizer", None) is None:
-        raise CannotRebuild("the model is not compiled; call model.compile(...) before")
+        raise CannotRebuild("the model is not compiled; call model.compile(...) first")
     keras = keras_module(model)
     kinds = (keras.optimizers.Optimizer, keras.metrics.Metric)
     legacy = getattr(getattr(keras.optimizers, "legacy", None), "Optimizer", None)
@@ -193,7 +193,9 @@ def _arguments(model: KerasModel) -> dict[str, Any]:
     if isinstance(config, dict):
         return config
     if v1 is None:
-        raise CannotRebuild(f"this Keras does not report how the model is compiled; {_WRITE}")
+        raise CannotRebuild(
+            f"this version of Keras does not report how the model is compiled; {_WRITE}"
+        )
     extra = getattr(model, "_function_kwargs", None) or {}
     return {**v1(), "optimizer": model.optimizer, **extra}
 

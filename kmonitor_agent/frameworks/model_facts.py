@@ -273,8 +273,8 @@ def _by_name(inputs: Sequence[Any], data: Any) -> list[Any]:
     return [values[name] for each in inputs if (name := safe_getattr(each, "name", "")) in values]
 
 
-_OWN_RATE: Final = "it is code of the script, which kmonitor does not run"
-_OWN_PARTS: Final = "the schedule calls code of the script, which kmonitor does not run"
+_OWN_RATE: Final = "it is the script's own code, which kmonitor does not run"
+_OWN_PARTS: Final = "the schedule calls the script's own code, which kmonitor does not run"
 
 
 def read_learning_rate(model: KerasModel) -> Reading:

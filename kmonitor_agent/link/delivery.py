@@ -55,7 +55,7 @@ class DeliveryPhase(enum.Enum):
     GREETING = "connecting: no reply to hello yet"
     LIVE = "welcomed"
     REFUSED = "the hub rejects this run for now"
-    SUPERSEDED = "a newer process of the run has taken over; this one no longer sends"
+    SUPERSEDED = "a newer process of the run has taken over; this one no longer sends data"
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,9 @@ class RunDelivery:
         """The hub cannot serve this run: pause it alone, or end it here."""
         if error.code == "superseded":
             self.phase = DeliveryPhase.SUPERSEDED
-            self.notify_once("superseded", "Another process of this run reports to the hub now.")
+            self.notify_once(
+                "superseded", "Another process of this run is now reporting to the hub."
+            )
         elif error.fatal or error.code == "unauthorised":
             self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
         elif error.code in {"busy", "quota"}:
@@ -292,7 +294,9 @@ class RunDelivery:
         ):
             return
         if not MINOR_VERSIONS[0] <= welcome.minor_version <= MINOR_VERSIONS[1]:
-            self._reject(now_s, "hub_version", "The hub has another protocol version; update it.")
+            self._reject(
+                now_s, "hub_version", "The hub uses a different protocol version; update it."
+            )
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:
             text = "The hub claims events that this run never sent; the spool keeps everything."

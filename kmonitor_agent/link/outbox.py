@@ -285,7 +285,7 @@ class Outbox:
         if self._is_full and unwritten > 0:
             text = (
                 f"The disk was full until the process ended ({self.degraded}): {unwritten}"
-                " events of this run could not be written, samples first."
+                " events of this run could not be written; samples were dropped first."
             )
             self.append([Notice(t_s=self._now_s(), level="warning", code="disk_full", text=text)])
 

@@ -122,7 +122,7 @@ class StreamContext:
 
 
 class _Phase(enum.Enum):
-    OPENING = "waits for the lock of the spool"
+    OPENING = "waiting for the lock of the spool"
     OPEN = "numbers and keeps events"
     ENDED = "has released everything"
 
@@ -340,7 +340,7 @@ class RunStream:
             if not self.is_ending and now_s <= self._lock_until_s:
                 return False
             self.outbox.open_without_disk(
-                SpoolLocked("another process uses the spool of this run")
+                SpoolLocked("another process is using the spool of this run")
             )
         self._phase = _Phase.OPEN
         self._upkeep.add(self._timing.retry_s, self._retry_disk)
@@ -450,8 +450,8 @@ class TrainingNotices:
         """The run is recorded nowhere; `why` is the disk's error."""
         self._write(
             "unrecorded",
-            f"this run is not recorded: {self._folder_text} cannot be written ({why}) and no"
-            " hub answers. The training is not affected. See: kmonitor doctor",
+            f"this run is not being recorded: {self._folder_text} cannot be written ({why}) and"
+            " no hub answers. The training is not affected. See: kmonitor doctor",
         )
 
     def homeless(self, what: str) -> None:

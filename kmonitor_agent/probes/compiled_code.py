@@ -32,5 +32,5 @@ def read_code_regions(folder: Path) -> Reading:
         maps = (folder / "maps").read_bytes()
     except FAILURES as exc:
         return Reading.missing(_UNIT, f"compiled code cannot be counted: {exc}")
-    source = f"process: {folder}/maps, anonymous pages that may be executed"
+    source = f"process: {folder}/maps, executable anonymous pages"
     return Reading(float(len(_ANONYMOUS_CODE.findall(maps))), _UNIT, source)

@@ -273,7 +273,9 @@ class _OtherSystem:
             unique = self._read_unique(process, float(memory.rss))
         except FAILURES as exc:
             return Reading.missing("bytes", f"the process's memory cannot be read: {exc}")
-        source = "process: unique set (psutil), in between extrapolated from the resident set"
+        source = (
+            "process: unique set (psutil), extrapolated from the resident set between readings"
+        )
         return Reading(unique, "bytes", source)
 
     def _read_unique(self, process: psutil.Process, resident: float) -> float:
@@ -349,7 +351,7 @@ class FamilyMemory:
         pages_now = read_pages(self._folder)
         process = read_proportional_set(self._folder)
         if process is None:
-            self.why_no_shares = "this kernel has no proportional sets"
+            self.why_no_shares = "this kernel does not report proportional set sizes"
             return
         self.why_no_shares = ""
         together = process.held_bytes

@@ -64,7 +64,9 @@ class Pressure:
             except FAILURES:
                 continue
             if 0.0 <= value <= 1.0:
-                return Reading(value, "1", f"kernel: {path}, some of the last 10 s")
+                return Reading(
+                    value, "1", f"kernel: {path}, average of \u201csome\u201d over the last 10 s"
+                )
         return Reading.missing("1", "this kernel does not report pressure (PSI)")
 
     def _read_high_events(self) -> Reading:

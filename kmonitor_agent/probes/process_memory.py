@@ -207,10 +207,13 @@ class ProcessMemory:
         added = self._family.children_bytes(self._children, pages)
         why = self._family.why_no_shares
         source = (
-            f"children: RssAnon + VmSwap of each, pages shared by forks may count twice: {why}"
+            "children: RssAnon + VmSwap of each; pages shared by forks may be counted twice:"
+            f" {why}"
             if why
-            else "children: proportional sets (smaps_rollup), up to"
-            f" {_age_text(self._age_s)} old, and what each took since"
+            else (
+                f"children: proportional sets (smaps_rollup), up to {_age_text(self._age_s)}"
+                " old, plus what each has taken since"
+            )
         )
         return Reading(float(added), "bytes", source)
 
@@ -234,8 +237,8 @@ class ProcessMemory:
         together = self._family.file_bytes_with(pages)
         if has_children and together is not None:
             source = (
-                "process and children: Pss_File (smaps_rollup), up to"
-                f" {_age_text(self._age_s)} old, and what the process mapped since"
+                f"process and children: Pss_File (smaps_rollup), up to {_age_text(self._age_s)}"
+                " old, plus what the process has mapped since"
             )
             return Reading(float(together), "bytes", source)
         return Reading(float(pages.file_bytes), "bytes", f"process: {self._folder}/status RssFile")

@@ -199,7 +199,7 @@ class Resources:
         if children is None:
             processes = zombies = Reading.missing("processes", "children are not listed yet")
         else:
-            source = "process: children and theirs, zombies among them, up to 10 s old"
+            source = "process: all descendants, including zombies, up to 10 s old"
             processes = Reading(float(children), "processes", source)
             zombies = Reading(
                 float(len(self._memory.children()[1])),
@@ -215,7 +215,7 @@ def _whole(used: Reading, left: Reading) -> Reading:
     """What there can be: what there is, and as many more as can be started."""
     if used.value is None or left.value is None:
         return Reading.missing(used.unit, used.absent or left.absent)
-    return Reading(used.value + left.value, used.unit, f"{left.source}, out of what exists")
+    return Reading(used.value + left.value, used.unit, f"{left.source}, of the total")
 
 
 class _Disk:

@@ -462,7 +462,9 @@ def _settle(
         is_whole = False
         why = f"{why}; {_failure_text(exc)}"
     if not is_whole:
-        raise _ActionFailed(f"the state is damaged; stop and load {checkpoint.path.name}: {why}")
+        raise _ActionFailed(
+            f"the state is damaged; stop the training and load {checkpoint.path.name}: {why}"
+        )
     raise _ActionFailed(f"restoring failed, but the state is unchanged: {why}")
 
 

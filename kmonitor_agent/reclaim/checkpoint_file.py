@@ -121,7 +121,9 @@ def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator
             yield _read_value(raw, sealed_value, f"variable {ordinal}", empty)
             checksum.add_crc(sealed_value.crc32)
     if checksum.text() != sealed.header.checksum:
-        raise NotACheckpoint(f"its state is {checksum.text()}, not {sealed.header.checksum}")
+        raise NotACheckpoint(
+            f"the checksum of its state is {checksum.text()}, not {sealed.header.checksum}"
+        )
 
 
 def holds_values(path: Path, values: Iterator[Any]) -> bool:
@@ -242,7 +244,7 @@ def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[...,
         _read_into(raw, _bytes_of(array))
         crc = _crc_of(array)
     if crc != value.crc32:
-        raise NotACheckpoint(f"{what} has a wrong checksum")
+        raise NotACheckpoint(f"{what} has the wrong checksum")
     return array
 
 

@@ -247,7 +247,7 @@ def _read_seal(file: SeekableFile) -> SealedContents:
         raise NotACheckpoint("its index is too large")
     index = b"".join(_chunks(file, block.index_at, block.n_bytes))
     if zlib.crc32(index) != block.index_crc32:
-        raise NotACheckpoint("its index has a wrong checksum")
+        raise NotACheckpoint("its index has the wrong checksum")
     with _well_formed("its index"):
         entries = json.loads(index)
         making = entries["architecture"]
@@ -257,9 +257,9 @@ def _read_seal(file: SeekableFile) -> SealedContents:
             None if making is None else _as_sealed_value(making),
         )
     if len(contents.sealed_values) != block.header.variables:
-        raise NotACheckpoint("its index has a wrong number of variables")
+        raise NotACheckpoint("its index has the wrong number of variables")
     if _crc_of_rest(file, _all_values(contents), block.index_at) != block.rest_crc32:
-        raise NotACheckpoint("the data between its values has a wrong checksum")
+        raise NotACheckpoint("the data between its values has the wrong checksum")
     return contents
 
 
@@ -272,7 +272,7 @@ def _read_block(file: SeekableFile) -> _Block:
         len(data) < BLOCK_BYTES
         or zlib.crc32(text).to_bytes(4, "big") != data[len(MAGIC) : _CRC_END]
     ):
-        raise NotACheckpoint("its first bytes have a wrong checksum")
+        raise NotACheckpoint("its first bytes have the wrong checksum")
     with _well_formed("its header"):
         values = json.loads(text)
         if values.pop("format") != _FORMAT:

@@ -306,7 +306,9 @@ def _verify(path: Path, header: CheckpointHeader, values: Iterator[Any]) -> None
             f"the checkpoint did not read back as it was written: {exc.why}"
         ) from exc
     if stored_header != header:
-        raise SaveRefused("the checkpoint did not read back as it was written: another header")
+        raise SaveRefused(
+            "the checkpoint did not read back as it was written: the header is different"
+        )
 
 
 def _free_bytes(folder: Path) -> int:
@@ -393,8 +395,8 @@ def commit_export(unfinished: Path, target: Path) -> None:
         with zipfile.ZipFile(unfinished) as archive:
             damaged = archive.testzip()
     except zipfile.BadZipFile as exc:
-        raise ExportFailed(f"the file did not read back: {exc}") from exc
+        raise ExportFailed(f"the file could not be read back: {exc}") from exc
     if damaged is not None or not unfinished.stat().st_size:
-        raise ExportFailed(f"the file did not read back: {damaged} is damaged")
+        raise ExportFailed(f"the file could not be read back: {damaged} is damaged")
     unfinished.replace(target)
     fsync_folder(target.parent)

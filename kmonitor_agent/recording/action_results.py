@@ -70,7 +70,7 @@ class ActionResults(list[ActionResult]):
 
     def __repr__(self) -> str:  # pyright: ignore[reportImplicitOverride]
         """One record a paragraph."""
-        return "\n".join(str(record) for record in self) or "nothing was done yet"
+        return "\n".join(str(record) for record in self) or "nothing has been done yet"
 
 
 def released_text(traces: int, models: int, disused: int) -> str:

@@ -15,9 +15,9 @@ from kmonitor_agent.wire.messages.commands import (
     SetLimits,
 )
 
-_NO_COMMANDS: Final = "this training accepts no commands: it was started with commands=False"
+_NO_COMMANDS: Final = "this training does not accept commands: it was started with commands=False"
 _TOO_MANY: Final = "too many requests are already waiting"
-_OTHERS: Final = "arguments of another command"
+_OTHERS: Final = "the arguments belong to a different command"
 _SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
     SetLimits: frozenset({"set_limits"}),
     SaveArguments: frozenset({"save"}),

@@ -41,8 +41,8 @@ from kmonitor_agent.wire.messages.fields import MAX_TEXT
 
 _MOST_HOLDERS: Final = 32
 _FOLLOWS: Final = (
-    "the lines that allocate follow at the end of the next epoch; until then tracemalloc slows"
-    " Python code down (compiled steps are not affected)"
+    "the lines that allocate memory will be reported at the end of the next epoch; until then,"
+    " tracemalloc slows Python code down (compiled steps are not affected)"
 )
 _STOPPED: Final = "the lines that allocate are unknown: tracemalloc was switched off"
 _OF_NOBODY: Final = frozenset(
@@ -387,7 +387,7 @@ class KeptObjectCounter:
         self._is_refusal_sent = True
         late = (
             f"it takes {self._cost_s * 1000.0:.0f} ms, more than 1 % of the time since the last"
-            " one one"
+            " one"
         )
         self._send(fit, why=why or late)
 

@@ -36,16 +36,16 @@ from kmonitor_agent.wire.messages.readings import Reading
 STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, start to start: the median of a whole epoch; in samples, and until an epoch"
-    " has ended, of the running one so far",
+    "step clock, start to start: the median over a whole epoch; in samples, and until the first"
+    " epoch has ended, the median over the current epoch so far",
 )
 """Where a step time comes from."""
 
 MEAN_STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, first start to last result: the mean of a whole epoch, whose steps were handed"
-    " over ahead of the device that computes them",
+    "step clock, first start to last result: the mean over a whole epoch, because its steps"
+    " were queued ahead of the device that computes them",
 )
 """Likewise where the device runs behind."""
 
@@ -470,7 +470,7 @@ def fit_in_parts(model: KerasModel) -> FitInParts | None:
 
 _IGNORED: Final = "the loop continues: it ignores model.stop_training, which was set to True"
 
-_ENDED_BEFORE: Final = "the fit that it was for had ended"
+_ENDED_BEFORE: Final = "the fit it was meant for had already ended"
 
 
 class FitStopper:

@@ -61,9 +61,11 @@ _LAYERS_A_PART: Final = 200
 _MOST_LOGS: Final = 256
 
 
-_CAUGHT: Final = "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit"
+_CAUGHT: Final = (
+    "ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit"
+)
 
-_CUT_OFF: Final = "the process ended while it ran"
+_CUT_OFF: Final = "the process ended while it was running"
 
 
 class FitReporter:

@@ -44,8 +44,8 @@ _IN_VAIN: Final = (
 _RELIEVES: Final = frozenset({"collect", "reload", "restart", "auto"})
 
 _NO_SINGLE_STEPS: Final = (
-    "the device runs behind the steps that it is handed, so only their mean is known;"
-    " use step_time or step_time_mean"
+    "the device lags behind the steps that are queued on it, so only their mean is known; use"
+    " step_time or step_time_mean"
 )
 _BEGAN_S: Final = 0.0
 """The session's time when it began."""
@@ -271,7 +271,7 @@ class LimitEnforcer:
             watch.reset_base()
         text = (
             f"{limit_text(watch.spec)}: nothing else helps ({tried}). The limit stays crossed;"
-            " the next attempt comes when it has grown by another 5 %."
+            " the next attempt follows when the value has grown by another 5 %."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 
@@ -334,7 +334,7 @@ class LimitEnforcer:
     def _answer(self, watch: LimitWatch, crossing: LimitCrossed) -> None:
         self._emit(crossing)
         if crossing.crossed and crossing.action == "restart" and watch.is_in_vain:
-            text = f"starts no more restarts until it is changed: {_IN_VAIN}."
+            text = f"triggers no more restarts until it is changed: {_IN_VAIN}."
             self._notify_once(watch.spec, "restarts_in_vain", text)
         if crossing.crossed and crossing.answered and crossing.action != "notify":
             action = cast("Action", crossing.action)

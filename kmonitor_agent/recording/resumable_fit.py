@@ -115,11 +115,11 @@ class ResumableFit:
         state = saved.state
         data = fit_resumer(model).find_data()
         if data is None:
-            raise CannotResume("this Keras keeps the data of a fit elsewhere")
+            raise CannotResume("this version of Keras keeps the data of a fit elsewhere")
         if state.model != name_of(model):
             raise CannotResume(
-                f'it was of the model "{state.model}" and is now of "{name_of(model)}": the'
-                " fits of the script must run in the same order each time"
+                f'it was a fit of the model "{state.model}" and is now a fit of'
+                f' "{name_of(model)}": the script\'s fits must run in the same order each time'
             )
         steps = _steps(self._fit)
         build_model_like_saved(steps, model, saved)

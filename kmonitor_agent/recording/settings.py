@@ -62,7 +62,7 @@ def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> No
     for argument in unknown:
         near = [name for name in names if argument in name] or get_close_matches(argument, names)
         meant = f"did you mean {near[0]}=?" if near else f"write one of {', '.join(names)}."
-        raise TypeError(f"MonitorCallback: {argument}= is not known; {meant}")
+        raise TypeError(f"MonitorCallback: {argument}= is not a known argument; {meant}")
 
 
 def check_home(environ: Mapping[str, str]) -> None:
@@ -149,7 +149,7 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
         return None
     if checkpoint_dir in ("", b""):
         raise ValueError(
-            "MonitorCallback: checkpoint_dir is empty; write a folder or leave it out."
+            "MonitorCallback: checkpoint_dir is empty; write the path of a folder or leave it out."
         )
     if not isinstance(checkpoint_dir, str | os.PathLike):
         raise TypeError(
@@ -165,8 +165,8 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
     folder = expand_user(written).absolute()
     if folder.exists() and not folder.is_dir():
         raise ValueError(
-            f"MonitorCallback: checkpoint_dir={written!r} is not a folder; write a folder, such"
-            f" as {str(folder.with_suffix('')) + '-checkpoints'!r}."
+            f"MonitorCallback: checkpoint_dir={written!r} is not a folder; write the path of a"
+            f" folder, such as {str(folder.with_suffix('')) + '-checkpoints'!r}."
         )
     return folder
 

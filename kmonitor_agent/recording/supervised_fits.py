@@ -191,7 +191,7 @@ _IN_PARTS: Final = "kmonitor_agent.fit cannot be resumed in another process; mod
 
 _NOT_FOLLOWED: Final = "this fit cannot be resumed in another process"
 
-_SEVERAL: Final = "another fit runs in this process and would be cut off"
+_SEVERAL: Final = "another fit is running in this process and would be cut off"
 
 
 class SupervisedFits:

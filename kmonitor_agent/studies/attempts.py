@@ -245,7 +245,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 2 * _LONGEST_REASON else f"{line[: 2 * _LONGEST_REASON]}…"
 
 
-_SCRIPT_ENDED: Final = "the script that ran the study ended before it did"
+_SCRIPT_ENDED: Final = "the script that ran the study ended before this attempt did"
 
 _MOST_BYTES: Final = 64 * 2**20
 """No file of attempts is larger: that of hundreds of thousands of attempts."""

@@ -145,7 +145,7 @@ def _stored(value: object, job: FoldJob) -> FunctionReturned:
         return FunctionReturned(
             "error",
             f"TypeError: the function returned a {exc.kind}; return plain data (None, numbers,"
-            " texts, bytes, lists, dicts, arrays) and save the rest in fold.directory",
+            " strings, bytes, lists, dicts, arrays) and save the rest in fold.directory",
         )
     except MemoryError:
         return FunctionReturned(

@@ -42,7 +42,7 @@ _LEAVES_WITHIN_S: Final = 15.0
 
 _STAYED: Final = (
     f"it returned, but its process did not exit within {_LEAVES_WITHIN_S:.0f} s (a non-daemon"
-    " thread?) and was ended"
+    " thread?) and was terminated"
 )
 
 _STACKS_WITHIN_S: Final = 0.2
@@ -241,7 +241,7 @@ class LocalAttempt:
     def _answered(self, question: bytes) -> bytes:
         """On the thread that runs the study, whose bounds wait meanwhile."""
         if self._answers is None:
-            return pack_value(("LookupError", "run_folds does not answer its folds"))
+            return pack_value(("LookupError", "run_folds does not respond to its folds"))
         try:
             return pack_value(("", self._answers(self.fold, unpack_value(question))))
         except NotPlainData as exc:

@@ -175,7 +175,7 @@ class StudyFolder(StudyPaths):
             wanted = getattr(facts, name)
             if was != wanted:
                 difference = (
-                    "are others"
+                    "are different"
                     if name in {"splits", "arguments"}
                     else f"{was} then, {wanted} now"
                 )
@@ -254,8 +254,8 @@ class StudyFolder(StudyPaths):
         if not self._why_unwritten:
             return ""
         return (
-            f"results are not kept in {self.path}: {self._why_unwritten}; a second call would"
-            " run them again"
+            f"results are not being saved in {self.path}: {self._why_unwritten}; a second call"
+            " would run these folds again"
         )
 
     def write_table(self) -> None:

@@ -66,7 +66,7 @@ class TerminalProgress:
         """
         of = f" of {self._folds}" if self._folds else ""
         noun = self._noun if (self._folds or done) == 1 else f"{self._noun}s"
-        text = f"interrupted; {done}{of} {noun} {'is' if done == 1 else 'are'} over"
+        text = f"interrupted; {done}{of} {noun} {'is' if done == 1 else 'are'} done"
         self.print_line(f"kmonitor: {text}{'; ' if goes_on else ''}{goes_on}")
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
@@ -77,7 +77,7 @@ class TerminalProgress:
         for prefix in (f"{attempt.signal}: ", f"{ending}: "):
             why = why.removeprefix(prefix)
         reason = f": {why}" if why else ""
-        follows = "; it is retried" if again else ""
+        follows = "; it will be retried" if again else ""
         number = f"{self._noun} {attempt.fold}"
         self.print_line(f"kmonitor: {number} {ending} ({took}){reason}{follows}")
 

@@ -169,7 +169,7 @@ def _seconds_text(seconds: float) -> str:
 def _one_of(argument: str, value: object, known: tuple[str, ...]) -> None:
     if value not in known:
         listed = ", ".join(f'"{name}"' for name in known)
-        raise ValueError(f"Limit: {argument}={value!r} is not known; write one of {listed}.")
+        raise ValueError(f"Limit: {argument}={value!r} is not valid; write one of {listed}.")
 
 
 def _threshold(metric: str, threshold: object) -> tuple[float | None, float | None]:
@@ -226,8 +226,8 @@ def _checked(metric: str, value: float) -> float:
         )
     if metric in _OF_BYTES and value < _SMALLEST_BYTES:
         raise ValueError(
-            f"Limit: {value:g} bytes is below 1 MiB; write {_EXAMPLES[metric]}"
-            f" (a part is written as a percentage)."
+            f"Limit: {value:g} bytes is below 1 MiB; write {_EXAMPLES[metric]} (write a"
+            " fraction as a percentage)."
         )
     return value
 

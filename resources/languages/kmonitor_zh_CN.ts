@@ -13,7 +13,7 @@
     <name>AlertController</name>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
-        <source>This is a test: nothing happened.</source>
+        <source>This is a test alert; nothing is wrong.</source>
         <translation>这是一次测试：什么也没有发生。</translation>
     </message>
 </context>
@@ -81,7 +81,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>https://… of Slack, Mattermost or ntfy, or one that takes JSON; empty: none</source>
+        <source>https://… URL for Slack, Mattermost or ntfy, or any other that accepts JSON; empty: none</source>
         <translation>https://… Slack、Mattermost、ntfy 或接收 JSON 的地址；留空则不发送</translation>
     </message>
     <message>
@@ -129,7 +129,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_controller.py"/>
-        <source>The language changes after a restart of the window.</source>
+        <source>The language changes when the window is restarted.</source>
         <translation>重新打开窗口后语言才会改变。</translation>
     </message>
     <message>
@@ -234,7 +234,7 @@
     <name>BatchCurveView</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Peak over batch</source>
+        <source>Peak by batch size</source>
         <translation>峰值与批大小</translation>
     </message>
 </context>
@@ -262,7 +262,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>More of {metric}</source>
+        <source>Menu of {metric}</source>
         <translation>{metric}的更多操作</translation>
     </message>
     <message>
@@ -411,7 +411,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>Connects through your own ssh: any host that “ssh gpu-01” reaches without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
+        <source>Connects through your own ssh: any host that ssh reaches without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
         <translation>通过您自己的 ssh 连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
     </message>
     <message>
@@ -571,12 +571,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>The demo needs {packages}, which are not installed. In the clone: python -m pip install ".[demo]"</source>
+        <source>The demo needs {packages}, which are not installed. In your clone of the repository, run: python -m pip install ".[demo]"</source>
         <translation>演示需要 {packages}，而当前 Python 中没有。请在克隆的仓库中运行：python -m pip install ".[demo]"</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>This installation has no demo training.</source>
+        <source>This installation does not include the demo.</source>
         <translation>此安装不含演示训练。</translation>
     </message>
 </context>
@@ -584,7 +584,7 @@
     <name>DesktopNotifications</name>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
-        <source>Alerts are shown as notifications while kmonitor runs.</source>
+        <source>Alerts are shown as notifications while kmonitor is running.</source>
         <translation>kmonitor 运行期间，提醒以桌面通知显示。</translation>
     </message>
     <message>
@@ -599,7 +599,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alert_controller.py"/>
-        <source>Your desktop has no tray: alerts mark kmonitor's entry in the task bar and appear in the event log.</source>
+        <source>Your desktop has no system tray: alerts highlight kmonitor's entry in the taskbar and appear in the event log.</source>
         <translation>此桌面没有托盘：提醒会标记任务栏中的 kmonitor，并写入事件日志。</translation>
     </message>
 </context>
@@ -744,6 +744,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
+        <source>Image of a chart of {run}</source>
+        <translation>{run} 的图表图片</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>JSON</source>
         <translation>JSON</translation>
     </message>
@@ -751,11 +756,6 @@
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Parquet</source>
         <translation>Parquet</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Picture of a chart of {run}</source>
-        <translation>{run} 的图表图片</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
@@ -777,13 +777,13 @@
     <name>FirstChoices</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>Dark</source>
-        <translation>深色</translation>
+        <source>All keyboard shortcuts (?)</source>
+        <translation>所有按键 (?)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>Every key (?)</source>
-        <translation>所有按键 (?)</translation>
+        <source>Dark</source>
+        <translation>深色</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
@@ -1403,7 +1403,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Runs that ended earlier are removed.</source>
+        <source>Runs that ended longer ago than this are removed.</source>
         <translation>结束得更早的运行会被移除。</translation>
     </message>
     <message>
@@ -1418,7 +1418,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>While the history is larger, the oldest run is removed.</source>
+        <source>While the history is larger than this, the oldest run is removed.</source>
         <translation>历史超过这个大小时，移除最早结束的运行。</translation>
     </message>
     <message>
@@ -2170,7 +2170,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Counted from 1; resumed: it continued where the previous attempt was killed</source>
+        <source>Counted from 1; “resumed” means that it continued where the previous attempt was killed</source>
         <translation>从 1 起；续：从前一次尝试被终止处继续</translation>
     </message>
     <message>
@@ -2185,7 +2185,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Growth of its processes from start to end</source>
+        <source>Memory growth of its processes from start to end</source>
         <translation>其进程所占内存从开始到结束的增长</translation>
     </message>
     <message>
@@ -2357,12 +2357,12 @@
     <name>WhatIfSidebar</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>No known single change would save a MiB.</source>
+        <source>No known single change would save even 1 MiB.</source>
         <translation>没有已知的单项改动能省下 1 MiB。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Peak over batch</source>
+        <source>Peak by batch size</source>
         <translation>峰值与批大小</translation>
     </message>
     <message>
@@ -2429,13 +2429,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>(outside of layers)</source>
-        <translation>（层以外）</translation>
+        <source>(other resident memory)</source>
+        <translation>（模型以外的常驻部分）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>(resident beside the model)</source>
-        <translation>（模型以外的常驻部分）</translation>
+        <source>(outside of layers)</source>
+        <translation>（层以外）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -2525,17 +2525,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>10 updates a second under the pointer, else 4: less than half of that load.</source>
+        <source>10 updates a second for the chart under the pointer, otherwise 4: less than half the load of Fast.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies: five watched steps correct that</source>
+        <source>16-bit precision was validated only on CPUs, whose convolutions use 32-bit copies; measuring five steps corrects this</source>
         <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>2 updates a second under the pointer, else 1: about a tenth of that load, for slow machines, remote desktops and batteries.</source>
+        <source>2 updates a second for the chart under the pointer, otherwise 1: about a tenth of the load of Fast, for slow machines, remote desktops and battery power.</source>
         <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
     </message>
     <message>
@@ -2560,7 +2560,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>A limit's grip</source>
+        <source>A limit's handle</source>
         <translation>上限的手柄</translation>
     </message>
     <message>
@@ -2589,18 +2589,13 @@
         <translation>正在保存、清理或重新加载，训练在等待。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>A webhook is written as https://HOST/PATH or http://HOST/PATH.</source>
-        <translation>webhook 应写成 https://主机/路径 或 http://主机/路径。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>About {size} of history in total</source>
         <translation>历史共约 {size}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>About {size} of measurements, events, verdicts and notes are removed from the history on {where}, for everyone. Checkpoints and all files of the training stay. This cannot be undone.</source>
+        <source>About {size} of measurements, events, verdicts and notes will be removed from the history on {where}, for everyone. Checkpoints and all files of the training are kept. This cannot be undone.</source>
         <translation>约 {size} 的测量值、事件、判定和备注将从 {where} 的历史中删除，所有查看者都不再看到。检查点和训练的所有文件保留。此操作无法撤销。</translation>
     </message>
     <message>
@@ -2621,7 +2616,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/first_start.py"/>
-        <source>Add the callback to your training script on this machine. The run appears here automatically, whichever is started first.</source>
+        <source>Add the callback to your training script on this machine. The run appears here automatically, whether you start kmonitor or the training first.</source>
         <translation>将回调加入本机的训练脚本，运行会自动出现在这里，先启动哪一个都可以。</translation>
     </message>
     <message>
@@ -2631,7 +2626,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Alerts arrive faster than they can be sent; this one was dropped.</source>
+        <source>Alerts are arriving faster than they can be sent; this one was dropped.</source>
         <translation>提醒来得太快，来不及送出；这一条未送出。</translation>
     </message>
     <message>
@@ -2658,12 +2653,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Already requested; it waits for a safe point.</source>
+        <source>Already requested; waiting for a safe point.</source>
         <translation>已请求，正在等待安全点。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function of yours that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The result of the training is the same.</source>
+        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The result of the training is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
@@ -2678,7 +2673,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Ask its administrator. If it was reinstalled, follow the instructions of: {line}</source>
+        <source>Ask its administrator. If it was reinstalled, follow the instructions printed by: {line}</source>
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
     </message>
     <message>
@@ -2688,7 +2683,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>At the next safe point a diagnosis finds which Python objects became more since the last one and what holds traces; at the end of the next epoch, which lines allocated memory. The training waits for it, usually less than a second, and its result does not change.</source>
+        <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the last one and what holds traces; at the end of the next epoch, it finds which lines allocated memory. The training waits for it, usually for less than a second, and the result of the training does not change.</source>
         <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
     </message>
     <message>
@@ -2751,7 +2746,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Between traces no tensor changed its shape or type: a Python number or object did, or the function was created again</source>
+        <source>Between traces, no tensor changed its shape or type: a Python number or object changed, or the function was created again</source>
         <translation>相邻两次追踪之间没有张量改变形状或类型：改变的是 Python 数值或对象，或者函数本身被重新创建</translation>
     </message>
     <message>
@@ -3008,6 +3003,11 @@
         <translation>容器已用</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
+        <source>Contains versions, the last log lines and the traceback; your user name, home folder, and the names of runs and hosts are removed. kmonitor sends nothing. To report the problem, copy or save this text and add what you were doing.</source>
+        <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>Context and other memory of this process</source>
         <translation>本进程的上下文与其余部分</translation>
@@ -3041,6 +3041,11 @@
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Counted by the garbage collector; growth since the last diagnosis</source>
         <translation>由垃圾回收器统计；增长相对于上一次诊断</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Counted: it grew over the same period</source>
+        <translation>正是它被统计到，并在相同区间内增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
@@ -3138,7 +3143,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Each loading method runs in new processes, in alternating order. That takes some seconds per process, and the model's memory.</source>
+        <source>Each loading method runs in new processes, in alternating order. That takes a few seconds per process and needs enough memory for the model.</source>
         <translation>每种加载方式都在新的进程中来回尝试。每个进程需要几秒钟以及模型所占的内存。</translation>
     </message>
     <message>
@@ -3153,12 +3158,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Enter 1 MiB or more; empty keeps all runs.</source>
+        <source>Enter 1 MiB or more, or leave this empty to keep all runs.</source>
         <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Enter a number of days, such as 90; empty keeps all runs.</source>
+        <source>Enter a number of days, such as 90, or leave this empty to keep all runs.</source>
         <translation>请输入天数，例如 90；留空则全部保留。</translation>
     </message>
     <message>
@@ -3296,7 +3301,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Find out at the next safe point what grows and what holds it</source>
+        <source>Find out at the next safe point what is growing and what is holding it</source>
         <translation>在下一个安全点查看什么在增长、被谁持有</translation>
     </message>
     <message>
@@ -3533,6 +3538,11 @@
         <translation>计算图大小</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Grew along with it: {what}</source>
+        <translation>同时增长的有：{what}</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Growth</source>
         <translation>增长</translation>
@@ -3611,6 +3621,11 @@
         <translation>训练等待了多久</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
+        <source>How the peak grows with the batch size is not known.</source>
+        <translation>峰值如何随批大小增长尚不可知。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>Hub unreachable</source>
         <translation>无法访问 hub</translation>
@@ -3662,16 +3677,6 @@
         <translation>使用中，暂时：此刻的训练步</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>In {size}: a batch of {certain} is certain, {likely} by the estimate.</source>
-        <translation>{size}：批大小 {certain} 肯定放得下，按估计可到 {likely}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>In {size}: {likely} by the estimate; none is certain.</source>
-        <translation>{size}：按估计可到 {likely}；没有肯定放得下的。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
         <source>Input size</source>
         <translation>输入尺寸</translation>
@@ -3698,12 +3703,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Internal error of kmonitor in {where}, {count} so far: {text}. Training continues</source>
+        <source>Internal kmonitor error in {where}, {count} so far: {text}. Training continues</source>
         <translation>kmonitor 自身在 {where} 出错，至今 {count} 次：{text}。训练继续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>Internal errors of kmonitor in the training process; the training is not affected</source>
+        <source>Internal kmonitor errors in the training process; the training is not affected</source>
         <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
     </message>
     <message>
@@ -3734,12 +3739,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Its process ended without notice; the cause is unknown.</source>
+        <source>Its process ended unexpectedly; the cause is unknown.</source>
         <translation>进程无声消失，原因未知。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Its process is alive but sends nothing: a long trace or collection may hold it.</source>
+        <source>Its process is alive but sends nothing: a long trace or collection may be blocking it.</source>
         <translation>进程存活但没有发送数据：可能正在进行较长的追踪或清理。</translation>
     </message>
     <message>
@@ -3754,7 +3759,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` turns it into a model</source>
+        <source>Its state from epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it, `kmonitor restore` turns it into a model</source>
         <translation>第 {epoch} 轮的状态已保存（{size}）：`kmonitor checkpoints {run}` 可列出它，`kmonitor restore` 可由它生成模型</translation>
     </message>
     <message>
@@ -3769,7 +3774,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>JAX has not started its devices yet</source>
+        <source>JAX has not initialized its devices yet</source>
         <translation>JAX 尚未启动其设备</translation>
     </message>
     <message>
@@ -3779,7 +3784,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>JAX' allocator cannot be read: {why}</source>
+        <source>JAX's allocator cannot be read: {why}</source>
         <translation>无法读取 JAX 的分配器：{why}</translation>
     </message>
     <message>
@@ -4107,7 +4112,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Names and texts come from the script.</source>
+        <source>Names and text come from the training script.</source>
         <translation>名称和文本来自脚本。</translation>
     </message>
     <message>
@@ -4231,7 +4236,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>No rule covers {kinds}: assumed, and the interval is wider</source>
+        <source>No rule covers {kinds}: their memory is assumed, so the interval is wider</source>
         <translation>没有规则覆盖 {kinds}：按假定计算，区间更宽</translation>
     </message>
     <message>
@@ -4575,6 +4580,11 @@
         <translation>各批大小下的峰值</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
+        <source>Peak by batch size: {low} at {first}, {high} at {last}.</source>
+        <translation>峰值与批大小：{first} 时 {low}，{last} 时 {high}。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>Peak memory</source>
         <translation>内存峰值</translation>
@@ -4583,11 +4593,6 @@
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
         <source>Peak memory, {unit}</source>
         <translation>内存峰值，{unit}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>Peak over batch: {low} at {first}, {high} at {last}.</source>
-        <translation>峰值与批大小：{first} 时 {low}，{last} 时 {high}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
@@ -4647,7 +4652,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Probably a data set cache; this is not proven</source>
+        <source>Probably a dataset cache; this is not proven</source>
         <translation>数据集缓存会如此，但未得到证明</translation>
     </message>
     <message>
@@ -4687,16 +4692,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process was ended by {signal}</source>
-        <translation>进程被 {signal} 结束</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process was ended by {why}</source>
-        <translation>进程被结束：{why}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process was interrupted</source>
         <translation>进程被中断</translation>
     </message>
@@ -4704,6 +4699,16 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process was killed: out of memory</source>
         <translation>进程因内存不足被杀死</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Process was terminated by {signal}</source>
+        <translation>进程被 {signal} 结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Process was terminated by {why}</source>
+        <translation>进程被结束：{why}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -4732,7 +4737,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>PyTorch has not started its GPU yet</source>
+        <source>PyTorch has not initialized the GPU yet</source>
         <translation>PyTorch 尚未启动其 GPU</translation>
     </message>
     <message>
@@ -4757,7 +4762,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>PyTorch's rules were not validated with an allocator; five watched steps on a GPU correct that</source>
+        <source>PyTorch's rules were not validated against an allocator; measuring five steps on a GPU corrects this</source>
         <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
     </message>
     <message>
@@ -4766,14 +4771,14 @@
         <translation>Python 滞留已分配的内存，大部分在 {line}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Python keeps objects</source>
-        <translation>Python 持有对象</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Python memory by line</source>
         <translation>按代码行统计的 Python 内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Python objects are kept alive</source>
+        <translation>Python 持有对象</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -4920,7 +4925,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Release traces of models that no longer exist, and garbage; the model stays</source>
+        <source>Release garbage and the traces of models that no longer exist; the model stays</source>
         <translation>释放已失效模型留下的追踪和垃圾；模型保留</translation>
     </message>
     <message>
@@ -5121,7 +5126,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>RssAnon + VmSwap of each, pages shared by forks may count twice: {why}</source>
+        <source>RssAnon + VmSwap of each; pages shared by forks may be counted twice: {why}</source>
         <translation>各自的 RssAnon + VmSwap，fork 共享的部分可能重复计算：{why}</translation>
     </message>
     <message>
@@ -5160,7 +5165,7 @@
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Runs of {host} are read only: your key there has the role viewer.</source>
+        <source>Runs of {host} are read-only: your key there has the role viewer.</source>
         <translation>您可以查看 {host} 的运行，但不能发出命令：您在那里的密钥是查看者密钥。</translation>
     </message>
     <message>
@@ -5326,7 +5331,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>Showing {folder}, read only</source>
+        <source>Showing {folder}, read-only</source>
         <translation>正在显示 {folder}（只读）</translation>
     </message>
     <message>
@@ -5458,7 +5463,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>Steps of this epoch</source>
+        <source>Steps in this epoch</source>
         <translation>本轮的步数</translation>
     </message>
     <message>
@@ -5568,7 +5573,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>TensorFlow has not started its devices yet</source>
+        <source>TensorFlow has not initialized its devices yet</source>
         <translation>TensorFlow 尚未启动其设备</translation>
     </message>
     <message>
@@ -5597,6 +5602,36 @@
         <translation>做了什么，以及重新加载如何恢复</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert command cannot be run: {why}.</source>
+        <translation>无法运行提醒命令：{why}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert command exited with status {status}.</source>
+        <translation>提醒命令以状态 {status} 结束。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert command exited with status {status}. {said}</source>
+        <translation>提醒命令以状态 {status} 结束。{said}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert command was killed: it took longer than {n} s.</source>
+        <translation>已终止提醒命令：运行超过 {n} s。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert webhook at {host} could not be reached: {why}.</source>
+        <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert webhook at {host} rejected the alert: {why}.</source>
+        <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <source>The audit log is empty.</source>
         <translation>尚无任何操作。</translation>
@@ -5608,28 +5643,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The command cannot be read: {why}.</source>
+        <source>The command cannot be parsed: {why}.</source>
         <translation>无法解读命令：{why}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The command for alerts cannot be run: {why}.</source>
-        <translation>无法运行提醒命令：{why}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The command for alerts ended with status {status}.</source>
-        <translation>提醒命令以状态 {status} 结束。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The command for alerts ended with status {status}. {said}</source>
-        <translation>提醒命令以状态 {status} 结束。{said}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The command for alerts was ended: it took longer than {n} s.</source>
-        <translation>已终止提醒命令：运行超过 {n} s。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5638,12 +5653,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The connection to {host} ended.</source>
+        <source>The connection to {host} was lost.</source>
         <translation>与 {host} 的连接已断开。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>The context is what the driver's libraries load for each process, some hundred MiB; it cannot be read separately.</source>
+        <source>The context is what the driver's libraries load for each process, a few hundred MiB; it cannot be read separately.</source>
         <translation>上下文是驱动库为每个进程加载的内容，约几百 MiB；没有读数单独给出它。</translation>
     </message>
     <message>
@@ -5653,7 +5668,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The device can no longer connect to this machine's hub; an open connection ends at once. To allow it again, run kmonitor authorize with its key.</source>
+        <source>The device will no longer be able to connect to this machine's hub; any open connection ends at once. To allow it again, run kmonitor authorize with its key.</source>
         <translation>该设备不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
     </message>
     <message>
@@ -5662,18 +5677,13 @@
         <translation>第一个进程正在加载模型…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>The growth of the peak with the batch is not known.</source>
-        <translation>峰值如何随批大小增长尚不可知。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>The history has {n} events and uses {size} on disk.</source>
         <translation>历史中现有 {n} 个事件，占用磁盘 {size}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The host key of {host} has changed: it was reinstalled, or it is another machine.</source>
+        <source>The host key of {host} has changed: the host was reinstalled, or a different machine is answering under its name.</source>
         <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
     </message>
     <message>
@@ -5697,11 +5707,6 @@
         <translation>本机的 hub 未连上；它运行后会遵守这里的设置。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>The hub of {host} is unreachable now.</source>
-        <translation>现在无法访问 {host} 的 hub。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <source>The hub on {host} cannot store new data.</source>
         <translation>{host} 上的 hub 无法再保存新内容。</translation>
@@ -5713,17 +5718,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The hub on {host} has ended.</source>
+        <source>The hub on {host} has stopped.</source>
         <translation>{host} 上的 hub 已结束。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>The hub on {host} is currently unreachable.</source>
+        <translation>现在无法访问 {host} 的 hub。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>The hub refused: {why}.</source>
+        <source>The hub refused the request: {why}.</source>
         <translation>hub 拒绝：{why}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The kmonitor on {host} is too old for this one.</source>
+        <source>The kmonitor on {host} is too old for the version on this machine.</source>
         <translation>{host} 上的 kmonitor 对这里的版本来说太旧。</translation>
     </message>
     <message>
@@ -5798,13 +5808,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The webhook for alerts at {host} could not be reached: {why}.</source>
-        <translation>无法连接 {host} 上的提醒 webhook：{why}。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The webhook for alerts at {host} refused: {why}.</source>
-        <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
+        <source>The webhook must be a URL of the form https://HOST/PATH or http://HOST/PATH.</source>
+        <translation>webhook 应写成 https://主机/路径 或 http://主机/路径。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
@@ -5813,7 +5818,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>The window forgets this host and no longer shows its runs. Nothing on the host changes: trainings and hub keep running, and connecting again brings everything back.</source>
+        <source>The window forgets this host and no longer shows its runs. Nothing on the host changes: trainings and the hub keep running, and connecting again brings everything back.</source>
         <translation>窗口会忘记此主机，不再显示其运行。那里的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
     </message>
     <message>
@@ -5823,7 +5828,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>This folder is read only here.</source>
+        <source>This folder is read-only here.</source>
         <translation>这里只查看文件夹，不更改其中任何内容。</translation>
     </message>
     <message>
@@ -5889,13 +5894,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
-        <source>This takes some seconds, mostly to start the framework.</source>
+        <source>This takes a few seconds, mostly to start the framework.</source>
         <translation>这需要几秒钟，大部分用于启动框架。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>This was counted, and grew over the same time</source>
-        <translation>正是它被统计到，并在相同区间内增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -6042,12 +6042,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Unset it for logins without a terminal.</source>
+        <source>Unset it for non-interactive logins.</source>
         <translation>请对没有终端的登录取消该设置。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Up to 30 updates a second under the pointer, else 10. With 8 runs at 10 values a second this takes about a quarter of a CPU core.</source>
+        <source>Up to 30 updates a second for the chart under the pointer, otherwise 10. With 8 runs at 10 values a second, this takes about a quarter of a CPU core.</source>
         <translation>指针在窗口中时每秒最多 30 次，否则 10 次。8 个运行、每秒 10 个值时约占一个处理器核心的四分之一。</translation>
     </message>
     <message>
@@ -6093,11 +6093,6 @@
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Versions</source>
         <translation>版本</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>Versions, the last log lines and the traceback, without user name, home folder, run and host names. kmonitor sends nothing. To report the problem, copy or save this text and add what you did.</source>
-        <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -6216,9 +6211,14 @@
         <translation>含子进程</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>With it grew: {what}</source>
-        <translation>同时增长的有：{what}</translation>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
+        <source>With {size}: a batch of {certain} is certain to fit; {likely} is estimated to fit.</source>
+        <translation>{size}：批大小 {certain} 肯定放得下，按估计可到 {likely}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
+        <source>With {size}: a batch of {likely} is estimated to fit; none is certain to.</source>
+        <translation>{size}：按估计可到 {likely}；没有肯定放得下的。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -6247,7 +6247,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>XLA decides what it fuses: the rules were validated with its plans, not with an allocator, and on a CPU it takes up to three times as much; five watched steps correct that</source>
+        <source>XLA decides what to fuse: the rules were validated against its plans, not against an allocator, and on a CPU it uses up to three times as much; measuring five steps corrects this</source>
         <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
     </message>
     <message>
@@ -6268,7 +6268,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>`py-spy dump --pid {pid}` on {host} shows where it waits. Actions run at its next step; if none comes, end the process there</source>
+        <source>`py-spy dump --pid {pid}` on {host} shows where it is waiting. Actions run at its next step; if none comes, kill the process there</source>
         <translation>在 {host} 上运行 `py-spy dump --pid {pid}` 可看到它在等待哪个调用；请求它做的事在下一个训练步进行，若一直没有，就必须在那里结束其进程</translation>
     </message>
     <message>
@@ -6303,7 +6303,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>a reload would change the result: {name}, traced again, computes something else. Something that Python code reads while it is traced has changed, such as an attribute or a random number. Use a variable for it</source>
+        <source>a reload would change the result: {name} computes something different when it is traced again. A value that its Python code reads during tracing, such as an attribute or a random number, has changed. Keep that value in a variable of the framework</source>
         <translation>重新加载会改变结果：{name} 再次追踪后计算的内容不同。追踪时 Python 代码读取的内容已经改变，例如某个属性或随机数。改用变量可使步骤保持不变</translation>
     </message>
     <message>
@@ -6328,12 +6328,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>about {time} left ({low} to {high}), until about {moment}</source>
+        <source>about {time} left ({low} to {high}), finishing at about {moment}</source>
         <translation>大约还需 {time}（{low} 到 {high}），约到 {moment}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>about {time} left, until about {moment}</source>
+        <source>about {time} left, finishing at about {moment}</source>
         <translation>大约还需 {time}，约到 {moment}</translation>
     </message>
     <message>
@@ -6419,7 +6419,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>batch {half} instead of {whole}; it changes how training goes</source>
+        <source>batch {half} instead of {whole}; this changes how the model trains</source>
         <translation>批大小 {half} 代替 {whole}；会改变训练过程</translation>
     </message>
     <message>
@@ -6434,13 +6434,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>best for prediction</source>
-        <translation>预测最佳</translation>
+        <source>best for continuing training</source>
+        <translation>继续训练最佳</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>best to continue training</source>
-        <translation>继续训练最佳</translation>
+        <source>best for prediction</source>
+        <translation>预测最佳</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
@@ -6535,7 +6535,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>cgroup: {file}, pages of files included</source>
+        <source>cgroup: {file}, including file-backed pages</source>
         <translation>控制组：{file}，含文件页</translation>
     </message>
     <message>
@@ -6658,7 +6658,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>copy data from workers, or with PyTorch torch.multiprocessing.set_sharing_strategy('file_system')</source>
+        <source>copy data from workers or, with PyTorch, call torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
     </message>
     <message>
@@ -6673,7 +6673,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>create the data set once, outside of the loop</source>
+        <source>create the dataset once, outside of the loop</source>
         <translation>在循环之外只创建一次数据集</translation>
     </message>
     <message>
@@ -6693,7 +6693,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>data sets</source>
+        <source>dataset functions (from_generator, py_function) and their closures</source>
+        <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>dataset iterators</source>
+        <translation>数据集的迭代器</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>datasets</source>
         <translation>数据集</translation>
     </message>
     <message>
@@ -6756,6 +6766,26 @@
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>end not known yet</source>
         <translation>何时结束尚不知道</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>ended by an exception that the script caught (an error or Ctrl+C)</source>
+        <translation>因脚本捕获的异常而离开（错误或 Ctrl+C）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit</source>
+        <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit, {where}</source>
+        <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开，{where}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>ended by an exception that the script caught (an error or Ctrl+C), {where}</source>
+        <translation>因脚本捕获的异常而离开（错误或 Ctrl+C），{where}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
@@ -6893,6 +6923,11 @@
         <translation>已冻结</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>full garbage collections</source>
+        <translation>对所有对象的垃圾回收</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -6905,19 +6940,9 @@
         <translation>函数及其引用的内容</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>functions of data sets (from_generator, py_function) and their closures</source>
-        <translation>数据集的函数（from_generator、py_function）及其引用的内容</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>garbage collections</source>
         <translation>垃圾回收</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>garbage collections of all objects</source>
-        <translation>对所有对象的垃圾回收</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -7027,12 +7052,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it returned, but its process did not exit within {n} s (a non-daemon thread?) and was ended</source>
+        <source>it returned, but its process did not exit within {n} s (a non-daemon thread?) and was terminated</source>
         <translation>它已返回，但其进程在 {n} s 内没有退出（是否有非守护线程？），因而被终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rises in a few jumps, like buffers</source>
+        <source>it rises in a few jumps, as buffers do</source>
         <translation>呈少数几级阶梯上升，像缓冲区一样</translation>
     </message>
     <message>
@@ -7059,11 +7084,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>it was sent, but the training never answered</source>
         <translation>已发送，但训练没有回应</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>iterators of data sets</source>
-        <translation>数据集的迭代器</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
@@ -7097,12 +7117,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process ended without notice</source>
+        <source>its process ended unexpectedly</source>
         <translation>其进程无声消失</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process ended without notice; {what}</source>
+        <source>its process ended unexpectedly; {what}</source>
         <translation>其进程无声消失；{what}</translation>
     </message>
     <message>
@@ -7172,18 +7192,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed by a process, not for lack of memory: no such kill was counted</source>
+        <source>killed by another process, not for lack of memory: the kernel counted no out-of-memory kill</source>
         <translation>被某个进程杀死，而非内存不足：没有相应的计数</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed; whether for lack of memory is unknown here</source>
+        <source>killed; it cannot be determined here whether memory ran out</source>
         <translation>被杀死；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
         <source>kmonitor</source>
         <translation>kmonitor</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/header.py"/>
+        <source>kmonitor errors: {n}</source>
+        <translation>kmonitor 出错 {n} 次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -7202,12 +7227,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>kmonitor {version} on {host} is too new for this one.</source>
+        <source>kmonitor {version} on {host} is too new for the version on this machine.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太新。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>kmonitor {version} on {host} is too old for this one.</source>
+        <source>kmonitor {version} on {host} is too old for the version on this machine.</source>
         <translation>{host} 上的 kmonitor {version} 对这里的版本来说太旧。</translation>
     </message>
     <message>
@@ -7239,26 +7264,6 @@
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>left RAM, right VRAM</source>
         <translation>左为内存，右为显存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>left by an exception that the script caught (an error or Ctrl+C)</source>
-        <translation>因脚本捕获的异常而离开（错误或 Ctrl+C）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>left by an exception that the script caught (an error or Ctrl+C), or by sys.exit</source>
-        <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>left by an exception that the script caught (an error or Ctrl+C), or by sys.exit, {where}</source>
-        <translation>因脚本捕获的异常（错误或 Ctrl+C）或 sys.exit 而离开，{where}</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>left by an exception that the script caught (an error or Ctrl+C), {where}</source>
-        <translation>因脚本捕获的异常而离开（错误或 Ctrl+C），{where}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -7344,7 +7349,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>mean {mean}; the device runs behind, so single steps are not timed</source>
+        <source>mean {mean}; the device lags behind, so individual steps are not timed</source>
         <translation>平均 {mean}；设备落后于交付的步，因此没有单步的时间</translation>
     </message>
     <message>
@@ -7374,12 +7379,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>measured at batches {sizes}</source>
+        <source>measured at batch sizes {sizes}</source>
         <translation>在批大小 {sizes} 下实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>measured at batches {sizes} on {device}</source>
+        <source>measured at batch sizes {sizes} on {device}</source>
         <translation>在 {device} 上于批大小 {sizes} 下实测</translation>
     </message>
     <message>
@@ -7460,13 +7465,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are built repeatedly, and something keeps them</source>
+        <source>models or optimizers are built repeatedly, and something keeps them alive</source>
         <translation>模型或优化器被反复构建，且有东西持有它们</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>more in about {time}</source>
-        <translation>约 {time} 后会知道更多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -7499,6 +7499,11 @@
         <translation>从未在此连上</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>next verdict in about {time}</source>
+        <translation>约 {time} 后会知道更多</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>no</source>
         <translation>否</translation>
@@ -7520,7 +7525,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no batch size was measured for {n} steps</source>
+        <source>no batch size has been measured for {n} steps</source>
         <translation>没有任何批大小实测满 {n} 步</translation>
     </message>
     <message>
@@ -7589,22 +7594,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s after a fit, the longest pause before was {longest} s</source>
+        <source>no step for {n} s after a fit; the longest pause until then was {longest} s</source>
         <translation>fit 之后 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s at its start, the longest pause before was {longest} s</source>
+        <source>no step for {n} s at its start; the longest pause until then was {longest} s</source>
         <translation>开始时 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s between epochs, the longest pause before was {longest} s</source>
+        <source>no step for {n} s between epochs; the longest pause until then was {longest} s</source>
         <translation>轮与轮之间 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s within an epoch, the longest pause before was {longest} s</source>
+        <source>no step for {n} s within an epoch; the longest pause until then was {longest} s</source>
         <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
@@ -7672,7 +7677,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
-        <source>not said</source>
+        <source>not specified</source>
         <translation>未指定</translation>
     </message>
     <message>
@@ -7834,11 +7839,6 @@
         <translation>内存不足：被内核杀死（{how}：oom_kill）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/feed.py"/>
-        <source>outline: 1 of {n} samples so far</source>
-        <translation>轮廓：目前每 {n} 个样本取 1 个</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>over the last {n} epochs</source>
         <translation>最近 {n} 轮</translation>
@@ -7860,7 +7860,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pass {name} batches of one shape, or an input_signature with None</source>
+        <source>pass {name} batches of one shape, or give it an input_signature with None</source>
         <translation>向 {name} 传入形状一致的批次，或使用含 None 的 input_signature</translation>
     </message>
     <message>
@@ -7892,6 +7892,11 @@
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>prefetch batches: dataset.prefetch(), map(num_parallel_calls=AUTOTUNE), cache(), or workers of a PyDataset</source>
         <translation>提前准备批次：dataset.prefetch()、map(num_parallel_calls=AUTOTUNE)、cache()，或 PyDataset 的 worker</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/feed.py"/>
+        <source>preview: 1 in {n} samples so far</source>
+        <translation>轮廓：目前每 {n} 个样本取 1 个</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7930,7 +7935,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>process: unique set (psutil), in between extrapolated from the resident set</source>
+        <source>process: unique set (psutil), extrapolated from the resident set between readings</source>
         <translation>进程：独占内存 (psutil)，其间加上常驻内存的增长</translation>
     </message>
     <message>
@@ -7945,7 +7950,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>proportional sets (smaps_rollup), up to {age} old, and what each took since</source>
+        <source>proportional sets (smaps_rollup), up to {age} old, plus what each has taken since</source>
         <translation>按比例分摊的内存 (smaps_rollup)，最多 {age} 前读取，加上此后各自的增长</translation>
     </message>
     <message>
@@ -7990,7 +7995,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>recurrent layers keep as many steps as the framework runs ahead; their rules were not validated with an allocator</source>
+        <source>recurrent layers keep as many steps in memory as the framework runs ahead; their rules were not validated against an allocator</source>
         <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
@@ -8106,12 +8111,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>rules of each class of layer</source>
+        <source>rules for each layer class</source>
         <translation>各类层的规则</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>rules of each class of layer; nothing ran</source>
+        <source>rules for each layer class; nothing was run</source>
         <translation>每类层的规则；未运行</translation>
     </message>
     <message>
@@ -8241,12 +8246,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, first start to last result: the mean of a whole epoch, whose steps were handed over ahead of the device that computes them</source>
+        <source>step clock, first start to last result: the mean over a whole epoch, because its steps were queued ahead of the device that computes them</source>
         <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, start to start: the median of a whole epoch; in samples, and until an epoch has ended, of the running one so far</source>
+        <source>step clock, start to start: the median over a whole epoch; in samples, and until the first epoch has ended, the median over the current epoch so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
     </message>
     <message>
@@ -8307,6 +8312,16 @@
         <translation>256 KiB 及以上的张量</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} should take; a larger batch shows more</source>
+        <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the CPU allocator does not count tensors below 256 KiB: the estimate adds them</source>
+        <translation>CPU 分配器不计 256 KiB 以下的张量：这部分按估算补上</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the CPU clock is slower</source>
         <translation>处理器时钟变慢</translation>
@@ -8317,23 +8332,13 @@
         <translation>CPU 设备的分配器没有上限</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate</source>
-        <translation>CPU 分配器不计 256 KiB 以下的张量：这部分按估算补上</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} should take; a larger batch shows more</source>
-        <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>the callback</source>
         <translation>该回调</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>the change is small, or within the scatter</source>
+        <source>the change is small, or within the noise</source>
         <translation>变化很小，或未超出波动</translation>
     </message>
     <message>
@@ -8347,11 +8352,6 @@
         <translation>连接已断开</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>the data set cache is filling: {steps} of {of_steps} steps</source>
-        <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the database in {folder} cannot be written ({why})</source>
         <translation>{folder} 中的数据库无法写入（{why}）</translation>
@@ -8360,6 +8360,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the database was damaged and renamed to {file} on {time}; everything readable was recovered, and what is missing is marked in its runs. Remove that file to clear this message</source>
         <translation>数据库已损坏，已于 {time} 放到一旁并保存为 {file}，其中能读取的内容均已接管：缺失的部分在各运行中已标明；不再需要时请删除该文件，之后便不再提示</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>the dataset cache is filling: {steps} of {of_steps} steps</source>
+        <translation>数据集的缓存正在填充：{of_steps} 步中的 {steps} 步</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
@@ -8383,7 +8388,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the fit that it was for had ended</source>
+        <source>the fit it was meant for had already ended</source>
         <translation>它所针对的 fit 已经结束</translation>
     </message>
     <message>
@@ -8423,17 +8428,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel counted no kill for lack of memory</source>
+        <source>the kernel counted no out-of-memory kill</source>
         <translation>内核没有计到因内存不足的终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed a process of its control group for lack of memory at that time ({how}: oom_kill)</source>
+        <source>the kernel killed a process in its control group at that time because memory ran out ({how}: oom_kill)</source>
         <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed a process of this host for lack of memory at that time</source>
+        <source>the kernel killed a process on this host at that time because memory ran out</source>
         <translation>当时内核因内存不足在此主机上结束了进程</translation>
     </message>
     <message>
@@ -8497,18 +8502,23 @@
         <translation>模型未编译：不计优化器和梯度</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
+        <source>the number of traces of {name} is growing</source>
+        <translation>{name} 的追踪越来越多</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the optimizer {name} ({n} variables) is not part of the model: not saved</source>
         <translation>优化器 {name}（{n} 个变量）不属于模型：未保存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the peak occurs when gradients are applied, which does not depend on the batch: try a larger batch</source>
+        <source>the peak occurs when gradients are applied, so it does not depend on the batch size; measure with a larger batch</source>
         <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the process ended while it ran</source>
+        <source>the process ended while it was running</source>
         <translation>它运行时进程结束了</translation>
     </message>
     <message>
@@ -8553,7 +8563,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the spool {path} cannot be read or removed ({why}): its data stay there until then</source>
+        <source>the spool {path} cannot be read or removed ({why}): the data stays there until that is fixed</source>
         <translation>spool {path} 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
@@ -8563,7 +8573,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>the study ended while it ran</source>
+        <source>the study ended while it was running</source>
         <translation>运行中研究结束了</translation>
     </message>
     <message>
@@ -8663,12 +8673,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training accepts no commands (it was started with commands=False)</source>
+        <source>this training does not accept commands (it was started with commands=False)</source>
         <translation>此训练不接受命令（它以 commands=False 启动）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training accepts no commands: it was started with commands=False</source>
+        <source>this training does not accept commands: it was started with commands=False</source>
         <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
@@ -8740,11 +8750,6 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>traces of models that no longer exist are kept</source>
         <translation>已失效模型的追踪被滞留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>traces of {name} grow in number</source>
-        <translation>{name} 的追踪越来越多</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8843,7 +8848,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>values that the loop keeps in its own arrays instead of the model's variables are not saved</source>
+        <source>values that the loop keeps in its own arrays instead of in the model's variables are not saved</source>
         <translation>循环自己用数组保存、不在模型变量中的值未保存</translation>
     </message>
     <message>
@@ -8879,7 +8884,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>weights counted at {layers}</source>
+        <source>weights counted under {layers}</source>
         <translation>权重计在 {layers}</translation>
     </message>
     <message>
@@ -8985,7 +8990,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{epochs} ended in all fits</source>
+        <source>{epochs} completed across all fits</source>
         <translation>所有 fit 共完成 {epochs}</translation>
     </message>
     <message>
@@ -9015,7 +9020,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>{fold}; it is retried</source>
+        <source>{fold}; it will be retried</source>
         <translation>{fold}；将再试</translation>
     </message>
     <message>
@@ -9165,7 +9170,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/what_if.py"/>
-        <source>{name} (own)</source>
+        <source>{name} (original)</source>
         <translation>{name}（自身）</translation>
     </message>
     <message>
@@ -9195,7 +9200,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} MiB of resident memory are neither weights nor optimizer: data on the device, another model</source>
+        <source>{n} MiB of resident memory is neither weights nor optimizer state, but for example data on the device or another model</source>
         <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
     </message>
     <message>
@@ -9210,18 +9215,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>{n} earlier ones are not shown: kmonitor export</source>
+        <source>{n} earlier ones are not shown; use kmonitor export to get them</source>
         <translation>更早的 {n} 条未列出：kmonitor export</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/formats.py"/>
         <source>{n} epochs</source>
         <translation>{n} 轮</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{n} errors of kmonitor</source>
-        <translation>kmonitor 出错 {n} 次</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
@@ -9341,7 +9341,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} spools in {folder} cannot be read or removed ({why}): its data stay there until then</source>
+        <source>{n} spools in {folder} cannot be read or removed ({why}): the data stays there until that is fixed</source>
         <translation>{folder} 中有 {n} 个 spool 无法读取或释放（{why}）：在可以之前，其中的内容留在那里</translation>
     </message>
     <message>
@@ -9486,7 +9486,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: an instruction that this CPU does not have</source>
+        <source>{signal}: an instruction that this CPU does not support</source>
         <translation>{signal}：此处理器没有的指令</translation>
     </message>
     <message>
@@ -9496,12 +9496,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it aborted, often after a failed check or out of memory in native code</source>
+        <source>{signal}: it aborted, often after native code failed a check or ran out of memory</source>
         <translation>{signal}：自行放弃；往往是原生代码中的检查失败或内存不足</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: it was asked to end, for example by kill, systemd or a batch system</source>
+        <source>{signal}: it was asked to terminate, for example by kill, systemd or a batch system</source>
         <translation>{signal}：被要求结束，如 kill、服务管理器或批处理系统所为</translation>
     </message>
     <message>
@@ -9516,12 +9516,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed by a process, not for lack of memory: no such kill was counted</source>
+        <source>{signal}: killed by another process, not for lack of memory: the kernel counted no out-of-memory kill</source>
         <translation>{signal}：被某个进程终止，并非因内存不足：没有计到这样的终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed; whether for lack of memory is unknown here</source>
+        <source>{signal}: killed; it cannot be determined here whether memory ran out</source>
         <translation>{signal}：被终止；此处没有计数器能说明是否因内存不足</translation>
     </message>
     <message>
@@ -9651,12 +9651,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>{title}: waits for the end of epoch {n}</source>
+        <source>{title}: waiting for the end of epoch {n}</source>
         <translation>{title}：等待第 {n} 轮结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>{title}: waits for the end of the batch</source>
+        <source>{title}: waiting for the end of the batch</source>
         <translation>{title}：等待当前批次结束</translation>
     </message>
     <message>
@@ -9741,12 +9741,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>{why}. Click to see what happened before.</source>
+        <source>{why}. Click to see what led to it.</source>
         <translation>{why}。单击查看此前的情况。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>{why}. Until then commands and changes are refused, and trainings keep their data on their own disks as long as there is space.</source>
+        <source>{why}. Until this is resolved, commands and changes are refused, and trainings keep their data on their own disks as long as there is space.</source>
         <translation>{why}。在此之前命令和修改会被拒绝，训练把数据暂存在自己的磁盘上（视剩余空间而定）。</translation>
     </message>
     <message>
@@ -9761,7 +9761,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>“{name}” still runs: stop its training first.</source>
+        <source>“{name}” is still running: stop its training first.</source>
         <translation>“{name}”仍在运行：请先停止其训练。</translation>
     </message>
     <message>

@@ -51,7 +51,7 @@ def test_a_run_whose_process_was_killed_is_lost_by_a_look_at_the_process(
 
     # A session that went silent gives another reason after its minute.
     # What the kernel counted follows where the hub had looked at the process while it lived.
-    assert client.runs()[0].state_why.startswith("its process ended without notice")
+    assert client.runs()[0].state_why.startswith("its process ended unexpectedly")
     assert client.hub().agents == 0
 
 

@@ -74,7 +74,7 @@ def test_what_is_cut_amid_is_gone_on_with_over_a_new_connection_and_nothing_come
 
         assert ship.returncode == 130
         assert "Retrying." in err
-        assert f"in {shared} sent to the hub of {NAME}" in out
+        assert f"in {shared} sent to the hub on {NAME}" in out
         assert "deleted" in said
         assert steps(there, process.run) == list(range(6000))
         assert (run.gaps, run.is_shipped, run.state) == (0, True, "finished")

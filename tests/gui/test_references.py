@@ -132,7 +132,7 @@ def why_no_chinese() -> str:
     """Why pictures in Chinese cannot be compared here; empty: they can."""
     family = chinese_family()
     if not family:
-        return f"no typeface here has Chinese letters: apt-get install {PACKAGE}"
+        return f"no typeface here has Chinese characters: apt-get install {PACKAGE}"
     if not IS_NEW and kept_with().get("chinese") != family:
         return f"what is kept was not drawn with {family}"
     return ""

@@ -245,7 +245,7 @@ def test_a_living_run_is_pinned_but_not_deleted_and_a_refusal_is_told(window: De
 
     delete = button(panel_of(window).selection_bar, "Delete…")
     assert not delete.isEnabled()
-    assert "still runs" in delete.toolTip()
+    assert "is still running" in delete.toolTip()
     QTest.keyClick(table_of(window), Qt.Key.Key_Delete)
     assert not any(box.isVisible() for box in window.window.findChildren(QMessageBox))
 

@@ -145,8 +145,8 @@ def test_every_action_has_a_key_of_its_own_that_its_tooltip_names(window: DeskWi
     [
         ("diagnose", "Diagnose: Not possible in this process."),
         ("restart", "Restart: Not possible in this process."),
-        ("save", "Save checkpoint: Already requested; it waits for a safe point."),
-        ("save_export", "Save checkpoint: Already requested; it waits for a safe point."),
+        ("save", "Save checkpoint: Already requested; waiting for a safe point."),
+        ("save_export", "Save checkpoint: Already requested; waiting for a safe point."),
         ("pause", ""),
     ],
 )

@@ -453,7 +453,7 @@ def test_a_restart_and_a_death_are_told_in_tree_header_and_log(window: DeskWindo
     assert row.line.startswith("Failed: out of memory")
     chip = next(each for each in window.window.findChildren(Chip) if each.isVisible())
     assert chip.accessibleName() == "Failed: out of memory"
-    assert chip.toolTip() == f"{killed}. Click to see what happened before."
+    assert chip.toolTip() == f"{killed}. Click to see what led to it."
     assert window.window.header._subtitle.text().startswith(killed)
     lines = [each.line.text for each in window.desk.log.rows()]
     assert lines[0] == f"Process died: {killed}"

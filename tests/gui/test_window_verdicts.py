@@ -130,7 +130,7 @@ def test_the_evidence_opens_beside_the_chart_which_shades_its_window(window: Des
 
     assert sheet.isVisible()
     assert "RAM: leak suspected" in sheet.text()
-    assert "With it grew: traces of models that no longer exist" in sheet.text()
+    assert "Grew along with it: traces of models that no longer exist" in sheet.text()
     picture = window.board.standard_charts.state("ram", 300)
     assert picture.evidence is not None
     assert window.board.standard_charts.state("graph", 300).evidence is None

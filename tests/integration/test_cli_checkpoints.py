@@ -69,8 +69,8 @@ def test_checkpoints_of_a_run_are_listed_with_those_in_a_folder_that_its_script_
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has a wrong checksum"),
-        (MAKING.encode(), "the description of the model has a wrong checksum"),
+        (np.arange(1000, dtype="float32").tobytes(), "variable 0 has the wrong checksum"),
+        (MAKING.encode(), "the description of the model has the wrong checksum"),
     ],
     ids=["values", "making"],
 )
@@ -190,7 +190,7 @@ def test_where_keras_is_missing_restore_says_where_to_run(tmp_path: Path):
     )
 
     assert ran.status == 1
-    assert "Run this in the environment of the training" in ran.err
+    assert "Run this in the training's environment" in ran.err
     assert "Traceback" not in ran.err
 
 

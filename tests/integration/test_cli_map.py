@@ -88,7 +88,7 @@ def test_a_script_runs_in_a_process_of_its_own(files: Path):
     told = kmonitor("map", f"{files / 'train.py'}:build_model", "--sequence", 50)
 
     assert told.status == 0, told.err
-    assert "in a process of its own" in told.err
+    assert "in its own process" in told.err
     assert "printed by the script" not in told.out
     assert "peak" in told.out
     assert "Adam" in told.out
@@ -211,6 +211,6 @@ def test_ctrl_c_ends_a_map_and_its_process(tmp_path: Path, stage: str):
         _, err = process.communicate(timeout=DEADLINE_S)
 
     assert process.returncode == 130
-    assert err.splitlines() == [f"kmonitor: running {tmp_path}/wait.py in a process of its own."]
+    assert err.splitlines() == [f"kmonitor: running {tmp_path}/wait.py in its own process."]
     with pytest.raises(ProcessLookupError):
         os.kill(int(reached.read_text()), 0)

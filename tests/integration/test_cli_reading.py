@@ -94,7 +94,7 @@ def test_a_training_that_makes_no_step_is_told_with_what_to_do(live_hub: LiveHub
         listed, shown = kmonitor("runs"), kmonitor("show", "last")
         (as_json,) = kmonitor("runs", "--json").json
 
-    words = "no step for 24 s within an epoch, the longest pause before was 1 s"
+    words = "no step for 24 s within an epoch; the longest pause until then was 1 s"
     assert "training, no step for " in " ".join(listed.out.split())
     assert f"State        training ({words})" in shown.out
     assert "Advice       `py-spy dump --pid" in shown.out
@@ -165,7 +165,7 @@ def test_show_tells_what_grows_with_its_evidence_and_when_a_limit_is_met(live_hu
     for words in (
         "RAM         leak suspected: traces of models that no longer exist are kept",
         "+8.02 MiB / epoch (95 % interval",
-        "With it grew: traces of models that no longer exist +2 / epoch",
+        "Grew along with it: traces of models that no longer exist +2 / epoch",
         "host limit 1.4 GiB in about 10 epochs (",
         f"What may help: Collect (kmonitor command {agent.run[:8]} collect)",
         "Step time   steady",

@@ -99,5 +99,5 @@ def test_a_kill_by_somebody_is_no_want_of_memory(
     text = told(idle_hub)
 
     assert "SIGKILL" in text
-    assert "not for lack of memory" in text or "is unknown here" in text
+    assert "not for lack of memory" in text or "cannot be determined here" in text
     assert "RAM in the last" in text

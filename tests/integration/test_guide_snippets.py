@@ -10,7 +10,10 @@ import pytest
 
 from tests.support.guide_code import Shown, python_blocks
 from tests.support.live_hub import LiveHub
+from tests.support.running_tests import LONG
 from tests.support.waiting import DEADLINE_S
+
+pytestmark = LONG
 
 _ROOT = Path(__file__).parents[2]
 _STUDIES = {"run_folds", "cross_validate", "Hyperband", "in_processes"}
@@ -50,7 +53,6 @@ shutil.copy(next(pathlib.Path(".").rglob("*.h5")), "000003-fit1-epoch9-step0.h5"
     "study.optimize(": """
 import optuna
 
-pytestmark = LONG
 study = optuna.create_study()
 loss = 0.5
 """,

@@ -148,7 +148,7 @@ def check_forecast(said: list[Verdict], met_after: int) -> None:
 def check(text: str, said: list[Verdict], met_after: int, resource: str) -> None:
     """What ran out is shown, RAM is not; it was growing before, with a forecast."""
     check_forecast(said, met_after)
-    end = text.partition("Before its end:")[2]
+    end = text.partition("Before it ended:")[2]
     assert f"  {resource}: " in end, text
     assert "RAM" not in end.partition("Nothing was saved")[0], text
     growing = [verdict for verdict in said if verdict.state == "growing"]
@@ -234,7 +234,7 @@ def test_address_space_runs_out(tmp_path: Path, kmonitor_home: Path, live_hub: L
 
     text, said, met_after = shown(live_hub, "ram")
     assert "process: RLIMIT_AS less its address space" in text
-    assert "RAM in the last" in text.partition("Before its end:")[2]
+    assert "RAM in the last" in text.partition("Before it ended:")[2]
     check_forecast(said, met_after)
     forecasts = [each.forecast for each in said if each.forecast is not None]
     assert forecasts[-1].of in {"address_space", "own"}

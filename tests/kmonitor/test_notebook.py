@@ -40,7 +40,7 @@ def test_another_training_is_asked_by_its_names():
     assert (
         found.transient_bytes > memory_map(made, optimizer="sgd", backend="torch").transient_bytes
     )
-    with pytest.raises(ValueError, match="is not known"):
+    with pytest.raises(ValueError, match="is not a known optimizer"):
         memory_map(made, optimizer="mystery")
 
 

@@ -61,7 +61,7 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
     assert type(MonitorCallback(hub="off")) is type(monitor)
     assert not folders.state.exists()
     assert not [t for t in threading.enumerate() if t.name.startswith("kmonitor")]
-    assert repr(monitor.records) == "nothing was done yet"
+    assert repr(monitor.records) == "nothing has been done yet"
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_fit_left_by_an_exception_that_the_script_catches_is_told_as_left(
     first, second = of(FitEnded, events)
     assert (first.fit, first.how, first.epochs_done) == (1, "left", 1)
     assert first.message == (
-        "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit, "
+        "ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit, "
         "in epoch 2 at step 0 of 6"
     )
     assert (second.fit, second.how) == (2, "finished")
@@ -243,7 +243,7 @@ def test_fit_of_a_thread_that_the_process_leaves_behind_is_told_as_interrupted(
     leave.set()
     thread.join(DEADLINE_S)
 
-    assert (end.how, end.message) == ("interrupted", "the process ended while it ran")
+    assert (end.how, end.message) == ("interrupted", "the process ended while it was running")
 
 
 def test_exception_that_nobody_handles_in_a_thread_is_told_with_its_message(

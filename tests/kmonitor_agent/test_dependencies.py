@@ -27,7 +27,9 @@ def test_a_module_of_the_scripts_in_its_place_is_named_with_its_file(
     other.__file__ = "/home/me/psutil.py"
     monkeypatch.setitem(sys.modules, "psutil", other)
 
-    with pytest.raises(ImportError, match=r"/home/me/psutil.py is another one.*no Process"):
+    with pytest.raises(
+        ImportError, match=r"/home/me/psutil.py belongs to something else.*no Process"
+    ):
         check_dependencies()
 
 

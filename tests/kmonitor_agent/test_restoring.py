@@ -183,7 +183,7 @@ def test_damaged_checkpoint_is_refused_and_changes_nothing(trained: Any, folder:
     before = kept(model)
 
     with pytest.raises(
-        CannotRestore, match="a damaged checkpoint: variable 7 has a wrong checksum"
+        CannotRestore, match="a damaged checkpoint: variable 7 has the wrong checksum"
     ):
         restore(model, checkpoint)
     with pytest.raises(CannotRestore, match="cannot be read as a checkpoint"):
@@ -196,7 +196,9 @@ def test_damaged_making_is_not_trusted_and_said_to_be_damaged(trained: Any, fold
     checkpoint = saved(trained, folder)
     flip_in_making(checkpoint)
 
-    with pytest.raises(CannotRestore, match=r"damaged checkpoint: .* model has a wrong checksum"):
+    with pytest.raises(
+        CannotRestore, match=r"damaged checkpoint: .* model has the wrong checksum"
+    ):
         restore_into(keras, checkpoint, folder / "model.keras")
 
 

@@ -45,7 +45,7 @@ def study_of_fifty(stage: Stage) -> QWidget:
 def study_lost(stage: Stage) -> QWidget:
     """Its process was killed; a long name."""
     ends = ["finished", "finished", "running", "queued", "queued"]
-    lost = {"state": "lost", "state_why": "its process ended without notice"}
+    lost = {"state": "lost", "state_why": "its process ended unexpectedly"}
     return told(stage, MadeUpStudy(ends, study=lost, name=LONG))
 
 

@@ -55,11 +55,11 @@ _MOST_INPUT: Final = 16 * 2**20
 
 @app.default
 def alerts(*, json: JsonOption = False) -> int:
-    """List the rules for alerts and their targets.
+    """List the alert rules and targets.
 
     Example: `kmonitor alerts --json`
 
-    They hold on this host, for its hub and its window, and only you on this host can set them.
+    They apply to the hub and the window on this host, and only you, on this host, can change them.
 
     Args:
         json: One JSON object: `command`, `webhook`, `form`, `rules`, `hub` (`on`, `off`, or empty
@@ -110,15 +110,15 @@ def set_targets(
     webhook: Annotated[str | None, Parameter(name="--webhook")] = None,
     form: Annotated[WebhookForm | None, Parameter(name="--form")] = None,
 ) -> int:
-    """Set the targets of alerts: a command, a web address, or both; an empty value removes one.
+    """Set the alert targets: a command, a webhook URL, or both; an empty value removes one.
 
     Example: `kmonitor alerts set --webhook https://ntfy.sh/my-topic`
 
     Args:
         command: Run on this host for each alert, without a shell, with the alert as JSON on
             standard input.
-        webhook: Receives each alert by POST, in the form of `--form`.
-        form: `json`, `slack`, `mattermost` or `ntfy`; `auto`: chosen by the address.
+        webhook: Receives each alert by POST, in the format set with `--form`.
+        form: `json`, `slack`, `mattermost` or `ntfy`; `auto`: chosen from the address.
     """
     if command is None and webhook is None and form is None:
         raise UsageError("No target given. Use --command COMMAND or --webhook URL.")
@@ -132,7 +132,7 @@ def set_targets(
             settings, **{name: value for name, value in changed.items() if value is not None}
         )
     )
-    print_text("Saved. The hub of this host and an open window apply it within seconds.")
+    print_text("Saved. The hub on this host and an open window will apply it within seconds.")
     print_text("Try it: kmonitor alerts test")
     return DONE
 
@@ -153,7 +153,7 @@ def rule(
     Args:
         name: As `kmonitor alerts` lists it: `limit:ram`, `verdict:step_time`, `host`, `died`.
         is_on: Turn alerts of this kind on; `--off`: turn them off.
-        hold: How long the cause must last: `30s`, `5m`.
+        hold: How long the condition must last: `30s`, `5m`.
         cool_down: Minimum time between two alerts of the same run or host: `10m`.
     """
     keys = {rule_name(*key): key for key in rule_keys()}
@@ -195,10 +195,8 @@ def test() -> int:
     """
     settings = load_alert_settings(find_folders().settings)
     if not (settings.command or settings.webhook):
-        raise UserError(
-            "No target for alerts is set.", "Set it: kmonitor alerts set --webhook URL"
-        )
-    why = "This is a test: nothing happened."
+        raise UserError("No alert target is set.", "Set it: kmonitor alerts set --webhook URL")
+    why = "This is a test alert; nothing is wrong."
     if _hand_over([Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)], settings):
         return FAILED
     print_text("Sent.")
@@ -211,7 +209,7 @@ def dry_run(
     since: Annotated[str, Parameter(name="--since")] = "24h",
     json: JsonOption = False,
 ) -> int:
-    """List the alerts that the rules would have sent lately, from the stored data.
+    """List the alerts that the rules would have sent recently, based on the stored data.
 
     Example: `kmonitor alerts dry-run --since 7d`
 
@@ -261,7 +259,7 @@ def _apply(evaluator: AlertEvaluator, run: RunSummary, event: Any, wall_s: float
 
 @app.command(show=False)
 def deliver() -> int:
-    """Send the alerts that the hub writes to standard input; for the hub."""
+    """Send the alerts that the hub writes to standard input; used by the hub itself."""
     found = decode_alerts(sys.stdin.buffer.read(_MOST_INPUT))
     settings = load_alert_settings(find_folders().settings)
     return FAILED if _hand_over(found, settings) else DONE

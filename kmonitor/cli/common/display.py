@@ -95,7 +95,7 @@ def find_display(environ: Mapping[str, str] | None = None) -> DisplayFound:
     environ = os.environ if environ is None else environ
     platform = environ.get("QT_QPA_PLATFORM", "").partition(":")[0]
     if platform in _WITHOUT_SCREEN:
-        return DisplayFound(Display.OFFSCREEN, f"QT_QPA_PLATFORM={platform}: drawn into memory")
+        return DisplayFound(Display.OFFSCREEN, f"QT_QPA_PLATFORM={platform}: rendered in memory")
     if not sys.platform.startswith("linux"):
         return DisplayFound(Display.SCREEN, "the system's own window server")
     return _linux_display(environ)

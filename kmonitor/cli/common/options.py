@@ -25,7 +25,7 @@ def seconds_from(text: str, option: str) -> float:
     Raises:
         UsageError: It is none.
     """
-    return _amount(text, _SECONDS, 86400, f"{option} {text}: give a time, such as 30d or 12h")
+    return _amount(text, _SECONDS, 86400, f"{option} {text}: give a duration, such as 30d or 12h")
 
 
 def bytes_from(text: str, option: str) -> int:

@@ -36,7 +36,11 @@ SHORT_ID = 8
 def remembered_text() -> str:
     """How to ask for runs of remembered hosts; empty: there are none."""
     hosts = [terminal_safe(host.called) for host in HostStore(find_folders()).hosts()]
-    return f"Runs of a remembered host, {_one_of(hosts)}: add --host {hosts[0]}" if hosts else ""
+    return (
+        f"For the runs on a remembered host ({_one_of(hosts)}), add --host {hosts[0]}"
+        if hosts
+        else ""
+    )
 
 
 def _one_of(names: Sequence[str]) -> str:

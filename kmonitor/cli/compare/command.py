@@ -154,23 +154,24 @@ def compare(  # noqa: PLR0913 - the user's options
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Compare two runs: peak memory, graph size, step and epoch time, and Keras' last logs.
+    """Compare two runs: peak memory, graph size, step and epoch time, and the last Keras logs.
 
     Example: `kmonitor compare pinned:main last --fail-if "ram>+5%"`
 
-    Exit status: 0 if no condition holds; 1 if one holds; 4 if they cannot be compared: a run or
-    file does not exist, or lacks a value that a condition needs.
+    Exit status: 0 if no condition holds; 1 if one holds; 4 if the runs cannot be compared: a run
+    or file does not exist, or lacks a value that a condition needs.
 
     Args:
-        a: The baseline: a run (its id, the beginning of it, its name, or `last`), `pinned:NAME`
-            for the newest pinned run of that name, or a file of `kmonitor export`.
-        b: The run or file to compare, likewise.
+        a: The baseline: a run (its id, the beginning of its id, its name, or `last`),
+            `pinned:NAME` for the newest pinned run of that name, or a file written by `kmonitor
+            export`.
+        b: The run or file to compare with it, given in the same way.
         fail_if: A condition on B: `ram>+5%` or `graph>+1000` for the change from A, `ram>8GiB` for
             the value. The names are those in the table's first column. May be repeated.
         markdown: A table in Markdown, for a comment on a pull request.
         json: One JSON object: `a`, `b`, `measures`, `conditions`, `failed`.
-        folder: Use the runs in this folder, which is only read.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+        folder: Use the runs in this folder, which is opened read-only.
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """

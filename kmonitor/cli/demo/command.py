@@ -77,13 +77,14 @@ def demo(*, options: Options = Options()) -> int:
 
     Example: `kmonitor demo`
 
-    A cross-validation on handwriting-like digits: small convolutional networks, trained one
-    after the other in one process. Keras keeps the traced graphs of each, so graph and memory
-    grow. After two models the demo sets a limit; the fourth crosses it, the training saves,
-    clears and reloads itself in the middle of `fit` and goes on. The same training runs beside
+    A cross-validation on handwriting-like digits: small convolutional networks, trained one after
+    the other in one process. Keras keeps the traced graphs of each, so the graph and memory use
+    grow. After two models the demo sets a limit. When the fourth crosses it, the training saves,
+    clears and reloads itself in the middle of `fit`, then goes on. The same training runs beside
     it without kmonitor, and the results are compared bit for bit.
 
-    Exit status 1 if growth, crossing, record or equality is missing.
+    Exit status 1 if the growth, the crossing, the record of the reload or the equal result is
+    missing.
     """
     plan = _plan(options)
     _check_screenshot_options(options, plan)

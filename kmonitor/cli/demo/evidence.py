@@ -64,7 +64,9 @@ def missing(
     """
     lacking: list[str] = []
     if not _grows(monitored[:2] if plain is None else plain):
-        lacking.append("growth: the graph did not grow from model to model on this TensorFlow")
+        lacking.append(
+            "growth: the graph did not grow from model to model with this version of TensorFlow"
+        )
     if not evidence.crossings:
         lacking.append("crossing: the graph size never exceeded its limit")
     if evidence.failed:

@@ -128,7 +128,7 @@ def doctor(
     verify: Annotated[bool, Parameter(name="--verify", negative="")] = False,
     host: HostOption = None,
 ) -> int:
-    """Check this machine: libraries, screen, driver, framework, hub, folders, ssh, hosts.
+    """Check this machine: libraries, display, driver, framework, hub, folders, ssh, hosts.
 
     Example: `kmonitor doctor`
 
@@ -140,7 +140,7 @@ def doctor(
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
         verify: Only compare every stored event with its checksum: about 2 s for a million.
-        host: Check only ssh and this host: as for ssh, or a name of `kmonitor hosts`.
+        host: Check only ssh and this host: written as for ssh, or a name from `kmonitor hosts`.
     """
     folders = find_folders()
     if verify:
@@ -246,7 +246,7 @@ def _fonts() -> Iterator[Finding]:
     if has_one:
         yield Finding("fonts", "ok", "one for Chinese too")
         return
-    found = "no font has Chinese letters: run names in Chinese appear as boxes in the window"
+    found = "no font has Chinese characters: run names in Chinese appear as boxes in the window"
     remedy = install_line({"a font": PACKAGE}) + "\n(or fonts-noto-cjk, which has all weights)"
     yield Finding("fonts", "note", found, remedy)
 
@@ -263,7 +263,9 @@ def _driver() -> Finding:
     try:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
-        found = "no NVIDIA driver on this host; VRAM is then the framework's own allocator"
+        found = (
+            "no NVIDIA driver on this host; VRAM is then taken from the framework's own allocator"
+        )
         return Finding("NVIDIA driver", "note", found)
     try:
         version = pynvml.nvmlSystemGetDriverVersion()
@@ -340,7 +342,7 @@ def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
         is_local = is_loopback(reply.prometheus)
         who = "every user of this host" if is_local else "anybody who can reach that port"
         found = f"{reply.prometheus} has no login: {who} can read names and metrics of runs"
-        remedy = "" if is_local else "to show them on this host alone: --prometheus 127.0.0.1:9188"
+        remedy = "" if is_local else "to serve them to this host only: --prometheus 127.0.0.1:9188"
         yield Finding("metrics", "ok" if is_local else "note", found, remedy)
     if reply.otlp:
         yield Finding("metrics", "ok", f"sent to {reply.otlp}")
@@ -369,7 +371,7 @@ def _state_folder(folders: Folders) -> Finding:
     for folder in (folders.state, folders.database, folders.spool, folders.logs):
         fault = write_fault(folder)
         if fault:
-            found = f"{folder} cannot be written: {fault}"
+            found = f"{folder} is not writable: {fault}"
             return Finding("state folder", "bad", found, f"{_ELSEWHERE}, or free some space")
     return _owned(folders, "" if existing == folders.state else " (not created yet)")
 
@@ -388,7 +390,7 @@ def _owned(folders: Folders, created_text: str) -> Finding:
         return Finding("state folder", "bad", f"{folders.state}: {exc.strerror}", _ELSEWHERE)
     if warnings:
         return Finding("state folder", "note", "; ".join(warnings), _ELSEWHERE)
-    return Finding("state folder", "ok", f"{folders.state}{created_text}, can be written")
+    return Finding("state folder", "ok", f"{folders.state}{created_text}, writable")
 
 
 _TRIED_BYTES: Final = 64 * 1024
@@ -462,7 +464,7 @@ def _runtime_folder(folders: Folders) -> Finding:
     except OSError as exc:
         found = f"{folders.runtime}: {exc.strerror}"
         return Finding("socket folder", "bad", found, _ELSEWHERE)
-    return Finding("socket folder", "ok", f"{folders.runtime}, yours alone")
+    return Finding("socket folder", "ok", f"{folders.runtime}, accessible only to you")
 
 
 def _file_systems(folders: Folders) -> Iterator[Finding]:
@@ -470,20 +472,20 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
         kind = file_system_of(path)
         if kind in NETWORK_FILE_SYSTEMS:
             remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay there"
-            found = f"{path} lies on a network file system ({kind})"
+            found = f"{path} is on a network file system ({kind})"
             yield Finding(f"disk of {subject}", "bad", found, remedy)
         elif kind:
             yield Finding(f"disk of {subject}", "ok", f"{kind}, local")
     kind = file_system_of(folders.state)
     if kind in NETWORK_FILE_SYSTEMS:
         found = (
-            f"{folders.state} lies on a network file system ({kind}): database and sockets of"
-            f" this host are in {folders.database.parent} and {folders.runtime}"
+            f"{folders.state} is on a network file system ({kind}): this host's database and"
+            f" sockets are in {folders.database.parent} and {folders.runtime}"
         )
         yield Finding("network home", "note", found)
     kind = file_system_of(folders.spool)
     if kind in NETWORK_FILE_SYSTEMS:
-        found = f"{folders.spool} lies on a network file system ({kind}), this host's alone"
+        found = f"{folders.spool} is on a network file system ({kind}), used by this host only"
         yield Finding("disk of spool", "ok", found)
 
 

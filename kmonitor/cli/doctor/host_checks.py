@@ -56,7 +56,7 @@ def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
         return
     result = _run_command([client, "-V"])
     version = result[1].strip() if result is not None else ""
-    yield Finding("ssh", "ok", f"{version or 'it does not say its version'}, {client}")
+    yield Finding("ssh", "ok", f"{version or 'it does not report its version'}, {client}")
     addresses = [h.address for h in hosts if not h.address.startswith(SCHEME)] or ["localhost"]
     yield _settings(client, addresses)
     yield _agent()
@@ -69,8 +69,8 @@ def _settings(client: str, addresses: Sequence[str]) -> Finding:
         if result is None or result[0]:
             last = (result[1].strip().splitlines() or [""])[-1] if result is not None else ""
             found = f"not read for {address}: {last or 'ssh -G does not answer'}"
-            return Finding("settings of ssh", "bad", found, "see ~/.ssh/config")
-    return Finding("settings of ssh", "ok", f"read for {pluralized(len(addresses), 'host')}")
+            return Finding("ssh settings", "bad", found, "see ~/.ssh/config")
+    return Finding("ssh settings", "ok", f"read for {pluralized(len(addresses), 'host')}")
 
 
 _NO_KEYS: Final = 1
@@ -85,10 +85,10 @@ def _agent() -> Finding:
     tool = shutil.which("ssh-add")
     result = _run_command([tool, "-l"]) if tool is not None else None
     if result is None or result[0] == _NO_AGENT:
-        found = "SSH_AUTH_SOCK names one, and it does not answer"
+        found = "SSH_AUTH_SOCK names one, but it does not answer"
         return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
     if result[0] == _NO_KEYS:
-        found = "it holds no key; a key file without a passphrase needs none"
+        found = "it holds no key; a key file without a passphrase does not need the agent"
         return Finding("ssh agent", "note", found, "ssh-add")
     n_keys = len(result[2].strip().splitlines())
     return Finding("ssh agent", "ok", f"it holds {pluralized(n_keys, 'key')}")
@@ -161,7 +161,7 @@ _STEPS: Final = {
     "host_key_changed": "host key",
     "host_key_unknown": "host key",
     "key_refused": "login",
-    "settings": "settings of ssh",
+    "settings": "ssh settings",
     "no_kmonitor": "kmonitor there",
     "too_old": "kmonitor there",
     "too_new": "kmonitor there",

@@ -59,8 +59,9 @@ app = App(name="hub")
 app.command(
     "kmonitor.cli.hub.store:store",
     name="store",
-    help="Show or set where every hub of yours keeps its history.\n\n"
-    "Example: `kmonitor hub store here`",
+    help=(
+        "Show or set where all your hubs keep their history.\n\nExample: `kmonitor hub store here`"
+    ),
 )
 app.command(
     "kmonitor.cli.hub.store:move_history",
@@ -98,15 +99,15 @@ def run(
 
     Example: `kmonitor hub --keep-days 90`
 
-    Trainings send to it, `kmonitor` and the other commands read from it; they start one by
+    Trainings send to it, and `kmonitor` and the other commands read from it; both start one by
     themselves when none answers.
 
     Under systemd its log goes to the journal. `kmonitor hub keep` sets the default limits of its
     history.
 
     Args:
-        keep_days: Remove runs that ended longer ago; pinned ones stay.
-        keep_size: Remove the oldest ended runs while the history is larger: `20GiB`.
+        keep_days: Remove runs that ended more than this many days ago; pinned ones stay.
+        keep_size: Remove the oldest ended runs while the history is larger than this: `20GiB`.
         bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted, and
             only for keys authorized with `kmonitor authorize`.
         store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
@@ -229,7 +230,7 @@ _STARTING_S = 3.0
 
 @app.command
 def stop() -> int:
-    """Stop the hub. Trainings go on; what they send waits on disk for the next hub.
+    """Stop the hub. Trainings continue and keep their data on disk until a hub runs again.
 
     Example: `kmonitor hub stop`
     """
@@ -260,7 +261,7 @@ def _end_silent(folders: Folders) -> int:
 
 @app.command
 def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
-    """Show or set how much history every hub of yours keeps; without options it only shows.
+    """Show or set how much history each of your hubs keeps; without options it only shows.
 
     Example: `kmonitor hub keep --keep-days 90 --keep-size 20GiB`
 
@@ -268,8 +269,9 @@ def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
     `--keep-size`. Pinned and live runs are always kept.
 
     Args:
-        days: Remove runs that ended longer ago; 0: no limit.
-        size: Remove the oldest ended runs while the history is larger: `20GiB`; 0: no limit.
+        days: Remove runs that ended more than this many days ago; 0: no limit.
+        size: Remove the oldest ended runs while the history is larger than this: `20GiB`; 0: no
+            limit.
     """
     folders = find_folders()
     with folder_faults_named(folders):
@@ -334,8 +336,8 @@ def install_unit(
 
     Args:
         show: Only print it.
-        prometheus: As of `kmonitor hub`, for the hub that the unit runs.
-        otlp: Likewise.
+        prometheus: As for `kmonitor hub`, for the hub that the unit runs.
+        otlp: As for `kmonitor hub`, for the hub that the unit runs.
     """
     options = {"--prometheus": prometheus, "--otlp": otlp}
     if prometheus:
@@ -361,8 +363,10 @@ def install_unit(
 
 
 @app.command(
-    help="Write out a Grafana dashboard of the metrics that `--prometheus` and `--otlp` hand out."
-    "\n\nExample: `kmonitor hub dashboard --output kmonitor.json`"
+    help=(
+        "Write a Grafana dashboard for the metrics that `--prometheus` and `--otlp`"
+        " provide.\n\nExample: `kmonitor hub dashboard --output kmonitor.json`"
+    )
 )
 def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> int:
     """Write an example dashboard for Grafana (Dashboards, New, Import).
@@ -371,7 +375,7 @@ def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"
     `--otlp`.
 
     Args:
-        output: File to write, which is replaced; default: standard output.
+        output: File to write; an existing one is replaced. Default: standard output.
     """
     text = resource_path("grafana", "kmonitor.json").read_text(encoding="utf-8")
     if output is None:

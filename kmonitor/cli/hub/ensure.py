@@ -75,7 +75,7 @@ def _ensured(folders: Folders) -> RemoteHub:
 def _why_disabled(folders: Folders) -> RemoteRefusal | None:
     if os.environ.get("KMONITOR_HUB", "").strip() == "off":
         what = "the hub is switched off here: KMONITOR_HUB=off is set."
-        return RemoteRefusal("disabled", what, "Unset it for logins without a terminal.")
+        return RemoteRefusal("disabled", what, "Unset it for non-interactive logins.")
     off_file = folders.settings / OFF_FILE
     if not os.path.lexists(off_file):
         return None

@@ -15,7 +15,7 @@ UNIT_NAME: Final = "kmonitor-hub.service"
 
 _UNIT: Final = """\
 [Unit]
-Description=kmonitor hub: keeps what this user's Keras trainings tell
+Description=kmonitor hub: records what this user's Keras trainings report
 Documentation=man:systemd.unit(5)
 StartLimitIntervalSec=0
 
@@ -24,10 +24,10 @@ Type=exec
 ExecStart={command}
 {environment}# Python would look for modules in the folder that it is started in.
 WorkingDirectory=/
-# It commits what it has taken; trainings keep the rest on their disk meanwhile.
+# It commits what it has received; trainings keep the rest on disk in the meantime.
 KillSignal=SIGTERM
 TimeoutStopSec=20
-# Also when a window had started a hub before: this one takes over when that has ended.
+# Also covers a hub that a window started earlier: this one takes over when that one has ended.
 Restart=on-failure
 RestartSec=10
 UMask=0077

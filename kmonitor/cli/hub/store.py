@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
-    """Show or set where every hub of yours keeps its history; without a URL it only shows.
+    """Show or set where all your hubs keep their history; without a URL it only shows.
 
     A team's database on a PostgreSQL server is shared by many hubs: each stores its own runs, and
     shows those of all. It is tested before it is set, and applies from the next start of a hub.
@@ -71,10 +71,10 @@ def _print_restart_hint(folders: Folders) -> None:
 
 
 def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
-    """Copy the history in this machine's file to a team's database, as this hub's.
+    """Copy the history in this machine's file to a team's database, as the history of this hub.
 
-    Each run is compared on the server before it is shown there. The file does not change. If it is
-    interrupted, run it again to continue.
+    Each run is verified on the server before it is shown there. The file does not change. If the
+    copy is interrupted, run the command again to continue.
 
     Args:
         where: As for `kmonitor hub store`; default: the database that is set.
@@ -90,18 +90,18 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
             print_stderr("Interrupted; what was moved stays. Run it again to continue.")
             raise
     print_text(
-        f"Moved and compared: {pluralized(moved.runs, 'run')}, "
-        f"{pluralized(moved.events, 'event')}."
+        f"Moved and verified: {pluralized(moved.runs, 'run')},"
+        f" {pluralized(moved.events, 'event')}."
     )
     if moved.before:
-        print_text(f"Moved before: {pluralized(moved.before, 'run')}.")
+        print_text(f"Moved earlier: {pluralized(moved.before, 'run')}.")
     if moved.ahead:
         print_text(
             f"{pluralized(moved.ahead, 'run')} already continued in the team's database: their"
         )
         print_text("earlier data stay only in the file.")
     if stored_store(folders) != url:
-        print_text("Let your hubs keep their history there: kmonitor hub store URL")
+        print_text("To have your hubs keep their history there: kmonitor hub store URL")
     print_text(f"The file in {terminal_safe(str(folders.database))} is unchanged.")
     return DONE
 

@@ -100,12 +100,13 @@ def show(
     Example: `kmonitor show last --follow`
 
     Args:
-        run: Id, the beginning of an id, name, or `last`.
+        run: A run's id, the beginning of its id, its name, or `last`.
         json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
         follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
-            epoch, until the run has ended, or Ctrl+C. If the hub is lost, it waits for it.
-        folder: Use the runs in this folder, which is only read.
-        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+            epoch, until the run has ended, or Ctrl+C. If the connection to the hub is lost, the
+            command waits for the hub to come back.
+        folder: Use the runs in this folder, which is opened read-only.
+        host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
     """

@@ -211,7 +211,7 @@ def print_parts(rows: Iterable[EventRow], why_no_input: str) -> None:
         folds=headers[:1],
     )
     if parts.input_s is None and why_no_input:
-        print_text(f"The wait for input is not known: {terminal_safe(why_no_input)}")
+        print_text(f"The time spent waiting for input is not known: {terminal_safe(why_no_input)}")
 
 
 EPOCHS_SHOWN = 30
@@ -280,12 +280,12 @@ def print_end(client: HubClient, run: RunSummary) -> None:
     state = run_end_state(run, _last_minute(client, run), now_wall_s=time.time())
     if state.lines:
         print_text()
-        print_text("Before its end:")
+        print_text("Before it ended:")
         for line in state.lines:
             print_text(f"  {terminal_lines(line, indent=2)}")
     if error_sentence(run.state_why) != run.state_why:
         print_text()
-        print_text("The whole error:")
+        print_text("Full error:")
         for line in run.state_why.splitlines():
             print_text(f"  {terminal_lines(line, indent=2)}")
 

@@ -157,13 +157,13 @@ def top(
     Example: `kmonitor top --sort ram`
 
     Enter opens the details of the selected run. `p`, `s`, `r`, `c` and `x` pause, save, reload,
-    collect and stop it after a question. `?` lists all keys, `q` quits.
+    collect and stop it after asking for confirmation. `?` lists all keys, `q` quits.
 
     Args:
         sort: Order of the runs; `o` changes it.
-        ended: Also list runs that have ended; `a` does so later.
-        folder: Only the runs in this folder, which is only read.
-        host: Only the runs of this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name of
+        ended: Also list runs that have ended; `a` toggles this later.
+        folder: Only the runs in this folder, which is opened read-only.
+        host: Only the runs of this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.
         hub: Only the runs of the hub at this address, tcp://HOST:PORT?key=KEY.
     """

@@ -173,7 +173,7 @@ def _nothing_text(state: TopState) -> str:
             f'No run has "{state.filter_text}" in its name, host or model. Esc clears the filter.'
         )
     if state.all_runs:
-        return "No run is live. a lists those that have ended."
+        return "No run is live. Press a to list those that have ended."
     return "No runs yet. Add MonitorCallback() to the callbacks of fit."
 
 

@@ -94,7 +94,7 @@ def why_not(role: Role, tag: str, name: str) -> str:
 
 
 _ACTS: Final[Mapping[str, str]] = {
-    "command_request": "command trainings",
+    "command_request": "send commands to trainings",
     "edit": "rename, annotate or delete runs",
     "keys": "see or change who may connect",
     "audit": "read the audit log",

@@ -160,7 +160,7 @@ def read_key_list(path: Path) -> dict[str, KeyGrant]:
         ) from exc
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         what = f"No key can connect: {path} is damaged ({exc})"
-        aside = f"repair it, or move it away: mv {path} {path}.damaged"
+        aside = f"repair it, or move it aside: mv {path} {path}.damaged"
         raise KeyListUntrusted(f"{what}; {aside}") from exc
     return {grant.key: grant for grant in found.keys}
 

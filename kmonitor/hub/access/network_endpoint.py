@@ -68,7 +68,8 @@ def parse_bind(text: str) -> BindAddress:
     if found is None or int(found["port"]) > _MAX_PORT:
         raise NetworkRefused(
             f'"{text}" is not an address to listen on.',
-            "Write ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for every network.",
+            "Write ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for all network"
+            " interfaces.",
         )
     host = found["host"].strip("[]")
     port = int(found["port"])
@@ -210,7 +211,8 @@ class NetworkEndpoint:
         """
         if not zmq.has("curve"):
             raise NetworkRefused(
-                "This ZeroMQ cannot encrypt, so the hub does not listen on the network.",
+                "This build of ZeroMQ does not support encryption, so the hub does not listen"
+                " on the network.",
                 "Install pyzmq from its wheels: pip install --force-reinstall pyzmq",
             )
         self._context = context

@@ -151,16 +151,19 @@ class OomKillWatch:
         path, is_up = _group_rose(before.groups)
         if is_up:
             why = (
-                "the kernel killed a process of its control group for lack of memory at that time"
+                "the kernel killed a process in its control group at that time because memory"
+                " ran out"
             )
             return OomEvidence("out of memory", f"{why} ({path}: oom_kill)")
         if is_up is None:
             is_up = _rose(before.host, read_oom_kill_count(self._proc / "vmstat"))
         if is_up:
             return OomEvidence(
-                why="the kernel killed a process of this host for lack of memory at that time"
+                why=(
+                    "the kernel killed a process on this host at that time because memory ran out"
+                )
             )
-        nothing = "the kernel counted no kill for lack of memory"
+        nothing = "the kernel counted no out-of-memory kill"
         return OomEvidence(why="" if is_up is None else nothing)
 
 
@@ -204,7 +207,7 @@ _AWAITED_S = 10.0
 """A dead process's spool that gives nothing for so long is awaited no more: a child of the
 process may hold its lock."""
 
-_GONE = "its process ended without notice"
+_GONE = "its process ended unexpectedly"
 _AT_LIMIT = "its data end at the time limit of its job"
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 

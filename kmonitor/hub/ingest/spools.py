@@ -325,7 +325,9 @@ class SpoolTrouble:
         if len(runs) > 1:
             which = f"{len(runs)} spools in {self._root}"
         why = ", ".join(sorted(set(self._refused.values())))
-        return f"{which} cannot be read or removed ({why}): its data stay there until then"
+        return (
+            f"{which} cannot be read or removed ({why}): the data stays there until that is fixed"
+        )
 
 
 def _problem_text(exc: OSError) -> str:

@@ -28,11 +28,11 @@ class CounterKind(StrEnum):
     CHILDREN_BYTES = "resident set of child processes"
     KEPT_BYTES = "bytes kept by one place in the script"
     KEPT_OBJECTS = "objects of unknown size kept by one place"
-    NAMED = "descriptors, threads or processes of one name"
+    NAMED = "descriptors, threads or processes with the same name"
     MAJOR_FAULTS = "major page faults"
     COLLECTIONS = "full garbage collections"
-    NAMED_BYTES = "blocks of shared memory of one name"
-    FIRST_UNIT = "rise of memory during the first unit"
+    NAMED_BYTES = "blocks of shared memory with the same name"
+    FIRST_UNIT = "memory growth during the first unit"
 
 
 ONCE: Final = frozenset({CounterKind.FIRST_UNIT})

@@ -327,7 +327,7 @@ class JudgeDispatcher:
                 self._judge_thread.schedule_run(run, record.key)
         if self._judge_thread.dropped > self._dropped:
             self._dropped = self._judge_thread.dropped
-            self._faults.record("verdicts: behind", f"{self._dropped} looks dropped")
+            self._faults.record("verdicts: behind", f"{self._dropped} checks skipped")
 
     def dispatch_results(self) -> None:
         """Store and answer what was found."""

@@ -124,7 +124,7 @@ def metrics_endpoint(url: str) -> str:
         # Whoever lists processes reads the command line.
         raise ExporterRefused(
             "--otlp takes no password in the address: other users could read it.",
-            "Put it into the variable OTEL_EXPORTER_OTLP_HEADERS, such as"
+            "Put it in the environment variable OTEL_EXPORTER_OTLP_HEADERS, such as"
             ' "Authorization=Basic ...".',
         )
     path = split.path.rstrip("/")
@@ -143,8 +143,8 @@ def page_address(bind: str) -> BindAddress:
     except NetworkRefused as exc:
         raise ExporterRefused(
             f"--prometheus: {exc.what}",
-            "Write ADDRESS:PORT, such as 127.0.0.1:9188 for this host alone; with a network"
-            " address anybody who can reach the port can read them without a login.",
+            "Write ADDRESS:PORT, such as 127.0.0.1:9188 for this host only; with a network"
+            " address, anybody who can reach the port can read the metrics without a login.",
         ) from exc
 
 

@@ -34,7 +34,7 @@ class MetricDefinition:
 
 
 _SAMPLE: Final = "newest sample"
-_SUMMARY: Final = "the run as lists show it"
+_SUMMARY: Final = "the run as shown in lists"
 _HUB: Final = "the hub"
 _ACTIONS: Final = "records of actions"
 
@@ -72,9 +72,11 @@ STEP_PERCENTILE: Final = _of_run(
 STEP_MEAN: Final = _of_run("step_time_mean_seconds", "s", "Mean step time of the last epoch")
 STEP_MAX: Final = _of_run("step_time_max_seconds", "s", "Longest step of the last epoch")
 SLOW_STEPS: Final = _of_run(
-    "slow_steps_ratio", "1", "Share of step time taken by steps longer than three medians"
+    "slow_steps_ratio", "1", "Share of step time taken by steps longer than three times the median"
 )
-EPOCH_PART: Final = _of_run("epoch_part_seconds", "s", "Time of the last epoch by part", "part")
+EPOCH_PART: Final = _of_run(
+    "epoch_part_seconds", "s", "Duration of the last epoch, by part", "part"
+)
 EPOCH: Final = _of_run("epoch", "", "Index of the current epoch of the last fit, from 0")
 PLANNED: Final = _of_run("epochs_planned", "", "Planned epochs of the last fit")
 EPOCHS: Final = MetricDefinition(
@@ -84,13 +86,13 @@ RATE: Final = _of_run("learning_rate", "", "Last known learning rate")
 VERDICT: Final = _of_run(
     "verdict", "", "1 for a metric that grows or is suspected to leak", "metric", "state"
 )
-FAULTS: Final = _of_run("faults", "", "Faults of kmonitor's own in the training process")
+FAULTS: Final = _of_run("faults", "", "kmonitor's own faults in the training process")
 GAPS: Final = _of_run("lost_events", "", "Events of the run that were lost")
 
 EPOCH_LOG: Final = MetricDefinition(
     "kmonitor_run_log",
     "",
-    "A log of Keras at the end of the last epoch",
+    "A value logged by Keras at the end of the last epoch",
     "ends of epochs",
     (*RUN, "log"),
 )
@@ -120,7 +122,7 @@ RECLAIMING: Final = MetricDefinition(
 )  # fmt: skip
 
 OF_SAMPLE: Final = {
-    "ram_process_bytes": _of_sample("process_bytes", "By", "Of the process alone"),
+    "ram_process_bytes": _of_sample("process_bytes", "By", "Memory of the process alone"),
     "ram_file_bytes": _of_sample(
         "file_bytes", "By", "Pages of files, which the kernel can reclaim"
     ),
@@ -143,7 +145,7 @@ OF_SAMPLE: Final = {
     "open_files_of": _of_sample("open_files_limit", "", "Limit on open descriptors"),
     "threads": _of_sample("threads", "", "Threads of the process"),
     "threads_of": _of_sample("threads_limit", "", "Limit on threads"),
-    "processes": _of_sample("child_processes", "", "Children, zombies among them"),
+    "processes": _of_sample("child_processes", "", "Child processes, including zombies"),
     "processes_of": _of_sample("child_processes_limit", "", "Limit on threads"),
     "zombies": _of_sample("zombies", "", "Ended children that were never waited for"),
     "shared_memory_bytes": _of_sample(
@@ -153,11 +155,15 @@ OF_SAMPLE: Final = {
         "shared_memory_limit_bytes", "By", "Shared memory in use and free"
     ),
     "disk_used_bytes": _of_sample("disk_used_bytes", "By", "Used on the disk of the checkpoints"),
-    "disk_of_bytes": _of_sample("disk_limit_bytes", "By", "Used and free on that disk"),
+    "disk_of_bytes": _of_sample(
+        "disk_limit_bytes", "By", "Used and free on the disk of the checkpoints"
+    ),
     "temp_disk_used_bytes": _of_sample(
         "temp_disk_used_bytes", "By", "Used on the disk of temporary files"
     ),
-    "temp_disk_of_bytes": _of_sample("temp_disk_limit_bytes", "By", "Used and free on that disk"),
+    "temp_disk_of_bytes": _of_sample(
+        "temp_disk_limit_bytes", "By", "Used and free on the disk of temporary files"
+    ),
     "major_faults": _of_sample("major_faults", "", "Major page faults of the process"),
     "memory_pressure_fraction": _of_sample(
         "memory_pressure_ratio", "1", "Share of the last 10 s in which tasks waited for memory"
@@ -169,17 +175,19 @@ OF_SAMPLE: Final = {
         "cgroup_high_events", "", "Times that the control group was throttled at memory.high"
     ),
     "device_used_bytes": _of_sample(
-        "device_used_bytes", "By", "Used by all processes, from the driver"
+        "device_used_bytes", "By", "Used by all processes, as reported by the driver"
     ),
     "device_total_bytes": _of_sample("device_total_bytes", "By", "Memory of the device"),
     "device_process_bytes": _of_sample(
-        "device_process_bytes", "By", "Used by this process, from the driver"
+        "device_process_bytes", "By", "Used by this process, as reported by the driver"
     ),
     "device_utilisation_fraction": _of_sample(
         "device_utilisation_ratio", "1", "Share of time in which the device was busy"
     ),
-    "device_temperature_c": _of_sample("device_temperature_celsius", "Cel", "From the driver"),
-    "device_power_w": _of_sample("device_power_watts", "W", "From the driver"),
+    "device_temperature_c": _of_sample(
+        "device_temperature_celsius", "Cel", "As reported by the driver"
+    ),
+    "device_power_w": _of_sample("device_power_watts", "W", "As reported by the driver"),
     "allocator_in_use_bytes": _of_sample(
         "allocator_in_use_bytes", "By", "In use by the framework's allocator"
     ),
@@ -213,7 +221,7 @@ def _counted(name: str, unit: str, about: str, *labels: str) -> MetricDefinition
     return MetricDefinition(f"kmonitor_{name}", unit, about, _HUB, labels, "counter")
 
 
-RUNS: Final = _of_hub("runs", "", "Known runs, ended ones too", "state")
+RUNS: Final = _of_hub("runs", "", "Known runs, including ended ones", "state")
 LEFT_OUT: Final = _of_hub("runs_left_out", "", "Live runs that are not shown")
 HUB_INFO: Final = _of_hub("hub_info", "", "1, with the hub's version", "version")
 HUB_STARTED: Final = _of_hub("hub_start_timestamp_seconds", "s", "When the hub started, UTC")

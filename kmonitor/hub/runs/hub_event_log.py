@@ -525,7 +525,7 @@ def read_event_body(seq: int, body: bytes) -> TakenEvent:
         check_unknown_event(body)
         return seq, exc.type_name, None, body
     if isinstance(event, Verdict):
-        raise MalformedMessage("only the hub judges")
+        raise MalformedMessage("only the hub computes verdicts")
     return seq, str(event.__struct_config__.tag), event, body
 
 
@@ -558,12 +558,10 @@ def read_runs(database: Database, faults: HubFaults) -> Iterator[RunRecord]:
         record = read_record(body)
         run = named if record is None else record.run
         if not isinstance(run, str) or not is_id(run):
-            faults.record(
-                "store: run", "its id is invalid: it is left out", of=f"run number {key}"
-            )
+            faults.record("store: run", "its id is invalid: it is skipped", of=f"run number {key}")
             continue
         if record is None:
-            faults.record("store: run", "cannot be read: made again from its events", of=run)
+            faults.record("store: run", "cannot be read: rebuilt from its events", of=run)
             record = _rebuild_record(database, key, run)
         record.key = key
         record.run = run

@@ -63,8 +63,8 @@ class OtherDatabase(UserError):
     def __init__(self, where: str, version: int, known: int, remedy: str) -> None:
         """Args: `known`: the schema that this program writes."""
         super().__init__(
-            f"{where} was written by another version of kmonitor (schema {version}, "
-            f"this program's is {known}).",
+            f"{where} was written by another version of kmonitor (its schema is {version}; this"
+            f" version uses {known}).",
             remedy,
         )
         self.version = version

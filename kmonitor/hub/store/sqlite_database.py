@@ -63,7 +63,7 @@ class SqliteDatabase(Database):
         self._inode = path.lstat().st_ino
         self.hub = self._fact_or_new("hub", new_id())
         if not is_id(self.hub):
-            LOG.error("the id of the hub in %s is none: it gets another one", path)
+            LOG.error("the hub id in %s is not valid: assigning a new one", path)
             self.hub = self._new_fact("hub", new_id())
         self._load(self._stored_head())
 
@@ -155,7 +155,11 @@ class SqliteDatabase(Database):
         stored = self._fact_or_new("head", 0)
         if stored.isdecimal() and int(stored) in self.id_range:
             return int(stored)
-        LOG.error("%s remembers %.40r as its newest row: it is looked for", self.path, stored)
+        LOG.error(
+            "%s names %.40r as its newest row, which is not valid: searching for it",
+            self.path,
+            stored,
+        )
         self._new_fact("head", 0)
         return 0
 

@@ -117,7 +117,7 @@ def check_store(store: str, *, is_public: bool = False) -> None:
     """
     if not store.startswith(_SCHEMES):
         raise StoreRefused(
-            "A team's database is named by a URL.",
+            "A team database is specified by a URL.",
             "Write it as postgresql://USER@HOST:PORT/DATABASE.",
         )
     if is_public and _names_password(store):
@@ -126,7 +126,7 @@ def check_store(store: str, *, is_public: bool = False) -> None:
         from kmonitor.hub.store.postgresql.server import Address  # noqa: PLC0415 - an extra
     except ImportError as exc:
         raise StoreRefused(
-            f"A team's database needs the library psycopg, which cannot be loaded ({exc}).",
+            f"A team database requires the psycopg library, which cannot be loaded ({exc}).",
             how_to_add("postgresql"),
         ) from exc
     if is_public and Address.read(store).has_password:
@@ -146,9 +146,8 @@ def _password_shown() -> StoreRefused:
     return StoreRefused(
         "The URL contains a password, which everybody on this machine can see in the process"
         " list.",
-        "Leave it out and write it into ~/.pgpass (mode 0600) as"
-        " HOST:PORT:DATABASE:USER:PASSWORD, or use an entry of a service file:"
-        " postgresql:///?service=NAME.",
+        "Leave it out and put it in ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD,"
+        " or use an entry of a service file: postgresql:///?service=NAME.",
     )
 
 
@@ -177,7 +176,8 @@ def stored_store(folders: Folders) -> str:
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
         remedy = "Set it again: kmonitor hub store URL, or kmonitor hub store here"
         raise StoreRefused(
-            f"{path}, which says where hubs store, cannot be read: {_why(exc)}.", remedy
+            f"{path}, which says where hubs store their history, cannot be read: {_why(exc)}.",
+            remedy,
         ) from exc
 
 

@@ -47,11 +47,11 @@ class EditService:
         if record is None:
             return _edit_error(request, "not_found", "this hub does not know this run")
         if self._is_read_only:
-            text = "this folder is read only here"
+            text = "this folder is read-only here"
             return _edit_error(request, "invalid", text)
         if request.delete and not (record.is_over or self._is_abandoned(record)):
             return _edit_error(
-                request, "invalid", "its training still runs, or is silent: stop it first"
+                request, "invalid", "its training is still running, or is silent: stop it first"
             )
         if not self._write_edit(who, record, request):
             return _edit_error(

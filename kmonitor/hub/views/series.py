@@ -246,7 +246,7 @@ class SeriesThread:
                 connection, head, request.columns, _OUTLINE_SAMPLES, between_s
             )
         except Exception as exc:  # noqa: BLE001 - it is read as a whole anyway
-            LOG.warning("no outline of %s: %s", request.run, exc)
+            LOG.warning("no preview of %s: %s", request.run, exc)
             return False
         finally:
             connection.execute("COMMIT")
@@ -262,7 +262,7 @@ class SeriesThread:
             self._update(connection, columns, job)
         except DamagedBlocks as exc:
             LOG.warning(
-                "packed samples of %s are damaged (%s): read as events",
+                "packed samples of %s are damaged (%s): reading its events instead",
                 job.series_request.run,
                 exc,
             )

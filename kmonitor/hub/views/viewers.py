@@ -401,7 +401,7 @@ class ViewerService:
                 identity, request.request_id, "not_found", "this hub does not know this run"
             )
         elif not self._context.verdicts.add_request(identity, request, record.key, record.rows):
-            text = "too many runs are being judged at the same time"
+            text = "too many runs are being evaluated at the same time"
             self._send(
                 identity,
                 ErrorMessage(code="busy", text=text, retry_ms=200, request_id=request.request_id),

@@ -54,7 +54,7 @@ def read_archive(path: Path) -> KerasArchive:
         with zipfile.ZipFile(path) as archive:
             infos = archive.infolist()
             if len(infos) > _MOST_MEMBERS:
-                raise damaged(path, f"it has {len(infos)} members")
+                raise damaged(path, f"it has too many members ({len(infos)})")
             members = {info.filename: info.compress_size for info in infos}
             config = _json_of(path, archive, CONFIG)
             metadata = _json_of(path, archive, METADATA) if METADATA in members else {}
@@ -163,7 +163,7 @@ def _bounded(path: Path, file: IO[bytes], what: str) -> bytes:
     """All of a text; the size in the zip directory or the status may be wrong."""
     text = file.read(_LARGEST_TEXT_MIB * _MIB + 1)
     if len(text) > _LARGEST_TEXT_MIB * _MIB:
-        raise damaged(path, f"{what} is too large ({_LARGEST_TEXT_MIB} MiB)")
+        raise damaged(path, f"{what} is too large (more than {_LARGEST_TEXT_MIB} MiB)")
     return text
 
 

@@ -428,7 +428,7 @@ _NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not d
 def remedy(error: str) -> str:
     """Remedy for a process' error; empty if none is known."""
     if "No module named 'keras'" in error:
-        return "Run this in the environment of the training, where Keras is."
+        return "Run this in the training's environment, where Keras is installed."
     if _NO_CLASS.search(error):
         return "For custom classes use --custom classes.py, which runs that file."
     return ""

@@ -389,7 +389,9 @@ class _Walker:
         wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
         shapes = [self._graph.tensors[each].shape for each in inputs]
         if wanted != shapes:
-            raise CannotTell("a model that is called with other shapes than it was made for")
+            raise CannotTell(
+                "a model that is called with shapes other than those it was built for"
+            )
         if model["class_name"] == "Sequential":
             return self._chain(model["config"], inputs, above, depth)
         return self._functional(model["config"], inputs, above, depth)
@@ -593,7 +595,7 @@ def _depth_first_order(
             finished[node] = None
         elif node in nodes and node not in finished:
             if node in started:
-                raise CannotTell("a graph that goes round in circles")
+                raise CannotTell("a graph that contains a cycle")
             started.add(node)
             waiting.append((node, True))
             waiting += [(key[:2], False) for key, _ in reversed(nodes[node])]

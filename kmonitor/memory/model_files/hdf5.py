@@ -68,7 +68,7 @@ def read_hdf5(path: Path, member: str = "") -> Hdf5Contents:
             check=False,
         )
     except subprocess.TimeoutExpired as exc:
-        raise damaged(path, "HDF5 does not finish reading it") from exc
+        raise damaged(path, "the HDF5 library did not finish reading it") from exc
     try:
         contents = msgspec.json.decode(ended.stdout, type=Hdf5Contents)
     except msgspec.DecodeError as exc:

@@ -199,7 +199,7 @@ def _refusal(
         return why_not
     if name not in run.actions:
         return tr("Not possible in this process.")
-    return tr("Already requested; it waits for a safe point.") if name in open_actions else ""
+    return tr("Already requested; waiting for a safe point.") if name in open_actions else ""
 
 
 def _key(
@@ -254,7 +254,7 @@ def _button_styles() -> dict[str, tuple[str, str, ButtonKind, str]]:
             "broom",
             shortcut_keys("collect"),
             "plain",
-            tr("Release traces of models that no longer exist, and garbage; the model stays"),
+            tr("Release garbage and the traces of models that no longer exist; the model stays"),
         ),
         "auto": (
             "layers",
@@ -272,7 +272,7 @@ def _button_styles() -> dict[str, tuple[str, str, ButtonKind, str]]:
             "diagnose",
             shortcut_keys("diagnose"),
             "plain",
-            tr("Find out at the next safe point what grows and what holds it"),
+            tr("Find out at the next safe point what is growing and what is holding it"),
         ),
         "pause": (
             "pause",
@@ -326,8 +326,8 @@ def _waiting(commands: list[SentCommand], run: RunSummary) -> str:
             return tr("{title}: running").format(title=title)
         case _:
             if newest.message.name in ("pause", "resume") or run.epoch is None:
-                return tr("{title}: waits for the end of the batch").format(title=title)
-            return tr("{title}: waits for the end of epoch {n}").format(
+                return tr("{title}: waiting for the end of the batch").format(title=title)
+            return tr("{title}: waiting for the end of epoch {n}").format(
                 title=title, n=run.epoch + 1
             )
 
@@ -383,8 +383,9 @@ def _reload_variants() -> tuple[ActionVariant, ...]:
     recreate = tr(
         "Also releases the variables and creates them again from the file, so that the"
         " allocator can defragment. Only done where it is safe: with one optimizer, no"
-        " tf.function of yours that uses the variables, and no distribution strategy. Otherwise"
-        " they are kept and the record says why. The result of the training is the same."
+        " tf.function in your code that uses the variables, and no distribution strategy."
+        " Otherwise they are kept and the record says why. The result of the training is the"
+        " same."
     )
     return (
         ActionVariant(

@@ -235,7 +235,7 @@ class ChartFeed:
         one_of = self._outlines.get(run)
         if one_of is None or not is_sample_column(column):
             return ""
-        return tr("outline: 1 of {n} samples so far").format(n=count_text(one_of))
+        return tr("preview: 1 in {n} samples so far").format(n=count_text(one_of))
 
     def note_pending(self, pending: ReplyPending) -> None:
         """The hub is at work on an answer."""

@@ -172,10 +172,10 @@ class DiagnosisStore:
 def no_diagnosis_text() -> str:
     """Explanation of a diagnosis, for a run without one."""
     return tr(
-        "At the next safe point a diagnosis finds which Python objects became more since the"
-        " last one and what holds traces; at the end of the next epoch, which lines allocated"
-        " memory. The training waits for it, usually less than a second, and its result does"
-        " not change."
+        "At the next safe point, a diagnosis finds which Python objects have grown in number"
+        " since the last one and what holds traces; at the end of the next epoch, it finds"
+        " which lines allocated memory. The training waits for it, usually for less than a"
+        " second, and the result of the training does not change."
     )
 
 

@@ -115,14 +115,14 @@ def _session_died(event: events.SessionDied, name: str) -> EventLine:
 
 def _death_text(event: events.SessionDied) -> str:
     if event.why and event.is_requested:
-        return tr("Process was ended by {why}").format(why=translated_text(event.why))
+        return tr("Process was terminated by {why}").format(why=translated_text(event.why))
     if event.why and event.how != "status":
         return tr("Process died: {why}").format(why=translated_text(event.why))
     match event.how:
         case "memory":
             return tr("Process was killed: out of memory")
         case "signal":
-            return tr("Process was ended by {signal}").format(
+            return tr("Process was terminated by {signal}").format(
                 signal=event.signal or tr("a signal")
             )
         case "status":
@@ -300,7 +300,7 @@ def _paused(event: events.Paused, name: str) -> EventLine:
 @describe_event.register
 def _fault(event: events.Fault, name: str) -> EventLine:
     del name
-    text = tr("Internal error of kmonitor in {where}, {count} so far: {text}. Training continues")
+    text = tr("Internal kmonitor error in {where}, {count} so far: {text}. Training continues")
     filled = text.format(where=event.where, count=event.count, text=event.text)
     return EventLine("warning", "warning", filled)
 

@@ -191,7 +191,7 @@ _NAMED_BY: Final[tuple[tuple[str, tuple[LimitMetric, ...]], ...]] = (
 _OF_MEMORY: Final = (
     *("out of memory", "OutOfMemory", "MemoryError", "bad_alloc", "OOM", "ResourceExhausted"),
     *("RESOURCE_EXHAUSTED", "Cannot allocate memory", "Unable to allocate", "SIGKILL", "SIGBUS"),
-    *("SIGABRT", "SIGSEGV", "for lack of memory"),
+    *("SIGABRT", "SIGSEGV", "memory ran out"),
 )
 _NEARLY_OUT: Final = 0.02
 _NEARLY_FULL: Final = 0.9
@@ -248,7 +248,7 @@ def resume_text(run: RunSummary) -> str:
         )
     epoch = "?" if run.checkpoint_epoch is None else run.checkpoint_epoch + 1
     return tr(
-        "Its state of epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it,"
+        "Its state from epoch {epoch} is saved ({size}): `kmonitor checkpoints {run}` lists it,"
         " `kmonitor restore` turns it into a model"
     ).format(epoch=epoch, size=bytes_text(run.checkpoint_bytes), run=run.run[:8])
 

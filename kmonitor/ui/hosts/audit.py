@@ -168,7 +168,7 @@ class _HubAuditList:
             case ErrorMessage():
                 self._rows_received = None
                 self.has_more = False
-                self._refused = tr("The hub refused: {why}.").format(why=reply.text)
+                self._refused = tr("The hub refused the request: {why}.").format(why=reply.text)
             case _:
                 return False
         self._request_number = None

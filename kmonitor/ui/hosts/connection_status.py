@@ -190,8 +190,8 @@ class ConnectionStatus:
         if unwritten in shown:
             title = tr("The hub on {host} cannot store new data.").format(host=host)
             text = tr(
-                "{why}. Until then commands and changes are refused, and trainings keep their"
-                " data on their own disks as long as there is space."
+                "{why}. Until this is resolved, commands and changes are refused, and trainings"
+                " keep their data on their own disks as long as there is space."
             )
             why = translated_text(unwritten)
             why = f"{why[:1].upper()}{why[1:]}"
@@ -225,7 +225,7 @@ class ConnectionStatus:
     def _live_text(self) -> str:
         hub = self.hub
         if hub is not None and hub.folder:
-            return tr("Showing {folder}, read only").format(folder=hub.folder)
+            return tr("Showing {folder}, read-only").format(folder=hub.folder)
         return tr("Connected to the hub on {host}").format(host=hub.host) if hub else ""
 
     def _hub_text(self) -> str:

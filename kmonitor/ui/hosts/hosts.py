@@ -317,7 +317,7 @@ def command_blocked_reason(hub: HubReply | None, host: str) -> str:
     """
     if hub is None or getattr(hub, "role", "operator") != "viewer":
         return ""
-    text = tr("Runs of {host} are read only: your key there has the role viewer.")
+    text = tr("Runs of {host} are read-only: your key there has the role viewer.")
     return text.format(host=host)
 
 
@@ -350,8 +350,8 @@ def confirm_remove(host: str) -> Confirmation:
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(
             "The window forgets this host and no longer shows its runs. Nothing on the host"
-            " changes: trainings and hub keep running, and connecting again brings everything"
-            " back."
+            " changes: trainings and the hub keep running, and connecting again brings"
+            " everything back."
         ),
         tr("Remove host"),
         tr("Keep"),

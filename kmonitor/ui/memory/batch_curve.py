@@ -57,7 +57,7 @@ def batch_curve(estimator: MapEstimator) -> BatchCurve:
     text, tone = batch_fit_summary(estimator.map_estimate.fit, limit)
     found = estimator.map_estimate.found
     if found is not None and found.high_bytes is None:
-        text = tr("The growth of the peak with the batch is not known.")
+        text = tr("How the peak grows with the batch size is not known.")
         tone = "mute"
     if len(points) < 2 or subject is None:  # noqa: PLR2004 - a line has two ends
         return BatchCurve(text=text, tone=tone)
@@ -96,7 +96,7 @@ def _highest(points: Sequence[BatchPeak], limit: int | None) -> float:
 def _description(points: Sequence[BatchPeak], text: str) -> str:
     first = points[0]
     last = points[-1]
-    range_text = tr("Peak over batch: {low} at {first}, {high} at {last}.").format(
+    range_text = tr("Peak by batch size: {low} at {first}, {high} at {last}.").format(
         low=bytes_text(first.peak_bytes),
         first=count_text(first.batch),
         high=bytes_text(last.peak_bytes),
@@ -115,9 +115,11 @@ def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Ton
     if fit.likely is None:
         return tr("Not even a batch of 1 is expected to fit {size}.").format(size=size), "crit"
     if fit.certain is None:
-        template = tr("In {size}: {likely} by the estimate; none is certain.")
+        template = tr("With {size}: a batch of {likely} is estimated to fit; none is certain to.")
         return template.format(size=size, likely=count_text(fit.likely)), "warn"
-    template = tr("In {size}: a batch of {certain} is certain, {likely} by the estimate.")
+    template = tr(
+        "With {size}: a batch of {certain} is certain to fit; {likely} is estimated to fit."
+    )
     return (
         template.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),
         "plain",

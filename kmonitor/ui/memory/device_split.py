@@ -231,7 +231,7 @@ def _explanation(backend: str, *, has_device: bool) -> list[str]:
         )
     paragraphs.append(
         tr(
-            "The context is what the driver's libraries load for each process, some hundred"
+            "The context is what the driver's libraries load for each process, a few hundred"
             " MiB; it cannot be read separately."
         )
     )

@@ -160,8 +160,8 @@ class LoadCostStore:
             return text, "mute"
         return (
             tr(
-                "Each loading method runs in new processes, in alternating order. That takes"
-                " some seconds per process, and the model's memory."
+                "Each loading method runs in new processes, in alternating order. That takes a"
+                " few seconds per process and needs enough memory for the model."
             ),
             "mute",
         )
@@ -197,7 +197,7 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
         text
         for method, text in (
             (best.predict, tr("best for prediction")),
-            (best.train, tr("best to continue training")),
+            (best.train, tr("best for continuing training")),
         )
         if method == cost.loading_method
     ]

@@ -96,7 +96,7 @@ def file_loading(path: Path) -> MapSubject:
         title=path.name,
         kind="file",
         why_none=tr("Creating the model, without weights, in a separate process…"),
-        remedy=tr("This takes some seconds, mostly to start the framework."),
+        remedy=tr("This takes a few seconds, mostly to start the framework."),
     )
 
 

@@ -137,7 +137,7 @@ def _tier(found: MemoryMap, subject: MapSubject) -> str:
 
 def _method(found: MemoryMap, subject: MapSubject) -> str:
     if subject.kind == "run" and found.tier == _NOT_MEASURED:
-        return tr("rules of each class of layer")
+        return tr("rules for each layer class")
     return translated_text(found.method)
 
 
@@ -199,7 +199,7 @@ def _notes(found: MemoryMap, uncorrected: str) -> list[str]:
     notes: list[str] = []
     if found.uncovered:
         kinds = ", ".join(found.uncovered)
-        template = tr("No rule covers {kinds}: assumed, and the interval is wider")
+        template = tr("No rule covers {kinds}: their memory is assumed, so the interval is wider")
         notes.append(template.format(kinds=kinds))
     if uncorrected:
         notes.append(tr("Not corrected by measurements: {why}").format(why=uncorrected))

@@ -168,7 +168,7 @@ def what_if_controls_state(
 
 
 def _own(text: str, *, is_own: bool) -> str:
-    return tr("{name} (own)").format(name=text) if is_own else text
+    return tr("{name} (original)").format(name=text) if is_own else text
 
 
 def batch_choices(subject: MapSubject) -> tuple[int, ...]:
@@ -184,20 +184,20 @@ def optimizer_choices(layout: ModelLayout) -> dict[str, str]:
         for key, title in _OPTIMIZER_TITLES.items()
         if key.partition("-")[0] in OPTIMIZERS and title.lower() != own.lower()
     }
-    return {"": tr("{name} (own)").format(name=own), **others}
+    return {"": tr("{name} (original)").format(name=own), **others}
 
 
 def precision_choices(layout: ModelLayout) -> dict[str, str]:
     """Titles by key; the first is the model's own."""
     others = {each: each for each in PRECISIONS if each != layout.precision}
-    return {"": tr("{name} (own)").format(name=layout.precision), **others}
+    return {"": tr("{name} (original)").format(name=layout.precision), **others}
 
 
 def backend_choices(layout: ModelLayout) -> dict[str, str]:
     """Titles by key; the first is the one that the model is described on."""
     own = backend_of(layout)
     others = {key: tr(title) for key, title in _BACKENDS.items() if key != own}
-    return {"": tr("{name} (own)").format(name=tr(_BACKENDS[own])), **others}
+    return {"": tr("{name} (original)").format(name=tr(_BACKENDS[own])), **others}
 
 
 def backend_title(backend: Backend) -> str:
@@ -208,7 +208,7 @@ def backend_title(backend: Backend) -> str:
 def limit_choices(subject: MapSubject) -> dict[str, str]:
     """Titles by size in bytes; the first is the run's own device, or none."""
     own = subject.limit_bytes
-    title = tr("not said") if own is None else round_bytes_text(own)
-    first = title if own is None else tr("{name} (own)").format(name=title)
+    title = tr("not specified") if own is None else round_bytes_text(own)
+    first = title if own is None else tr("{name} (original)").format(name=title)
     others = {str(n * GIB): round_bytes_text(n * GIB) for n in _DEVICES_GIB}
     return {"0": first, **others}

@@ -296,7 +296,7 @@ def events_section(rows: Sequence[EventLogRow]) -> Markup:
     shown = rows[-_MAX_EVENTS:]
     left_out = len(rows) - len(shown)
     heads = [TableHead(tr("When"), "still"), TableHead("", "still"), TableHead(tr("Action"))]
-    text = tr("{n} earlier ones are not shown: kmonitor export").format(n=left_out)
+    text = tr("{n} earlier ones are not shown; use kmonitor export to get them").format(n=left_out)
     return tag(
         "section",
         title,
@@ -472,7 +472,7 @@ def _foot(contents: ReportContents) -> Markup:
     created = tr("Made by kmonitor {version} on {moment}.").format(
         version=VERSION, moment=day_clock_text(contents.created_wall_s)
     )
-    note = tr("Names and texts come from the script.")
+    note = tr("Names and text come from the training script.")
     return tag("footer", escaped(f"{created} {note}".replace(NARROW_SPACE, " ")))
 
 

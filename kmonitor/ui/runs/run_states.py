@@ -50,9 +50,9 @@ _REASONS: Final[dict[RunState, str]] = {
     "reclaiming": later("A save, collect or reload is running; the training waits for it."),
     "idle": later("The process is alive; no fit is running."),
     "silent": later(
-        "Its process is alive but sends nothing: a long trace or collection may hold it."
+        "Its process is alive but sends nothing: a long trace or collection may be blocking it."
     ),
-    "lost": later("Its process ended without notice; the cause is unknown."),
+    "lost": later("Its process ended unexpectedly; the cause is unknown."),
 }
 
 _ENDED_BADLY: Final = frozenset[RunState]({"failed", "interrupted", "lost"})
@@ -136,8 +136,8 @@ def stall_advice(summary: RunSummary) -> str:
     if summary.stalled_wall_s is None:
         return ""
     text = tr(
-        "`py-spy dump --pid {pid}` on {host} shows where it waits. Actions run at its next"
-        " step; if none comes, end the process there"
+        "`py-spy dump --pid {pid}` on {host} shows where it is waiting. Actions run at its next"
+        " step; if none comes, kill the process there"
     )
     return text.format(pid=summary.pid, host=summary.host)
 

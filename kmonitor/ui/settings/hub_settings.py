@@ -164,8 +164,8 @@ def confirm_revoke(name: str) -> Confirmation:
     return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
         tr(
-            "The device can no longer connect to this machine's hub; an open connection ends at"
-            " once. To allow it again, run kmonitor authorize with its key."
+            "The device will no longer be able to connect to this machine's hub; any open"
+            " connection ends at once. To allow it again, run kmonitor authorize with its key."
         ),
         tr("Revoke key"),
         tr("Keep"),

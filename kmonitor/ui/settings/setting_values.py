@@ -38,17 +38,18 @@ def pace_text(pace: Pace) -> str:
     match pace:
         case "lively":
             return tr(
-                "Up to 30 updates a second under the pointer, else 10. With 8 runs at 10 values"
-                " a second this takes about a quarter of a CPU core."
+                "Up to 30 updates a second for the chart under the pointer, otherwise 10. With"
+                " 8 runs at 10 values a second, this takes about a quarter of a CPU core."
             )
         case "calm":
             return tr(
-                "10 updates a second under the pointer, else 4: less than half of that load."
+                "10 updates a second for the chart under the pointer, otherwise 4: less than"
+                " half the load of Fast."
             )
         case "sparing":
             return tr(
-                "2 updates a second under the pointer, else 1: about a tenth of that load, for"
-                " slow machines, remote desktops and batteries."
+                "2 updates a second for the chart under the pointer, otherwise 1: about a tenth"
+                " of the load of Fast, for slow machines, remote desktops and battery power."
             )
 
 
@@ -69,7 +70,9 @@ def parse_days_field(text: str) -> FieldValue:
     """Days as they were typed; an empty text is 0: no bound."""
     found = parse_amount(text or "0", {"d": 1, "days": 1}, bare=1)
     if found is None:
-        return FieldValue(None, tr("Enter a number of days, such as 90; empty keeps all runs."))
+        return FieldValue(
+            None, tr("Enter a number of days, such as 90, or leave this empty to keep all runs.")
+        )
     if found > _MOST_DAYS:
         return FieldValue(None, tr("Enter at most {n} days.").format(n=_MOST_DAYS))
     return FieldValue(found)
@@ -83,7 +86,7 @@ def parse_size_field(text: str) -> FieldValue:
     if not found:
         return FieldValue(None, tr("Enter a size with a unit, such as 20 GiB or 500 MB."))
     if found < _LEAST_BYTES:
-        return FieldValue(None, tr("Enter 1 MiB or more; empty keeps all runs."))
+        return FieldValue(None, tr("Enter 1 MiB or more, or leave this empty to keep all runs."))
     return FieldValue(float(int(found)))
 
 

@@ -66,7 +66,7 @@ class CrashReport:
         try:
             self.path.unlink(missing_ok=True)
         except OSError as exc:
-            _log.warning("%s was not deleted: %s", self.path, exc)
+            _log.warning("%s could not be deleted: %s", self.path, exc)
 
 
 class CrashReportHandler(logging.Handler):
@@ -173,7 +173,7 @@ def _finish_trail(trail: Path) -> None:
                 os.utime(path, (wall_s, wall_s))
         trail.unlink(missing_ok=True)
     except OSError as exc:
-        _log.warning("%s was not read: %s", trail, exc)
+        _log.warning("%s could not be read: %s", trail, exc)
 
 
 def _read(path: Path) -> CrashReport | None:
@@ -269,9 +269,9 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
         title,
         tr("A report was saved on this machine. kmonitor does not send it."),
         tr(
-            "Versions, the last log lines and the traceback, without user name, home folder,"
-            " run and host names. kmonitor sends nothing. To report the problem, copy or save"
-            " this text and add what you did."
+            "Contains versions, the last log lines and the traceback; your user name, home"
+            " folder, and the names of runs and hosts are removed. kmonitor sends nothing. To"
+            " report the problem, copy or save this text and add what you were doing."
         ),
     )
 
@@ -380,7 +380,7 @@ def _chain(whole: traceback.TracebackException, value: BaseException | None) -> 
     if before is not None:
         is_cause = whole.__cause__ is not None
         cause = None if value is None else (value.__cause__ if is_cause else value.__context__)
-        how = "is the direct cause of:" if is_cause else "was handled when this happened:"
+        how = "is the direct cause of:" if is_cause else "was being handled when this happened:"
         lines += [*_chain(before, cause), "", f"The exception above {how}", ""]
     lines.append("Traceback (most recent call last):")
     lines += [line.rstrip("\n") for line in whole.stack.format()]

@@ -86,9 +86,7 @@ def header_state(
     opens = has_ended_badly(summary)
     why = state.why
     if opens:
-        why = tr("{why}. Click to see what happened before.").format(
-            why=why.rstrip(".") or state.label
-        )
+        why = tr("{why}. Click to see what led to it.").format(why=why.rstrip(".") or state.label)
     chips = [ChipState("state", state.label, state.tone, state.icon, why, opens=opens)]
     chips += _progress_chips(summary)
     known = [] if verdicts is None else verdicts.of_run(summary.run)
@@ -117,11 +115,13 @@ def _progress_chips(summary: RunSummary) -> list[ChipState]:
         chips.append(ChipState("fit", text, tooltip=tooltip, rank=3))
     if summary.epoch is not None:
         text = _n_of(tr("Epoch"), summary.epoch + 1, summary.epochs)
-        tooltip = tr("{epochs} ended in all fits").format(epochs=epochs_text(summary.epochs_done))
+        tooltip = tr("{epochs} completed across all fits").format(
+            epochs=epochs_text(summary.epochs_done)
+        )
         chips.append(ChipState("epoch", text, tooltip=tooltip, rank=2))
     if summary.step and not has_ended(summary):
         text = _n_of(tr("Step"), summary.step, summary.steps)
-        chips.append(ChipState("step", text, tooltip=tr("Steps of this epoch"), rank=5))
+        chips.append(ChipState("step", text, tooltip=tr("Steps in this epoch"), rank=5))
     if summary.step_time.value is not None and not has_ended(summary):
         text = tr("{time} / step").format(time=seconds_text(summary.step_time.value))
         chips.append(
@@ -163,9 +163,9 @@ def _warning_chips(summary: RunSummary) -> list[ChipState]:
         tooltip = tr("Events lost in transit; charts have a gap there")
         chips.append(ChipState("gaps", text, "warn", "warning", tooltip, 6))
     if summary.faults:
-        text = tr("{n} errors of kmonitor").format(n=count_text(summary.faults))
+        text = tr("kmonitor errors: {n}").format(n=count_text(summary.faults))
         tooltip = tr(
-            "Internal errors of kmonitor in the training process; the training is not affected"
+            "Internal kmonitor errors in the training process; the training is not affected"
         )
         chips.append(ChipState("faults", text, "warn", "warning", tooltip, 7))
     return chips

@@ -151,7 +151,7 @@ def describe_fold_end(event: FoldEnded) -> tuple[str, bool, str]:
     ended = _ended(event, "")
     text = fold_text(ended)
     if event.again:
-        text = tr("{fold}; it is retried").format(fold=text)
+        text = tr("{fold}; it will be retried").format(fold=text)
     return ended.icon, ended.tone in {"warn", "crit"}, text
 
 
@@ -200,7 +200,7 @@ def _running(
         icon=icon,
         label=tr(label),
         tone=tone,
-        why="" if state == "running" else tr("the study ended while it ran"),
+        why="" if state == "running" else tr("the study ended while it was running"),
         run=run.run if run is not None else "",
         seconds=seconds,
         forecast_s=seen.fold_progress.forecast_s if is_on and seen is not None else None,

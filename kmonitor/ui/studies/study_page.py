@@ -184,9 +184,9 @@ def study_forecast_text(forecast: StudyForecast | None, *, now_wall_s: float) ->
         duration_text(each) for each in (forecast.likely_s, forecast.low_s, forecast.high_s)
     )
     if forecast.high_s > _WIDE * max(1.0, forecast.low_s) and low != high:
-        text = tr("about {time} left ({low} to {high}), until about {moment}")
+        text = tr("about {time} left ({low} to {high}), finishing at about {moment}")
         return text.format(time=likely, low=low, high=high, moment=moment)
-    return tr("about {time} left, until about {moment}").format(time=likely, moment=moment)
+    return tr("about {time} left, finishing at about {moment}").format(time=likely, moment=moment)
 
 
 def _end(running: Sequence[AttemptState], waiting: int, typical_s: float, at_once: int) -> float:

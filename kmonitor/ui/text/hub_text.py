@@ -40,53 +40,53 @@ def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 
 _MAP_FORMS: Final = (
     # How a map was found.
-    later("rules of each class of layer; nothing ran"),
+    later("rules for each layer class; nothing was run"),
     later("rules scaled by {factor}, measured at batch {batch}"),
     later("rules scaled by {factor}, measured at batch {batch} on {device}"),
-    later("measured at batches {sizes}"),
-    later("measured at batches {sizes} on {device}"),
-    later("no batch size was measured for {n} steps"),
+    later("measured at batch sizes {sizes}"),
+    later("measured at batch sizes {sizes} on {device}"),
+    later("no batch size has been measured for {n} steps"),
     later("only one batch size was measured; a second one is needed"),
     later(
-        "the peak occurs when gradients are applied, which does not depend on the batch: try a"
-        " larger batch"
+        "the peak occurs when gradients are applied, so it does not depend on the batch size;"
+        " measure with a larger batch"
     ),
     # Notes on the whole.
     later("the run reported its layers and weights, but not their connections"),
     later("the slots of {name} are not known: Adam's are assumed"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
-        "XLA decides what it fuses: the rules were validated with its plans, not with an"
-        " allocator, and on a CPU it takes up to three times as much; five watched steps"
-        " correct that"
+        "XLA decides what to fuse: the rules were validated against its plans, not against an"
+        " allocator, and on a CPU it uses up to three times as much; measuring five steps"
+        " corrects this"
     ),
     later(
-        "PyTorch's rules were not validated with an allocator; five watched steps on a GPU"
-        " correct that"
+        "PyTorch's rules were not validated against an allocator; measuring five steps on a GPU"
+        " corrects this"
     ),
     later(
-        "16-bit precision was validated on a CPU only, whose convolutions use 32-bit copies:"
-        " five watched steps correct that"
+        "16-bit precision was validated only on CPUs, whose convolutions use 32-bit copies;"
+        " measuring five steps corrects this"
     ),
     later(
-        "recurrent layers keep as many steps as the framework runs ahead; their rules were not"
-        " validated with an allocator"
+        "recurrent layers keep as many steps in memory as the framework runs ahead; their rules"
+        " were not validated against an allocator"
     ),
-    later("the CPU's allocator counts no tensor below 256 KiB: those are added by the estimate"),
+    later("the CPU allocator does not count tensors below 256 KiB: the estimate adds them"),
     later(
-        "the allocator of a CPU counts no tensor below 256 KiB: it saw {took} MiB of the"
+        "the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the"
         " {whole} MiB that a step at batch {batch} should take; a larger batch shows more"
     ),
     later(
-        "{n} MiB of resident memory are neither weights nor optimizer: data on the device,"
-        " another model"
+        "{n} MiB of resident memory is neither weights nor optimizer state, but for example"
+        " data on the device or another model"
     ),
     # Notes on a layer.
     later("(variables of the model itself)"),
     later("(outside of layers)"),
     later("(rounding of the allocator)"),
-    later("(resident beside the model)"),
-    later("weights counted at {layers}"),
+    later("(other resident memory)"),
+    later("weights counted under {layers}"),
     later("used {n} times, weights counted once"),
     later("frozen"),
     later("no weights, keeps nothing"),
@@ -95,7 +95,7 @@ _MAP_FORMS: Final = (
     # Advice.
     later("{policy} instead of {other}, on a GPU"),
     later("{name} instead of {other}; it trains differently"),
-    later("batch {half} instead of {whole}; it changes how training goes"),
+    later("batch {half} instead of {whole}; this changes how the model trains"),
     later(
         "batch {half} with gradient_accumulation_steps={n}: gradients of {whole} examples,"
         " but batch normalization sees {seen}"
@@ -116,17 +116,17 @@ _STUDY_FORMS: Final = (
     later("this host had {left} left, and the trial held the most, {held}"),
     later("it took longer than the {n} s that the finished folds suggest"),
     later("it took longer than timeout_s={n}"),
-    later("no step for {n} s at its start, the longest pause before was {longest} s"),
-    later("no step for {n} s within an epoch, the longest pause before was {longest} s"),
-    later("no step for {n} s between epochs, the longest pause before was {longest} s"),
-    later("no step for {n} s after a fit, the longest pause before was {longest} s"),
+    later("no step for {n} s at its start; the longest pause until then was {longest} s"),
+    later("no step for {n} s within an epoch; the longest pause until then was {longest} s"),
+    later("no step for {n} s between epochs; the longest pause until then was {longest} s"),
+    later("no step for {n} s after a fit; the longest pause until then was {longest} s"),
     later("{stall}; memory is short: tasks wait for it {n} % of the time"),
     later("{stall}; tasks wait for the disk {n} % of the time"),
     later("steps are running again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
     later(
         "it returned, but its process did not exit within {n} s (a non-daemon thread?) and was"
-        " ended"
+        " terminated"
     ),
     later("the study was interrupted"),
 )
@@ -144,12 +144,12 @@ _FORMS: Final = (
     later("{allocator} allocator, {device} peak ({sees})"),
     later("the CPU device's allocator has no limit"),
     later(
-        "step clock, start to start: the median of a whole epoch; in samples, and until an"
-        " epoch has ended, of the running one so far"
+        "step clock, start to start: the median over a whole epoch; in samples, and until the"
+        " first epoch has ended, the median over the current epoch so far"
     ),
     later(
-        "step clock, first start to last result: the mean of a whole epoch, whose steps were "
-        "handed over ahead of the device that computes them"
+        "step clock, first start to last result: the mean over a whole epoch, because its steps"
+        " were queued ahead of the device that computes them"
     ),
     later("tensorflow: live traces"),
     later("tensorflow: registered functions"),
@@ -164,17 +164,17 @@ _FORMS: Final = (
     later("process: psutil resident set"),
     later("process: {file}"),
     later("process: private bytes (psutil)"),
-    later("process: unique set (psutil), in between extrapolated from the resident set"),
+    later("process: unique set (psutil), extrapolated from the resident set between readings"),
     later("process: {file}; children: {shares}"),
     later("process and children: Pss_File (smaps_rollup)"),
     later("children: {shares}"),
-    later("proportional sets (smaps_rollup), up to {age} old, and what each took since"),
-    later("RssAnon + VmSwap of each, pages shared by forks may count twice: {why}"),
+    later("proportional sets (smaps_rollup), up to {age} old, plus what each has taken since"),
+    later("RssAnon + VmSwap of each; pages shared by forks may be counted twice: {why}"),
     later("private bytes (psutil)"),
     later("resident sets (psutil)"),
     later("this system does not report file pages"),
     later("cgroup: {file} less inactive_file"),
-    later("cgroup: {file}, pages of files included"),
+    later("cgroup: {file}, including file-backed pages"),
     later("host: total memory"),
     later("host: available memory"),
     later("driver: NVML, this process"),
@@ -187,15 +187,15 @@ _FORMS: Final = (
     later("no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"),
     later("nvidia-ml-py is not installed"),
     later("the driver reports no per-process memory: {why}"),
-    later("TensorFlow has not started its devices yet"),
-    later("JAX has not started its devices yet"),
-    later("PyTorch has not started its GPU yet"),
+    later("TensorFlow has not initialized its devices yet"),
+    later("JAX has not initialized its devices yet"),
+    later("PyTorch has not initialized the GPU yet"),
     later("nothing has been counted yet"),
     later("not read yet"),
     later("tensors of 256 KiB and more"),
     later("TensorFlow's allocator cannot be read: {why}"),
     later("PyTorch's allocator cannot be read: {why}"),
-    later("JAX' allocator cannot be read: {why}"),
+    later("JAX's allocator cannot be read: {why}"),
     later("JAX does not report the memory of {name}"),
     # Who holds traces.
     later("`{name}`: traces {n}, operations {operations}"),
@@ -234,18 +234,18 @@ _FORMS: Final = (
         " {why}"
     ),
     later(
-        "a reload would change the result: {name}, traced again, computes something else."
-        " Something that Python code reads while it is traced has changed, such as an attribute"
-        " or a random number. Use a variable for it"
+        "a reload would change the result: {name} computes something different when it is"
+        " traced again. A value that its Python code reads during tracing, such as an attribute"
+        " or a random number, has changed. Keep that value in a variable of the framework"
     ),
     later("the optimizer {name} ({n} variables) is not part of the model: not saved"),
     later("the state of PyTorch's optimizer {name} is not saved"),
     later(
-        "values that the loop keeps in its own arrays instead of the model's variables are not"
-        " saved"
+        "values that the loop keeps in its own arrays instead of in the model's variables are"
+        " not saved"
     ),
     later("the loop continues: it ignores model.stop_training, which was set to True"),
-    later("the fit that it was for had ended"),
+    later("the fit it was meant for had already ended"),
     later("the training is not paused"),
     later("the training is already paused"),
     later("the training has ended"),
@@ -256,8 +256,8 @@ _FORMS: Final = (
     later("the process was restarted before it answered"),
     later("it expired before a safe point"),
     later("it expired before a safe point"),
-    later("this training accepts no commands: it was started with commands=False"),
-    later("this training accepts no commands (it was started with commands=False)"),
+    later("this training does not accept commands: it was started with commands=False"),
+    later("this training does not accept commands (it was started with commands=False)"),
     later("this hub does not know this run"),
     later("the limit was exceeded again within its cool-down"),
     later("the checkpoint could not be written: {why}"),
@@ -265,16 +265,22 @@ _FORMS: Final = (
     later("out of memory"),
     later("out of memory: the kernel killed it ({how}: oom_kill)"),
     later("out of memory: the kernel killed a process of this host (oom_kill)"),
-    later("killed; whether for lack of memory is unknown here"),
-    later("killed by a process, not for lack of memory: no such kill was counted"),
-    later("{signal}: killed by a process, not for lack of memory: no such kill was counted"),
-    later("{signal}: killed; whether for lack of memory is unknown here"),
+    later("killed; it cannot be determined here whether memory ran out"),
+    later(
+        "killed by another process, not for lack of memory: the kernel counted no out-of-memory"
+        " kill"
+    ),
+    later(
+        "{signal}: killed by another process, not for lack of memory: the kernel counted no"
+        " out-of-memory kill"
+    ),
+    later("{signal}: killed; it cannot be determined here whether memory ran out"),
     later("{signal}: segmentation fault, often a bug in native code"),
-    later("{signal}: it aborted, often after a failed check or out of memory in native code"),
+    later("{signal}: it aborted, often after native code failed a check or ran out of memory"),
     later("{signal}: bus error, often because /dev/shm or a disk was full"),
-    later("{signal}: an instruction that this CPU does not have"),
+    later("{signal}: an instruction that this CPU does not support"),
     later("{signal}: a division by zero in native code"),
-    later("{signal}: it was asked to end, for example by kill, systemd or a batch system"),
+    later("{signal}: it was asked to terminate, for example by kill, systemd or a batch system"),
     later("{signal}: it was interrupted, for example by Ctrl+C"),
     later("{signal}: its terminal was closed"),
     later("{signal}, which was sent to kmonitor run"),
@@ -289,24 +295,25 @@ _FORMS: Final = (
     later("the last fit failed: {why}"),
     later("the last fit was interrupted: {why}"),
     later("the last fit ended early: {why}"),
-    later("left by an exception that the script caught (an error or Ctrl+C)"),
-    later("left by an exception that the script caught (an error or Ctrl+C), or by sys.exit"),
-    later("left by an exception that the script caught (an error or Ctrl+C), {where}"),
+    later("ended by an exception that the script caught (an error or Ctrl+C)"),
+    later("ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit"),
+    later("ended by an exception that the script caught (an error or Ctrl+C), {where}"),
     later(
-        "left by an exception that the script caught (an error or Ctrl+C), or by sys.exit, {where}"
+        "ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit,"
+        " {where}"
     ),
     later("in epoch {n} at step {step}"),
-    later("the process ended while it ran"),
+    later("the process ended while it was running"),
     later("restarting in a new process"),
     later("the run is lost: {why}"),
-    later("its process ended without notice"),
-    later("its process ended without notice; {what}"),
+    later("its process ended unexpectedly"),
+    later("its process ended unexpectedly; {what}"),
     later(
-        "the kernel killed a process of its control group for lack of memory at that time"
+        "the kernel killed a process in its control group at that time because memory ran out"
         " ({how}: oom_kill)"
     ),
-    later("the kernel killed a process of this host for lack of memory at that time"),
-    later("the kernel counted no kill for lack of memory"),
+    later("the kernel killed a process on this host at that time because memory ran out"),
+    later("the kernel counted no out-of-memory kill"),
     later("no data for {time}; {what}"),
     later("its process is alive"),
     later("its process is gone, and what it left on disk is being read"),
@@ -331,9 +338,13 @@ _FORMS: Final = (
         " check the disk and memory of this machine"
     ),
     later("damaged in the hub's database"),
-    later("the spool {path} cannot be read or removed ({why}): its data stay there until then"),
     later(
-        "{n} spools in {folder} cannot be read or removed ({why}): its data stay there until then"
+        "the spool {path} cannot be read or removed ({why}): the data stays there until that is"
+        " fixed"
+    ),
+    later(
+        "{n} spools in {folder} cannot be read or removed ({why}): the data stays there until"
+        " that is fixed"
     ),
     # Ways to hosts and hubs.
     later("the connection ended"),
@@ -350,39 +361,44 @@ _FORMS: Final = (
     later("Copy your key to it: {line}   Or unlock the key: ssh-add"),
     later("The host key of {host} is not known yet."),
     later("Check and accept it once in a terminal: {line}"),
-    later("The host key of {host} has changed: it was reinstalled, or it is another machine."),
+    later(
+        "The host key of {host} has changed: the host was reinstalled, or a different machine"
+        " is answering under its name."
+    ),
     later("kmonitor was not found on {host}. Tried: {what}"),
     later(
         "Install it there from a clone: {line}   If it is in an environment that a login does"
         " not activate, give its path: {command}"
     ),
-    later("kmonitor {version} on {host} is too old for this one."),
-    later("The kmonitor on {host} is too old for this one."),
+    later("kmonitor {version} on {host} is too old for the version on this machine."),
+    later("The kmonitor on {host} is too old for the version on this machine."),
     later("Install this version there from a clone: {line}"),
-    later("kmonitor {version} on {host} is too new for this one."),
+    later("kmonitor {version} on {host} is too new for the version on this machine."),
     later("Install that version here."),
     later("On {host}: {what}"),
     later("the hub is switched off here: KMONITOR_HUB=off is set."),
-    later("Unset it for logins without a terminal."),
+    later("Unset it for non-interactive logins."),
     later("{host} does not allow socket forwarding."),
     later("Set AllowStreamLocalForwarding yes in its sshd_config."),
-    later("Ask its administrator. If it was reinstalled, follow the instructions of: {line}"),
+    later(
+        "Ask its administrator. If it was reinstalled, follow the instructions printed by: {line}"
+    ),
     later("Try it in a terminal; it must connect without a prompt: {line}"),
-    later("The hub on {host} has ended."),
-    later("The connection to {host} ended."),
+    later("The hub on {host} has stopped."),
+    later("The connection to {host} was lost."),
     later("ssh is not installed on this machine."),
     later("Install it: {line}"),
     # Why an alert was not handed over.
-    later("The command cannot be read: {why}."),
+    later("The command cannot be parsed: {why}."),
     later("The command is empty."),
-    later("A webhook is written as https://HOST/PATH or http://HOST/PATH."),
-    later("The command for alerts cannot be run: {why}."),
-    later("The command for alerts was ended: it took longer than {n} s."),
-    later("The command for alerts ended with status {status}."),
-    later("The command for alerts ended with status {status}. {said}"),
-    later("The webhook for alerts at {host} refused: {why}."),
-    later("The webhook for alerts at {host} could not be reached: {why}."),
-    later("Alerts arrive faster than they can be sent; this one was dropped."),
+    later("The webhook must be a URL of the form https://HOST/PATH or http://HOST/PATH."),
+    later("The alert command cannot be run: {why}."),
+    later("The alert command was killed: it took longer than {n} s."),
+    later("The alert command exited with status {status}."),
+    later("The alert command exited with status {status}. {said}"),
+    later("The alert webhook at {host} rejected the alert: {why}."),
+    later("The alert webhook at {host} could not be reached: {why}."),
+    later("Alerts are arriving faster than they can be sent; this one was dropped."),
     *_MAP_FORMS,
     *_STUDY_FORMS,
 )

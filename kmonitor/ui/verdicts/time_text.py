@@ -45,7 +45,7 @@ def time_cause_text(verdict: Verdict) -> str:
     """What takes longer, or most of the time; empty for causes that are not about times."""
     if verdict.cause == "retracing":
         name = verdict.name or tr("functions")
-        return tr("traces of {name} grow in number").format(name=name)
+        return tr("the number of traces of {name} is growing").format(name=name)
     if verdict.cause == "unknown":
         return _open_text(verdict)
     if verdict.cause == "part":

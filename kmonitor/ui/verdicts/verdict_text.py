@@ -109,7 +109,7 @@ def more_known_text(verdict: Verdict) -> str:
         return tr("varies too much to judge so far")
     if verdict.state == "rising":
         left = max(1, MIN_UNITS + _MORE_UNITS - verdict.units)
-    return tr("more in about {time}").format(time=duration_text(left * verdict.unit_s))
+    return tr("next verdict in about {time}").format(time=duration_text(left * verdict.unit_s))
 
 
 def suspicion_of(metric: "VerdictMetric") -> str:
@@ -224,9 +224,9 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "retained_traces": tr("traces of models that no longer exist are kept"),
         "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
         "compiled": tr("a function is compiled again for each new shape (XLA)"),
-        "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them"),
+        "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them alive"),
         "kept": _kept_text(verdict),
-        "python": tr("Python keeps objects"),
+        "python": tr("Python objects are kept alive"),
         "tensors": tr("tensors are kept: the framework's allocator grows"),
         "workers": tr("child processes of the training use more and more memory"),
         "malloc": tr(
@@ -270,7 +270,7 @@ def _counted_cause_text(verdict: Verdict) -> str:
 
 
 def _filling_text(fill: CacheFill) -> str:
-    text = tr("the data set cache is filling: {steps} of {of_steps} steps").format(
+    text = tr("the dataset cache is filling: {steps} of {of_steps} steps").format(
         steps=count_text(fill.steps), of_steps=count_text(fill.of_steps)
     )
     if fill.end_bytes is None:
@@ -314,14 +314,14 @@ def kept_place_text(kept: KeptObjects) -> str:
         "keras.Model": tr("models"),
         "pandas.DataFrame": tr("DataFrames"),
         "matplotlib.Figure": tr("figures"),
-        "tf.data.Dataset": tr("data sets"),
-        "tf.data.Iterator": tr("iterators of data sets"),
+        "tf.data.Dataset": tr("datasets"),
+        "tf.data.Iterator": tr("dataset iterators"),
         "function": tr("functions and their closures"),
         "number": tr("numbers"),
         "object": tr("objects"),
     }
     if kept.place == "tf.Graph":
-        what = tr("functions of data sets (from_generator, py_function) and their closures")
+        what = tr("dataset functions (from_generator, py_function) and their closures")
         return tr("{what} are kept in {place}").format(
             what=what, place=tr("TensorFlow's root graph")
         )
@@ -367,8 +367,8 @@ def trace_change_text(verdict: Verdict) -> str:
         return ""
     if verdict.changed == "python":
         return tr(
-            "Between traces no tensor changed its shape or type: a Python number or object did,"
-            " or the function was created again"
+            "Between traces, no tensor changed its shape or type: a Python number or object"
+            " changed, or the function was created again"
         )
     return tr("Changes between traces: {what}").format(what=verdict.changed)
 
@@ -378,9 +378,9 @@ def confidence_text(verdict: Verdict) -> str:
     if verdict.metric in TIME_METRICS and verdict.cause == "part":
         return ""
     if verdict.cause == "data_cache":
-        return tr("Probably a data set cache; this is not proven")
+        return tr("Probably a dataset cache; this is not proven")
     texts = {
-        "counted": tr("This was counted, and grew over the same time"),
+        "counted": tr("Counted: it grew over the same period"),
         "fitting": tr("Likely: the growth is usually caused by this, but it is not proven"),
         "open": tr("Cause unknown"),
     }
@@ -414,9 +414,9 @@ def grew_with_lines(verdict: Verdict) -> list[str]:
 def no_growth_reason(verdict: Verdict) -> str:
     """Why a rise is not called growth; empty where it is, or nothing was judged."""
     texts = {
-        "too_small": tr("the change is small, or within the scatter"),
+        "too_small": tr("the change is small, or within the noise"),
         "no_trend": tr("there is no lasting trend"),
-        "steps": tr("it rises in a few jumps, like buffers"),
+        "steps": tr("it rises in a few jumps, as buffers do"),
         "slowing": tr("its growth slows down"),
         "bending": tr("its growth levels off, like a cache"),
         "stopped": tr("it rose before, but not lately"),
@@ -443,7 +443,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
             )
         )
     elif grew and verdict.metric not in COUNTED_METRICS:
-        lines.append(tr("With it grew: {what}").format(what="; ".join(grew)))
+        lines.append(tr("Grew along with it: {what}").format(what="; ".join(grew)))
     lines += [growing_part_text(verdict), trace_change_text(verdict), confidence_text(verdict)]
     lines.append(tried_text(verdict))
     return [line for line in lines if line]
@@ -481,7 +481,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("create {name} once, outside the loop").format(name=name)
         ),
         "one_shape": VerdictAdvice(
-            tr("pass {name} batches of one shape, or an input_signature with None").format(
+            tr("pass {name} batches of one shape, or give it an input_signature with None").format(
                 name=name
             )
         ),
@@ -503,7 +503,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("release the frames of the last error: sys.last_value = sys.last_traceback = None")
         ),
         "close_figures": VerdictAdvice(tr("close each figure: plt.close(figure)")),
-        "dataset_once": VerdictAdvice(tr("create the data set once, outside of the loop")),
+        "dataset_once": VerdictAdvice(tr("create the dataset once, outside of the loop")),
         "history_dict": VerdictAdvice(tr("keep history.history instead of the History object")),
         "fewer_workers": VerdictAdvice(tr("start fewer workers, or restart them for each epoch")),
     }
@@ -522,7 +522,7 @@ def _counted_advice() -> dict[str, VerdictAdvice]:
         ),
         "share_less": VerdictAdvice(
             tr(
-                "copy data from workers, or with PyTorch"
+                "copy data from workers or, with PyTorch, call"
                 " torch.multiprocessing.set_sharing_strategy('file_system')"
             )
         ),
@@ -559,7 +559,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "kept_objects": tr("number of kept objects"),
         "named": tr("count"),
         "major_faults": tr("major page faults"),
-        "collections": tr("garbage collections of all objects"),
+        "collections": tr("full garbage collections"),
         "named_bytes": tr("their memory"),
     }
     is_size = one.kind.endswith("_bytes")

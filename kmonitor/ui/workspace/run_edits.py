@@ -90,11 +90,11 @@ def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
         host: What its host is called.
     """
     if not link.is_live or link.hub is None:
-        return tr("The hub of {host} is unreachable now.").format(host=host)
+        return tr("The hub on {host} is currently unreachable.").format(host=host)
     if link.hub.folder:
-        return tr("This folder is read only here.")
+        return tr("This folder is read-only here.")
     if link.hub.role == "viewer":
-        text = tr("Runs of {host} are read only: your key there has the role viewer.")
+        text = tr("Runs of {host} are read-only: your key there has the role viewer.")
         return text.format(host=host)
     return ""
 
@@ -103,7 +103,9 @@ def delete_blocked_reason(run: RunSummary) -> str:
     """Why a run cannot be deleted now, whoever asks; empty where it can be tried."""
     if has_ended(run) or run.state == "silent":
         return ""
-    return tr("\u201c{name}\u201d still runs: stop its training first.").format(name=run.name)
+    return tr("\u201c{name}\u201d is still running: stop its training first.").format(
+        name=run.name
+    )
 
 
 def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirmation:
@@ -116,9 +118,9 @@ def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirma
     size = bytes_text(float(sum(run.stored_bytes for run in runs)))
     where = ", ".join(hosts)
     lost = tr(
-        "About {size} of measurements, events, verdicts and notes are removed from the history"
-        " on {where}, for everyone. Checkpoints and all files of the training stay. This cannot"
-        " be undone."
+        "About {size} of measurements, events, verdicts and notes will be removed from the"
+        " history on {where}, for everyone. Checkpoints and all files of the training are kept."
+        " This cannot be undone."
     ).format(size=size, where=where)
     if len(runs) == 1:
         title = tr("Delete \u201c{name}\u201d?").format(name=runs[0].name)

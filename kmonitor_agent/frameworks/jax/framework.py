@@ -142,7 +142,7 @@ class Keras3JaxReclaim:
         if instance_dict(variable).get("_value", variable) is None:
             # Its `value` would be what it began with.
             path = variable_path(variable)
-            raise StateUnreadable(f"the value of {path} is held by a step that runs")
+            raise StateUnreadable(f"the value of {path} is held by a running step")
         return self._internals.to_host(variable_value(variable))
 
     def assign(self, variable: Any, value: Any) -> None:

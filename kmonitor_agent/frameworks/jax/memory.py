@@ -21,14 +21,14 @@ class JaxAllocator:
         """In use, peak and limit; absent with the reason where the device does not report."""
         if not self._internals.has_started():
             # Asking would start the devices, after which a script could not choose them.
-            return AllocatorReadings.missing("", "JAX has not started its devices yet")
+            return AllocatorReadings.missing("", "JAX has not initialized its devices yet")
         name = ""
         try:
             device = self._internals.device()
             name = _device_name(device)
             stats = device.memory_stats()
         except (AttributeError, IndexError, RuntimeError, NotImplementedError) as exc:
-            return AllocatorReadings.missing(name, f"JAX' allocator cannot be read: {exc}"[:300])
+            return AllocatorReadings.missing(name, f"JAX's allocator cannot be read: {exc}"[:300])
         if not stats:
             return AllocatorReadings.missing(name, f"JAX does not report the memory of {name}")
         source = f"jax allocator, {name}"

@@ -155,7 +155,7 @@ class JaxPrograms:
 
     def _alive(self) -> tuple[list[Any], str]:
         if not self._internals.has_started():
-            return [], "JAX has not started its devices yet"
+            return [], "JAX has not initialized its devices yet"
         try:
             return list(self._internals.client().live_executables()), ""
         except _UNREADABLE as exc:

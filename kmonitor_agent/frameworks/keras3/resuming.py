@@ -197,10 +197,10 @@ class Keras3FitResumer:
         """See `FitResumer.why_not_resumable`."""
         del callbacks
         if not has_attribute(model, "_initial_epoch"):
-            return "this Keras cannot start a fit at a later epoch"
+            return "this version of Keras cannot start a fit at a later epoch"
         why = _why_unsupported(model)
         if not why and self.find_data() is None:
-            return "this Keras keeps the data of a fit elsewhere"
+            return "this version of Keras keeps the data of a fit elsewhere"
         return why
 
     def find_data(self) -> Keras3FitData | None:
@@ -257,7 +257,7 @@ def _why_unsupported(model: KerasModel) -> str:
         backend = str(keras.backend.backend())
         distribution = keras.distribution.distribution() if backend == "jax" else None
     except AttributeError:
-        return "this Keras does not report its backend"
+        return "this version of Keras does not report its backend"
     if backend not in _BACKENDS:
         return (
             f"with Keras on {backend} restart is not supported; it works on {', '.join(_BACKENDS)}"

@@ -252,7 +252,8 @@ _MOST_NAMED: Final = 8
 _NOT_A_PART: Final = "is not part of the model: not saved"
 
 _OF_JAX: Final = (
-    "values that the loop keeps in its own arrays instead of the model's variables are not saved"
+    "values that the loop keeps in its own arrays instead of in the model's variables are not"
+    " saved"
 )
 
 

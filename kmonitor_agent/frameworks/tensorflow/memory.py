@@ -21,7 +21,7 @@ Source: measured with tensorflow-cpu 2.21 by allocating tensors of rising size."
 _MIB = 1024 * 1024
 """Unit of `tf.config.LogicalDeviceConfiguration.memory_limit`, bytes."""
 
-_NOT_STARTED = "TensorFlow has not started its devices yet"
+_NOT_STARTED = "TensorFlow has not initialized its devices yet"
 
 
 class TensorFlowAllocator:

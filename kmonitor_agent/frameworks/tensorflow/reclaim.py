@@ -58,9 +58,9 @@ from kmonitor_agent.frameworks.tensorflow.traces import RetainedTraces
 from kmonitor_agent.frameworks.tensorflow.workers import why_not_alone
 
 _OTHER_STEP: Final = (
-    "a reload would change the result: {name}, traced again, computes something else. Something"
-    " that Python code reads while it is traced has changed, such as an attribute or a random"
-    " number. Use a variable for it"
+    "a reload would change the result: {name} computes something different when it is traced"
+    " again. A value that its Python code reads during tracing, such as an attribute or a"
+    " random number, has changed. Keep that value in a variable of the framework"
 )
 
 _FEW: Final = 4
@@ -266,8 +266,8 @@ class Keras3TensorFlowReclaim:
         if not operations:
             return ""
         return (
-            "not exact: the step draws from stateful operations"
-            f" ({', '.join(sorted(operations))}) that a new trace seeds again; keras.random and"
+            "not exact: the step draws random numbers from stateful operations"
+            f" ({', '.join(sorted(operations))}), which a new trace reseeds; keras.random and"
             " tf.random.Generator are exact"
         )
 
@@ -352,7 +352,10 @@ def why_not_clear_session(internals: TensorFlowInternals) -> str:
     """Why the session must not be cleared at this point of the program; empty if it may be."""
     tf = sys.modules["tensorflow"]
     if tf.distribute.has_strategy():
-        return "session not cleared: the code runs inside strategy.scope(), which clearing breaks"
+        return (
+            "session not cleared: the code runs inside strategy.scope(), which clearing the"
+            " session would break"
+        )
     if not tf.executing_eagerly():
         return "session not cleared: the code runs inside a graph"
     stack = internals.default_graph_stack

@@ -161,7 +161,7 @@ def _data_specs(
                  for shape, each in zip(shapes, tf.nest.flatten(inputs), strict=True)]  # fmt: skip
         inputs = tf.nest.pack_sequence_as(inputs, symbolic_inputs)
     if any(None in each.shape[1:] for each in tf.nest.flatten(inputs)):
-        raise CannotTrace("a length in the model's input shape is open")
+        raise CannotTrace("a dimension of the model's input shape is unspecified (None)")
     x = tf.nest.map_structure(
         lambda each: tf.TensorSpec((batch, *each.shape[1:]), each.dtype), inputs
     )

@@ -93,11 +93,12 @@ def why_not_alone(model: KerasModel, action: str) -> str:
         return ""
     if action == "reload":
         agree = (
-            why_no_coordination() or "they synchronize at the ends of epochs, in fit with tf_keras"
+            why_no_coordination()
+            or "they synchronize at the end of each epoch, in fit with tf_keras"
         )
         return (
             f"{workers.count} workers train this model together: they reload at the same step"
-            f" or not at all, and did not ({agree}); save and collect work"
+            f" or not at all, so none of them did ({agree}); save and collect still work"
         )
     if action == "export":
         return (

@@ -191,8 +191,9 @@ class V1GraphReclaim:
         if not operations:
             return ""
         return (
-            f"not exact: the step draws from stateful operations ({', '.join(sorted(operations))},"
-            " for example of Dropout) whose counters start again in a new session"
+            "not exact: the step draws random numbers from stateful operations"
+            f" ({', '.join(sorted(operations))}, for example in Dropout), whose counters start"
+            " again in a new session"
         )
 
 

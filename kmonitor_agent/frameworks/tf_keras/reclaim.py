@@ -32,8 +32,9 @@ from kmonitor_agent.frameworks.tf_keras.state import clear_keras2_session, tf_ke
 _EXACT_WITH = "keras.random and tf.random.Generator are exact"
 
 _EXACT_HERE = (
-    "tf.random.Generator is exact, and layers such as Dropout are after"
-    " tf_keras.backend.experimental.enable_tf_random_generator() before they are made"
+    "tf.random.Generator is exact, and so are layers such as Dropout if"
+    " tf_keras.backend.experimental.enable_tf_random_generator() is called before they are"
+    " created"
 )
 
 _NADAM = (

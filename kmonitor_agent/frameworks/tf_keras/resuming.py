@@ -191,7 +191,7 @@ class TfKerasFitResumer:
         if not tf.compat.v1.executing_eagerly_outside_functions():
             return "in v1 graph mode a fit cannot be resumed in another process"
         if not all(has_attribute(model, name) for name in _LOOKED_FOR):
-            return "this tf_keras cannot start a fit at a later epoch"
+            return "this version of tf_keras cannot start a fit at a later epoch"
         if any(map(_is_backup, callbacks)):
             return (
                 "BackupAndRestore sets where a fit starts: leave it out under kmonitor run,"
@@ -200,7 +200,7 @@ class TfKerasFitResumer:
         if getattr(strategy_of(model), "num_replicas_in_sync", 1) > 1:
             return "the model is trained under a strategy with several replicas"
         if self.find_data() is None:
-            return "this tf_keras keeps the data of a fit elsewhere"
+            return "this version of tf_keras keeps the data of a fit elsewhere"
         return ""
 
     def find_data(self) -> TfKerasFitData | None:

@@ -35,7 +35,7 @@ class TorchAllocator:
         try:
             if cuda is None or not cuda.is_initialized():
                 # Asking would start the device.
-                return AllocatorReadings.missing("", "PyTorch has not started its GPU yet")
+                return AllocatorReadings.missing("", "PyTorch has not initialized the GPU yet")
             return self._read(cuda)
         except _UNREADABLE as exc:
             return AllocatorReadings.missing(
@@ -66,5 +66,7 @@ def _limit(cuda: Any, index: int) -> Reading:
         )
     total = float(cuda.get_device_properties(index).total_memory)
     return Reading(
-        share * total, "bytes", f"torch: share of GPU:{index} that the script set, {share:.0%}"
+        share * total,
+        "bytes",
+        f"torch: memory fraction of GPU:{index} that the script set, {share:.0%}",
     )

@@ -69,13 +69,13 @@ def diagnose_exit(
 
 
 _CAUSES: Final = {
-    signal.SIGTERM: "it was asked to end, for example by kill, systemd or a batch system",
+    signal.SIGTERM: "it was asked to terminate, for example by kill, systemd or a batch system",
     signal.SIGINT: "it was interrupted, for example by Ctrl+C",
     signal.SIGHUP: "its terminal was closed",
     signal.SIGSEGV: "segmentation fault, often a bug in native code",
-    signal.SIGABRT: "it aborted, often after a failed check or out of memory in native code",
+    signal.SIGABRT: "it aborted, often after native code failed a check or ran out of memory",
     signal.SIGBUS: "bus error, often because /dev/shm or a disk was full",
-    signal.SIGILL: "an instruction that this CPU does not have",
+    signal.SIGILL: "an instruction that this CPU does not support",
     signal.SIGFPE: "a division by zero in native code",
 }
 
@@ -88,9 +88,12 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
         why = "out of memory: the kernel killed a process of this host (oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if after.group is None and after.host is None:
-        explanation = "killed; whether for lack of memory is unknown here"
+        explanation = "killed; it cannot be determined here whether memory ran out"
     else:
-        explanation = "killed by a process, not for lack of memory: no such kill was counted"
+        explanation = (
+            "killed by another process, not for lack of memory: the kernel counted no"
+            " out-of-memory kill"
+        )
     return ProcessDeath("signal", name, why=f"{name}: {explanation}")
 
 

@@ -25,9 +25,9 @@ from kmonitor_agent.wire.local.supervision import (
 )
 
 LIMITS_OF_RESUMING: Final = (
-    "Each fit with MonitorCallback continues exactly where it was, if the fits of the script"
-    " run in the same order. Code before a fit runs again. The state of your own generators is"
-    " not kept."
+    "Each fit with MonitorCallback continues exactly where it left off, provided that the"
+    " script's fits run in the same order. Code before a fit runs again. The state of your own"
+    " generators is not kept."
 )
 """Said before the first restart."""
 

@@ -21,9 +21,9 @@ _NOT_INSTALLED: Final = (
     ' python -m pip install ".[ray]".'
 )
 _CLIENT: Final = (
-    "run_folds: no fold was started: this script reaches Ray through a client (ray://...),"
-    " which cannot follow tasks. Start the script on a node of the cluster, or with\n\n    ray"
-    " job submit --working-dir . -- python train.py"
+    "run_folds: no fold was started: this script connects to Ray through Ray Client"
+    " (ray://...), which cannot track tasks. Start the script on a node of the cluster, or"
+    " with\n\n    ray job submit --working-dir . -- python train.py"
 )
 _ADDRESS: Final = "RAY_ADDRESS"
 _NO_STATISTICS: Final = "RAY_USAGE_STATS_ENABLED"

@@ -112,7 +112,7 @@ class LimitingCgroup:
             rest_s = _REST * (time.thread_time() - began_s)
             self._rests_until_s = time.monotonic() + rest_s
         if self._inactive_bytes is None:
-            return Reading(float(used), "bytes", f"cgroup: {path}, pages of files included")
+            return Reading(float(used), "bytes", f"cgroup: {path}, including file-backed pages")
         value = float(max(0, used - self._inactive_bytes))
         return Reading(value, "bytes", f"cgroup: {path} less inactive_file")
 
@@ -123,7 +123,7 @@ class LimitingCgroup:
             return Reading.missing("bytes", used.absent)
         total = read_count(self._folder / _USED[self._version]) or 0
         held = max(0, total - self._taken_back_bytes)
-        source = f"{self.limit.source} less what cannot be taken back"
+        source = f"{self.limit.source} less what cannot be reclaimed"
         return Reading(max(0.0, self.limit.value - held), "bytes", source)
 
     def _read_kinds(self, path: Path) -> None:
@@ -323,7 +323,7 @@ class ThrottlingCounter:
             name, unit_s = ("throttled_usec", 1e-6) if version == 2 else ("throttled_time", 1e-9)  # noqa: PLR2004
             if read_line_count(folder / "cpu.stat", name) is not None:
                 return cls(folder / "cpu.stat", name, unit_s)
-        return cls(absent="no control group limits this process's processor time")
+        return cls(absent="no control group limits this process's CPU time")
 
     def read_s(self) -> float | None:
         """Seconds since the group was made; None: not known."""

@@ -69,7 +69,10 @@ def invalid_home_text(environ: Mapping[str, str]) -> str:
         written = environ.get(variable, "")
         path = expand_user(written)
         if str(path).startswith("~"):
-            return f"{variable}={written!r} is in the home of an unknown user."
+            return (
+                f"{variable}={written!r} is in the home folder of an unknown user; write an"
+                " absolute path."
+            )
         if written and not path.is_absolute():
             return (
                 f"{variable}={written!r} is a relative path; write an absolute path, such as"

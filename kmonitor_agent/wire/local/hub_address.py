@@ -98,5 +98,5 @@ def parse_direct_address(text: str) -> DirectAddress:
             f"{_FORM}"
         )
     if not 0 < port <= _MAX_PORT:
-        raise ValueError(f"{text!r}: there is no port {port}; {_FORM}")
+        raise ValueError(f"{text!r}: {port} is not a valid port; {_FORM}")
     return DirectAddress(match["host"], port, key.lower())

@@ -238,7 +238,7 @@ def _walk_down(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 def _check_link(path: Path, status: os.stat_result) -> None:
     if not _is_trusted(status.st_uid):
-        why = f"is a symbolic link of user id {status.st_uid}; set KMONITOR_HOME elsewhere"
+        why = f"is a symbolic link owned by user id {status.st_uid}; set KMONITOR_HOME elsewhere"
         raise NotPrivate(path, why)
 
 
@@ -487,4 +487,4 @@ def _check(
 def _too_large(path: Path, n_bytes: int, limit_bytes: int) -> UnsafeFile:
     size = binary_size(n_bytes)
     limit = binary_size(limit_bytes)
-    return UnsafeFile(path, f"has {size}, but at most {limit} are expected; remove it")
+    return UnsafeFile(path, f"is {size}, but at most {limit} is expected; remove it")

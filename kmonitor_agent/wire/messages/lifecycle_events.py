@@ -147,7 +147,7 @@ class FitStarted(Event, frozen=True, tag="fit_start"):
         checkpoint_dir: Folder on that host where its checkpoints go; empty when private.
         sequence_length: Of the data, along axes that the model leaves open; None where it leaves
             none open, or lengths differ or are not known.
-        cache_steps: Steps after which a cache of the data set in memory is full; None without
+        cache_steps: Steps after which a cache of the dataset in memory is full; None without
             one, or where it is not known.
         cache_bytes: What it holds then; None where shapes vary.
     """

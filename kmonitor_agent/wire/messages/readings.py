@@ -102,10 +102,10 @@ class Sample(Event, frozen=True, tag="sample"):
         ram_process_bytes: The same of this process alone.
         ram_file_bytes: Pages of files (maps, libraries) that are in RAM for them: given back when
             needed, in no other number, never judged.
-        ram_peak_bytes: Highest resident set of this process since it started, pages of files
-            included.
-        ram_unique_bytes: Unique set of this process, its pages of files included; at most every
-            10 s.
+        ram_peak_bytes: Highest resident set of this process since it started, including
+            file-backed pages.
+        ram_unique_bytes: Unique set of this process, including its file-backed pages; at most
+            every 10 s.
         ram_children_bytes: What the children add to `ram_process_bytes`; by proportional sets that
             are read at most every 10 s, and what they took since.
         ram_left_bytes: What this process can still get, whoever uses the rest: the smallest of

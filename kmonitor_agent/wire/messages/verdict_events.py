@@ -152,7 +152,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; of what is
             counted "files", "threads", "processes", "zombies", "blocks", "disk";
             of slower steps also "pressure", "throttled", "clock", "garbage"; "filling": a
-            cache of the data set, which has an end; "data_cache": what the first epoch took, where
+            cache of the dataset, which has an end; "data_cache": what the first epoch took, where
             nothing grows; of times "part": that of `where`; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function, line, path or thread that the cause is about; empty if not known.

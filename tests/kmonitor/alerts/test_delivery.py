@@ -149,7 +149,7 @@ def test_a_webhook_that_refuses_or_points_elsewhere_is_told_and_not_followed(
     web.status = status
     outlet.send(Delivery(FACTS, webhook=web.address))
 
-    assert f"refused: {status}" in failed.get(timeout=DEADLINE_S)
+    assert f"rejected the alert: {status}" in failed.get(timeout=DEADLINE_S)
     assert web.asked == ["/hook"]
 
 

@@ -23,7 +23,7 @@ def test_from_a_clone_or_an_unknown_place_the_line_is_for_the_clone(
     _installed_from(monkeypatch, url)
 
     assert (
-        how_to_add("otlp") == 'Run this in the clone of kmonitor: python -m pip install ".[otlp]"'
+        how_to_add("otlp") == 'Run this in your clone of kmonitor: python -m pip install ".[otlp]"'
     )
 
 
@@ -40,10 +40,10 @@ def test_a_program_that_is_not_installed_names_the_clone(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(importlib.metadata, "distribution", none)
 
-    assert "in the clone" in how_to_add("otlp")
+    assert "in your clone" in how_to_add("otlp")
 
 
 def test_a_packed_program_says_that_another_environment_is_needed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "frozen", True, raising=False)
 
-    assert how_to_add("demo").startswith("Packages cannot be added to this packed program.")
+    assert how_to_add("demo").startswith("Packages cannot be added to this bundled program.")

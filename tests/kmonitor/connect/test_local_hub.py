@@ -106,7 +106,7 @@ def test_a_disk_with_room_lacks_none(folders: Folders):
 
 
 def test_a_folder_that_cannot_be_written_is_named(folders: Folders):
-    assert f"{folders.state} cannot be written" in disk_space_problem(folders)
+    assert f"{folders.state} is not writable" in disk_space_problem(folders)
 
 
 @pytest.mark.parametrize("below", ["", "a/b"])

@@ -114,7 +114,7 @@ def test_where_nothing_is_found_it_says_what_was_tried(there: There):
     assert caught.value.code == "no_kmonitor"
     assert not caught.value.is_transient
     assert "-m kmonitor: exit status 1" in caught.value.what
-    assert "PATH of a login (none)" in caught.value.what
+    assert "PATH of a login shell (none)" in caught.value.what
     assert f"{there.home}/gone/kmonitor: exit status 127" in caught.value.what
     assert "pip install" in caught.value.remedy
     assert "kmonitor hosts add gpu-01 --command" in caught.value.remedy
@@ -138,7 +138,7 @@ def test_a_record_that_leads_nowhere_is_named_too(there: There, record: str, wor
         there.ask()
 
     assert words.replace("HOME", str(there.home)) in caught.value.what
-    assert "PATH of a login (none)" in caught.value.what
+    assert "PATH of a login shell (none)" in caught.value.what
 
 
 @pytest.mark.skipif(not Path("/usr/bin/timeout").exists(), reason="no timeout program here")

@@ -226,7 +226,7 @@ def test_a_history_is_moved_from_the_command_line(
     assert main(["hub", "move-history"]) == 2
     assert main(["hub", "move-history", team_url]) == 0
     said = capsys.readouterr().out
-    assert "Moved and compared: 3 runs, 96 events." in said
+    assert "Moved and verified: 3 runs, 96 events." in said
     assert "kmonitor hub store URL" in said
     count = "SELECT count(*) FROM kmonitor.events"
     assert team_server.ask(count, database_of(team_url)) == [(96,)]

@@ -132,6 +132,6 @@ def test_a_hub_that_gets_on_with_nothing_is_not_waited_for_for_ever(
 
     with (
         slow_hub.client(timeout_s=5.0, stuck_s=60.0, on_working=hear) as client,
-        pytest.raises(HubStuck, match="has read nothing for 60 s"),
+        pytest.raises(HubStuck, match="has processed nothing for 60 s"),
     ):
         QUESTIONS[kind](client, slow_hub.run)

@@ -131,5 +131,5 @@ def test_data_on_the_device_have_a_row():
 
     assert result.found is not None
     beside = {row.path: row.total_bytes for row in result.found.layers}
-    assert beside["(resident beside the model)"] > 95 * MIB
+    assert beside["(other resident memory)"] > 95 * MIB
     check_agrees(result, result.found.peak_bytes)

@@ -198,7 +198,8 @@ def test_a_kernel_without_shares_counts_each_child_and_says_so(tmp_path: Path):
 
     assert found.total.value == (450 + 90 + 35 + 10) * MIB
     assert (
-        "pages shared by forks may count twice: proportional sets cannot be" in found.total.source
+        "pages shared by forks may be counted twice: proportional sets cannot be"
+        in found.total.source
     )
     assert found.file.value == 0
 
@@ -211,7 +212,9 @@ def test_a_rollup_without_kinds_of_pages_is_none(tmp_path: Path):
     memory = ProcessMemory(proc.folder)
     memory.read_slowly()
 
-    assert memory.read().total.source.endswith("this kernel has no proportional sets")
+    assert memory.read().total.source.endswith(
+        "this kernel does not report proportional set sizes"
+    )
 
 
 def test_a_fork_without_shares_counts_beyond_its_parent(tmp_path: Path):

@@ -61,8 +61,8 @@ def test_export_has_its_checkpoint_s_name(checkpoint: Path):
     ("write", "says"),
     [
         (full, "No space left on device"),
-        (cut_off, "did not read back"),
-        (damaged, "did not read back"),
+        (cut_off, "read back"),
+        (damaged, "read back"),
         (lambda _: None, "FileNotFoundError"),
     ],
 )

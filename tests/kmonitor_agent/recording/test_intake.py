@@ -156,9 +156,9 @@ def test_limits_are_in_force_at_once(desk: Desk):
     ("name", "args", "says"),
     [
         ("set_limits", SetLimits(["graph"], [LimitSpec(metric="graph")]), "either a value"),
-        ("reload", SetLimits([], []), "arguments of another command"),
-        ("collect", ReloadArguments(mode="assign"), "arguments of another command"),
-        ("reload", SaveArguments(export=True), "arguments of another command"),
+        ("reload", SetLimits([], []), "the arguments belong to a different command"),
+        ("collect", ReloadArguments(mode="assign"), "the arguments belong to a different command"),
+        ("reload", SaveArguments(export=True), "the arguments belong to a different command"),
     ],
 )
 def test_arguments_that_do_not_fit_are_refused(

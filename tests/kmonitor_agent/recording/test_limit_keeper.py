@@ -298,7 +298,7 @@ def test_limit_that_two_new_processes_came_near_at_once_asks_for_no_third():
     assert [e.answered for e in second.events if isinstance(e, LimitCrossed)] == [False]
     (told,) = [e for e in second.events if isinstance(e, Notice)]
     assert told.code == "restarts_in_vain"
-    assert told.text.startswith("limit graph 100 starts no more restarts until it is changed:")
+    assert told.text.startswith("limit graph 100 triggers no more restarts until it is changed:")
 
 
 def test_first_new_process_near_its_limit_is_counted_and_may_leave_again():

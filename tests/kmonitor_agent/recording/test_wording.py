@@ -94,7 +94,7 @@ def test_record_of_a_failure_says_why():
 
 
 def test_records_print_one_after_the_other():
-    assert repr(ActionResults()) == "nothing was done yet"
+    assert repr(ActionResults()) == "nothing has been done yet"
     assert (
         repr(ActionResults([ActionResult(RELOAD), ActionResult(RELOAD)])).count("Save + clear")
         == 2

@@ -50,9 +50,9 @@ def test_an_interruption_tells_what_is_over_and_how_it_goes_on():
     TerminalProgress(0, said, "trial").interrupted(2, "")
 
     assert said.getvalue().splitlines() == [
-        "kmonitor: interrupted; 1 of 3 folds is over; go on",
-        "kmonitor: interrupted; 1 trial is over",
-        "kmonitor: interrupted; 2 trials are over",
+        "kmonitor: interrupted; 1 of 3 folds is done; go on",
+        "kmonitor: interrupted; 1 trial is done",
+        "kmonitor: interrupted; 2 trials are done",
     ]
 
 
@@ -62,7 +62,7 @@ def test_each_fold_that_ended_has_a_line():
     TerminalProgress(2, said).ended(ATTEMPTS[1], again=True)
 
     assert said.getvalue() == (
-        "kmonitor: fold 1 killed (SIGSEGV) (0.50 s, 0 B): it was killed; it is retried\n"
+        "kmonitor: fold 1 killed (SIGSEGV) (0.50 s, 0 B): it was killed; it will be retried\n"
     )
 
 

@@ -86,10 +86,10 @@ def test_a_attempts_that_cannot_be_written_is_told_once_and_ends_nothing(
     folder.note(Attempt(2, 2, "killed"))
 
     assert len(lines) == 1
-    assert f"results are not kept in {folder.path}" in lines[0]
+    assert f"results are not being saved in {folder.path}" in lines[0]
     study = study_result(folder, 3)
     assert study.complete
-    assert "a second call would run them again" in str(study.attempts)
+    assert "a second call would run these folds again" in str(study.attempts)
 
 
 def test_what_could_not_be_written_is_written_with_the_next_line(folder: StudyFolder):
@@ -142,7 +142,7 @@ def test_a_fold_that_removes_the_study_costs_no_result(
 
     assert study.complete
     assert study.values == [0, 1, 2]
-    assert capsys.readouterr().err.count("results are not kept in") == 1
+    assert capsys.readouterr().err.count("results are not being saved in") == 1
 
 
 @pytest.mark.slow

@@ -42,7 +42,7 @@ class AddressUnreadable(UserError):
 
     def __init__(self) -> None:
         super().__init__(
-            "The address of the PostgreSQL database cannot be read.",
+            "The address of the PostgreSQL database is not valid.",
             "Write it as postgresql://USER@HOST:PORT/DATABASE; write / and @ within a part as"
             " %2F and %40.",
         )
@@ -97,12 +97,12 @@ _QUESTION: Final = re.compile(r" Is the server running [^?]*\?")
 """What libpq adds to a refused connection; what to do is said by us."""
 
 _RIGHTS: Final = (
-    "Ask the owner of the database to run: CREATE SCHEMA kmonitor AUTHORIZATION the_role; or to"
-    " grant the role all tables in it."
+    "Ask the owner of the database to run CREATE SCHEMA kmonitor AUTHORIZATION the_role; or to"
+    " grant the role access to all tables in that schema."
 )
 _TO_PGPASS: Final = (
-    "Write it into ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD, or set PGPASSFILE"
-    " to such a file."
+    "Put it in ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD, or set PGPASSFILE to"
+    " such a file."
 )
 
 
@@ -116,8 +116,8 @@ class TakenOver(UserError):
     def __init__(self, host: str) -> None:
         super().__init__(
             f"Another hub, on {host}, stores its runs under the same id.",
-            "Both have the same file team-hub-id beside their databases. Remove it from the"
-            " copied one, and start that hub again.",
+            "Both have the same team-hub-id file next to their databases. Remove it from the"
+            " copied hub, and restart that hub.",
         )
 
 

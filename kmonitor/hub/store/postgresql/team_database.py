@@ -98,8 +98,8 @@ class TeamDatabase(Database):
         if number >= MOST_HUBS:
             first.close()
             raise StoreUnusable(
-                f"{address.shown} already has {MOST_HUBS} hubs, the most that are supported.",
-                "Store in another database.",
+                f"{address.shown} already has {MOST_HUBS} hubs, the maximum supported.",
+                "Use another database.",
             )
         self.number: int = number
         self.server = WritingConnection(address, first)
@@ -254,7 +254,7 @@ class TeamDatabase(Database):
         if commits == self._commits + 1 and in_flight is not None:
             self._leave_out(in_flight, batch, head)
         elif commits != self._commits:
-            raise StoreOutOfSync("the server has another state than it confirmed")
+            raise StoreOutOfSync("the server's state differs from the one it confirmed")
         self._commit_in_flight = None
 
     def _leave_out(self, in_flight: "_CommitInFlight", batch: WriteBatch, head: int) -> None:

@@ -158,7 +158,7 @@ class AlertController(QObject):
     @Slot(object)
     def _on_dialog_test_requested(self, settings: AlertSettings) -> None:
         now_wall_s = self._workspace.now_wall_s()
-        text = self.tr("This is a test: nothing happened.")
+        text = self.tr("This is a test alert; nothing is wrong.")
         host = self._workspace.link.hub.host if self._workspace.link.hub else ""
         test = Alert("ended", "test", "", "kmonitor", host, now_wall_s, why=text)
         self._send_alert(test, settings)
@@ -219,10 +219,10 @@ class DesktopNotifications(QObject):
     def delivery_text(self) -> str:
         """How alerts are shown here, in a sentence."""
         if self._tray is not None and QSystemTrayIcon.supportsMessages():
-            return self.tr("Alerts are shown as notifications while kmonitor runs.")
+            return self.tr("Alerts are shown as notifications while kmonitor is running.")
         return self.tr(
-            "Your desktop has no tray: alerts mark kmonitor's entry in the task bar and appear"
-            " in the event log."
+            "Your desktop has no system tray: alerts highlight kmonitor's entry in the taskbar"
+            " and appear in the event log."
         )
 
     def notify(self, alert: Alert) -> None:

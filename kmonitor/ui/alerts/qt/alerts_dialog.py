@@ -132,7 +132,8 @@ class AlertsDialog(QDialog):
             self._webhook,
             self.tr("Webhook"),
             self.tr(
-                "https://\u2026 of Slack, Mattermost or ntfy, or one that takes JSON; empty: none"
+                "https://\u2026 URL for Slack, Mattermost or ntfy, or any other that accepts"
+                " JSON; empty: none"
             ),
         )
         self._test.setText(self.tr("Send a test"))

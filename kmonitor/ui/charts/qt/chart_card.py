@@ -165,7 +165,7 @@ class ChartCard(QFrame):
         self._more.setToolTip(
             self.tr("Limit, position and appearance of this chart; drag its title to move it")
         )
-        self._more.setAccessibleName(self.tr("More of {metric}").format(metric=self._title.text()))
+        self._more.setAccessibleName(self.tr("Menu of {metric}").format(metric=self._title.text()))
         self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
         self._elide_limit()
 

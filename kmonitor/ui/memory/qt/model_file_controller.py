@@ -167,7 +167,7 @@ class ModelFileController(QObject):
         except UserError as exc:
             self.not_measured.emit(number, exc.what, exc.remedy)
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
-            _log.exception("the load of %s could not be measured", path)
+            _log.exception("the cost of loading %s could not be measured", path)
             self.not_measured.emit(number, f"{type(exc).__name__}: {exc}", "")
 
     @Slot(int)

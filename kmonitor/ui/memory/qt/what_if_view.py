@@ -54,7 +54,7 @@ class WhatIfSidebar(QScrollArea):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self._curve_title.setText(self.tr("Peak over batch"))
+        self._curve_title.setText(self.tr("Peak by batch size"))
         self._advice_title.setText(self.tr("Ways to lower the peak"))
         self._advised = None
 
@@ -71,7 +71,7 @@ class WhatIfSidebar(QScrollArea):
         """Show what would help, or that nothing is known to."""
         self._advice_card.setVisible(bool(advised) or is_whole)
         self._advice_note.setVisible(not advised)
-        self._advice_note.setText(self.tr("No known single change would save a MiB."))
+        self._advice_note.setText(self.tr("No known single change would save even 1 MiB."))
         if tuple(advised) == self._advised:
             return
         self._advised = tuple(advised)
@@ -290,7 +290,7 @@ class BatchCurveView(QWidget):
         self._set_texts()
 
     def _set_texts(self) -> None:
-        self.setAccessibleName(self.tr("Peak over batch"))
+        self.setAccessibleName(self.tr("Peak by batch size"))
 
     def show_curve(self, curve: BatchCurve) -> None:
         """Show this curve."""

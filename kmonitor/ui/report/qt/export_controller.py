@@ -118,7 +118,7 @@ class ExportController(QObject):
         """
 
         def title() -> str:
-            return self.tr("Picture of a chart of {run}")
+            return self.tr("Image of a chart of {run}")
 
         self._choose_file(
             title, {kind: kind.upper()}, partial(self.save_picture, metric), of=metric

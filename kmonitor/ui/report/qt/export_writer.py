@@ -151,7 +151,7 @@ def _format_of(output: Path) -> ExportFormat:
     form = ENDINGS.get(output.suffix.casefold())
     if form is None:
         raise UserError(
-            f"Cannot tell the format from the file name {output.name}.",
+            f"Cannot determine the format from the file name {output.name}.",
             "Use a file name that ends in .csv, .json or .parquet.",
         )
     return form

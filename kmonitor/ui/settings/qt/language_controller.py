@@ -130,6 +130,6 @@ def _why_not(wanted: Spoken) -> tuple[str, str] | None:
     if wanted == "en" or has_chinese_font() is not False:
         return None
     return (
-        "This machine has no font with Chinese letters, so the window stays in English.",
+        "This machine has no font with Chinese characters, so the window stays in English.",
         f"Install one and restart kmonitor: sudo apt-get install {PACKAGE}",
     )

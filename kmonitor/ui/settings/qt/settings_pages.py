@@ -266,9 +266,11 @@ class HistoryPage(QWidget):
 
     def _set_texts(self) -> None:
         self._days_row.call(self.tr("Days"))
-        self._days_row.explain(self.tr("Runs that ended earlier are removed."))
+        self._days_row.explain(self.tr("Runs that ended longer ago than this are removed."))
         self._size_row.call(self.tr("Size"))
-        self._size_row.explain(self.tr("While the history is larger, the oldest run is removed."))
+        self._size_row.explain(
+            self.tr("While the history is larger than this, the oldest run is removed.")
+        )
         self._days.setAccessibleName(self.tr("Days of history"))
         self._size.setAccessibleName(self.tr("Size of the history"))
         for field in (self._days, self._size):

@@ -179,7 +179,7 @@ class FirstChoices(QWidget):
         self._guide.setText(self.tr("Guide"))
         self._guide.setToolTip(self.tr("The first steps, and more (F1)"))
         self._keyboard.setText(self.tr("Keyboard"))
-        self._keyboard.setToolTip(self.tr("Every key (?)"))
+        self._keyboard.setToolTip(self.tr("All keyboard shortcuts (?)"))
         for button in (self._guide, self._keyboard):
             button.setAccessibleName(button.text())
 

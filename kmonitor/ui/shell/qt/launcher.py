@@ -179,12 +179,12 @@ class DemoLauncher(QObject):
         return text.format(line=f"python -m {_DEMO_MODULE}")
 
     def _not_installed(self) -> str:
-        return self.tr("This installation has no demo training.")
+        return self.tr("This installation does not include the demo.")
 
     def _missing_packages_text(self) -> str:
         text = self.tr(
-            "The demo needs {packages}, which are not installed. In the clone: python -m pip"
-            ' install ".[demo]"'
+            "The demo needs {packages}, which are not installed. In your clone of the"
+            ' repository, run: python -m pip install ".[demo]"'
         )
         return text.format(packages=self.tr(" and ").join(_missing_packages()))
 

@@ -18,7 +18,7 @@ class BrokenQt(UserError):
         super().__init__(
             f"PySide6 {pyside_version} drops references to None on Python "
             f"{sys.version_info.major}.{sys.version_info.minor} and would crash the window.",
-            'Install another one: pip install "PySide6-Essentials>=6.10.2,!=6.12.0"',
+            'Install another version: pip install "PySide6-Essentials>=6.10.2,!=6.12.0"',
         )
 
 

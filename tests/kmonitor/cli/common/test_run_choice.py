@@ -91,4 +91,4 @@ def test_a_run_that_is_not_here_may_be_on_a_remembered_host(folders: Folders):
     with pytest.raises(UnknownRun) as raised:
         choose_run(RUNS, "nobody")
 
-    assert "gpu: add --host gpu" in raised.value.remedy
+    assert "(gpu), add --host gpu" in raised.value.remedy

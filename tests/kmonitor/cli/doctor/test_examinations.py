@@ -119,7 +119,7 @@ def test_a_hub_that_cannot_be_asked_is_bad_and_the_rest_is_still_examined(
     monkeypatch: pytest.MonkeyPatch, folders: Folders
 ):
     def refuse(folders: Folders) -> None:
-        raise UserError("The hub refused: no.")
+        raise UserError("The hub refused the request: no.")
 
     monkeypatch.setattr(command, "request_local_hub", refuse)
 

@@ -109,4 +109,4 @@ def test_a_host_that_nobody_knows_is_told_with_what_to_do(
     assert "~/.ssh/config" in unknown.remedy
     assert main(["doctor", "--json", "--host", "nosuch"]) == 1
     subjects = [each["subject"] for each in json.loads(capsys.readouterr().out)]
-    assert subjects == ["ssh", "settings of ssh", "ssh agent", "host nosuch"]
+    assert subjects == ["ssh", "ssh settings", "ssh agent", "host nosuch"]

@@ -8,9 +8,9 @@ from kmonitor.hub.ingest.liveness import OomEvidence, OomKillWatch
 from kmonitor.hub.runs.run_record import RunRecord
 from tests.support.clock import MovedClock
 
-NO_KILL = OomEvidence(why="the kernel counted no kill for lack of memory")
+NO_KILL = OomEvidence(why="the kernel counted no out-of-memory kill")
 ON_HOST = OomEvidence(
-    why="the kernel killed a process of this host for lack of memory at that time"
+    why="the kernel killed a process on this host at that time because memory ran out"
 )
 
 

@@ -168,7 +168,7 @@ def test_a_process_that_is_gone_without_a_word_is_lost(parts: HubParts, gone_pid
     liveness.judge_all()
 
     assert record.state == "lost"
-    assert record.summary().state_why == "its process ended without notice"
+    assert record.summary().state_why == "its process ended unexpectedly"
 
 
 def test_what_its_spool_still_tells_is_awaited_before_a_run_is_lost(

@@ -104,7 +104,7 @@ def test_a_verdict_takes_no_number_of_the_agents(bench: Bench):
 def test_a_verdict_of_a_training_is_refused():
     told = Verdict(t_s=1.0, metric="ram", state="steady", per="epoch")
 
-    with pytest.raises(MalformedMessage, match="only the hub judges"):
+    with pytest.raises(MalformedMessage, match="only the hub computes verdicts"):
         read_event_body(1, encode_event(told))
 
 

@@ -137,7 +137,9 @@ def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(StoreRefused) as caught:
         check_store("postgresql://db/team")
 
-    assert 'in the clone of kmonitor: python -m pip install ".[postgresql]"' in caught.value.remedy
+    assert (
+        'in your clone of kmonitor: python -m pip install ".[postgresql]"' in caught.value.remedy
+    )
 
 
 @pytest.mark.parametrize("url", ["sqlite:///x/y", "/x/y", ""])

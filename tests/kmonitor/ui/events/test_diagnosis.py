@@ -24,7 +24,7 @@ FOUND = Diagnosis(
         ObjectGrowth("keras.Variable", 9),
     ],
     holders=["12 traces held by `my_step`", "`f`: traces 2"],
-    why="the lines that allocate follow at the end of the next epoch",
+    why="the lines that allocate memory will be reported at the end of the next epoch",
 )
 LATER = Diagnosis(
     t_s=2.0,

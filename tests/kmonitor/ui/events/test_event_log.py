@@ -66,7 +66,7 @@ def text_of(event: messages_events.Event) -> str:
                 t_s=1.0, session="b", how="signal", signal="SIGINT", is_requested=True
             ),
             "warning",
-            "Process was ended by SIGINT",
+            "Process was terminated by SIGINT",
         ),
         (
             messages_events.SessionDied(
@@ -77,7 +77,7 @@ def text_of(event: messages_events.Event) -> str:
                 is_requested=True,
             ),
             "warning",
-            "Process was ended by SIGINT, sent to kmonitor run",
+            "Process was terminated by SIGINT, sent to kmonitor run",
         ),
         (
             messages_events.SessionDied(t_s=1.0, session="b", how="status", status=3),
@@ -365,7 +365,7 @@ def test_limits_and_faults_are_told():
         "Active limits: RAM 128 GiB, reload, VRAM 80 %, notify"
     )
     fault = messages_events.Fault(t_s=1.0, where="probe", count=2, text="OSError: x")
-    assert text_of(fault).startswith("Internal error of kmonitor in probe, 2 so far: OSError: x.")
+    assert text_of(fault).startswith("Internal kmonitor error in probe, 2 so far: OSError: x.")
 
 
 def filled() -> EventLogState:

@@ -95,7 +95,7 @@ def test_what_can_go_on_is_said_with_its_command():
     assert "Nothing was saved" in resume_text(nothing)
     assert "kmonitor run --resume-after-crash" in resume_text(nothing)
     assert with_plain_spaces(resume_text(saved)).startswith(
-        "Its state of epoch 12 is saved (1.0 GiB)"
+        "Its state from epoch 12 is saved (1.0 GiB)"
     )
     assert f"kmonitor checkpoints {saved.run[:8]}" in resume_text(saved)
 

@@ -71,7 +71,7 @@ def test_a_viewer_is_told_why_there_is_no_list():
     desk.refresh()
     desk.apply_reply(ErrorMessage(code="unauthorised", text="only operators may", request_id=1))
 
-    assert desk.state(NOW_WALL_S).text == "The hub refused: only operators may."
+    assert desk.state(NOW_WALL_S).text == "The hub refused the request: only operators may."
 
 
 def test_that_there_are_more_is_said():

@@ -81,7 +81,9 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
     banner = link.banner(0.0)
     assert banner is not None
     assert banner.title == "The hub on gpu-01 cannot store new data."
-    assert banner.text.startswith("The disk of /x is full; free some space. Until then")
+    assert banner.text.startswith(
+        "The disk of /x is full; free some space. Until this is resolved"
+    )
     link.apply_hub_reply(told_hub())
     assert link.banner(0.0) is None
     link.apply_hub_reply(full)

@@ -249,7 +249,7 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     run = setup.desk.run_store.current()
     assert run is not None
     assert setup.desk.why_no_command("run2") == ""
-    why = "Runs of big one are read only: your key there has the role viewer."
+    why = "Runs of big one are read-only: your key there has the role viewer."
     monkeypatch.setattr(
         "kmonitor.ui.workspace.workspace.command_blocked_reason",
         lambda _hub, host: why.replace("big one", host),

@@ -421,14 +421,14 @@ def test_an_asked_action_waits_visibly_for_its_safe_point(desks: Desks):
     assert desks.panel(run).waiting == "Save + Clear + Reload: requested"
     assert "Already requested" in desks.panel(run).buttons[1].tooltip
     desks.tell("received")
-    assert desks.panel(run).waiting == "Save + Clear + Reload: waits for the end of epoch 37"
+    assert desks.panel(run).waiting == "Save + Clear + Reload: waiting for the end of epoch 37"
     desks.tell("started")
     assert desks.panel(run).waiting == "Save + Clear + Reload: running"
     desks.tell("done")
     assert desks.panel(run).waiting == ""
     desks.commands.send(run, "pause")
     desks.tell("received")
-    assert desks.panel(run).waiting == "Pause: waits for the end of the batch"
+    assert desks.panel(run).waiting == "Pause: waiting for the end of the batch"
 
 
 def test_the_sentence_says_what_will_happen(desks: Desks):
@@ -469,7 +469,7 @@ def test_once_the_run_is_paused_it_says_so_though_the_command_is_still_open(desk
     run = made_up_run()
     desks.commands.send(run, "pause")
     desks.tell("received")
-    assert desks.panel(run).waiting == "Pause: waits for the end of the batch"
+    assert desks.panel(run).waiting == "Pause: waiting for the end of the batch"
 
     paused = made_up_run(state="paused")
     assert with_plain_spaces(desks.panel(paused).waiting) == (

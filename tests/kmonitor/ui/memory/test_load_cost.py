@@ -45,7 +45,7 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
     assert "401" in compiled.figures
     assert "4.1" in compiled.figures
     assert compiled.text == "optimizer present · training can continue exactly"
-    assert compiled.marks == "best to continue training"
+    assert compiled.marks == "best for continuing training"
     assert uncompiled.marks == "best for prediction"
     assert "cannot continue" in uncompiled.text
     assert weights.text == "does not work: no such layer"

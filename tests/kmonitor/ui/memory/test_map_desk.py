@@ -205,9 +205,9 @@ def test_only_of_a_file_it_is_said_that_nothing_ran():
     told = [map_totals_state(desk_of(each).map_estimate, each, None) for each in (of_file, of_run)]
 
     assert "nothing ran" in told[0].tier
-    assert "nothing ran" in told[0].tier_tooltip
+    assert "nothing was run" in told[0].tier_tooltip
     assert told[1].tier == "Tier 3 \u00b7 not corrected by measurements"
-    assert "nothing ran" not in told[1].tier_tooltip
+    assert "nothing was run" not in told[1].tier_tooltip
 
 
 def test_a_model_too_small_for_what_counts_has_no_measured_mark():
@@ -308,7 +308,7 @@ def test_the_curve_has_the_limit_the_batch_and_what_was_measured():
     assert len(curve.line) > 5
     assert len(curve.measured) == 1
     assert curve.batch is not None
-    assert curve.text.startswith("In 2")
+    assert curve.text.startswith("With 2")
     assert curve.description.endswith(curve.text)
 
 
@@ -324,7 +324,7 @@ def test_without_a_device_it_is_asked_for():
     [
         (BatchFit(None, None), "Not even", "crit"),
         (BatchFit(None, 7), "none is certain", "warn"),
-        (BatchFit(3, 7), "a batch of 3 is certain, 7", "plain"),
+        (BatchFit(3, 7), "a batch of 3 is certain to fit; 7", "plain"),
         (None, "", "mute"),
     ],
 )
@@ -351,9 +351,9 @@ def test_the_controls_name_the_trainings_own():
     picture = what_if_controls_state(desk.subject, desk.what_if)
     assert picture is not None
 
-    assert picture.batches[picture.batch] == "20 (own)"
-    assert picture.sizes[picture.size] == "128 \u00d7 128 \u00d7 3 (own)"
-    assert picture.menus["optimizer"][""] == "Adam (own)"
+    assert picture.batches[picture.batch] == "20 (original)"
+    assert picture.sizes[picture.size] == "128 \u00d7 128 \u00d7 3 (original)"
+    assert picture.menus["optimizer"][""] == "Adam (original)"
     assert "adam" not in picture.menus["optimizer"]
     assert not picture.can_reset
     desk.choose(precision="bfloat16")

@@ -53,7 +53,7 @@ def test_what_needs_attention_is_a_chip_that_gives_way_late():
     assert with_plain_spaces(chips["over_ram"].tooltip) == "The limit is 60 GiB"
     assert chips["over_ram"].rank < chips["epoch"].rank < chips["step"].rank
     assert chips["gaps"].text == "12 events missing"
-    assert chips["faults"].text == "1 errors of kmonitor"
+    assert chips["faults"].text == "kmonitor errors: 1"
     assert "over_graph" not in chips
 
 

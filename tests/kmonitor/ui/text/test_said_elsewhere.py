@@ -60,7 +60,7 @@ def test_what_is_known_is_translated_and_the_rest_stays(told: str, shown: str):
 
 
 _TROUBLES = (
-    not_found("gpu-01", ["kmonitor on the PATH of a login (no such program)"]),
+    not_found("gpu-01", ["kmonitor on the PATH of a login shell (no such program)"]),
     too_old("gpu-01", "0.0.3"),
     too_old("gpu-01", ""),
     too_new("gpu-01", "9.0"),
@@ -111,15 +111,15 @@ def test_english_stays_as_it_was_said(told: str):
         ),
         (STEP_SOURCE.source, STEP_SOURCE.source),
         (MEAN_STEP_SOURCE.source, MEAN_STEP_SOURCE.source),
-        (invalid_command_reason('"'), "The command cannot be read: {why}."),
+        (invalid_command_reason('"'), "The command cannot be parsed: {why}."),
         (invalid_webhook_reason("x"), invalid_webhook_reason("x")),
         (
-            "The command for alerts ended with status 3. no mail",
-            "The command for alerts ended with status {status}. {said}",
+            "The alert command exited with status 3. no mail",
+            "The alert command exited with status {status}. {said}",
         ),
         (
-            "The webhook for alerts at example.org could not be reached: timed out.",
-            "The webhook for alerts at {host} could not be reached: {why}.",
+            "The alert webhook at example.org could not be reached: timed out.",
+            "The alert webhook at {host} could not be reached: {why}.",
         ),
     ],
 )

@@ -131,7 +131,7 @@ def test_the_evidence_has_what_can_be_asked_for_as_actions():
     assert picture.actions == (("collect", "Collect"), ("reload", "Reload"))
     assert picture.advice[0] == "build model and optimizer once, outside the loop"
     assert picture.lead.startswith("Traces of models that no longer exist are kept")
-    assert "With it grew" in picture.as_text()
+    assert "Grew along with it" in picture.as_text()
     out_of_reach = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_request=False)
     assert out_of_reach.actions == ()
     steady = replace(LEAK, state="steady", why_not="steps", cause="")

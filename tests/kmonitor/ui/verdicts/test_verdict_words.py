@@ -89,7 +89,7 @@ def test_measuring_says_when_more_is_known_and_no_arithmetic():
         replace(LEAK, state="measuring", units=4, cause="", per="fit", unit_s=20.0)
     )
 
-    assert with_plain_spaces(told) == "measuring: more in about 2 min"
+    assert with_plain_spaces(told) == "measuring: next verdict in about 2 min"
 
 
 def test_what_rises_says_how_fast_and_what_was_counted():
@@ -97,7 +97,7 @@ def test_what_rises_says_how_fast_and_what_was_counted():
 
     assert with_plain_spaces(verdict_headline(rises)) == (
         "rising, not yet judged: +8.10 MiB / epoch; traces of models that no longer exist are"
-        " kept (train_function); more in about 1 min"
+        " kept (train_function); next verdict in about 1 min"
     )
     final = verdict_headline(replace(rises, cause=""), is_final=True)
     assert with_plain_spaces(final) == "rising, not judged: +8.10 MiB / epoch"
@@ -137,9 +137,13 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
         ("retracing", "scale", "scale is traced again and again"),
         ("retracing", "", "a function is traced again and again"),
         ("python", "t.py:12", "Python keeps allocated memory, mostly from t.py:12"),
-        ("python", "", "Python keeps objects"),
+        ("python", "", "Python objects are kept alive"),
         ("unknown", "", "no counter grew with it"),
-        ("rebuilt", "", "models or optimizers are built repeatedly, and something keeps them"),
+        (
+            "rebuilt",
+            "",
+            "models or optimizers are built repeatedly, and something keeps them alive",
+        ),
         ("workers", "", "child processes of the training use more and more memory"),
         ("tensors", "", "tensors are kept: the framework's allocator grows"),
         (
@@ -183,7 +187,7 @@ def test_what_was_tried_is_told_with_what_it_gave_back():
 @pytest.mark.parametrize(
     ("sureness", "words"),
     [
-        ("counted", "This was counted, and grew over the same time"),
+        ("counted", "Counted: it grew over the same period"),
         ("fitting", "Likely: the growth is usually caused by this, but it is not proven"),
         ("open", "Cause unknown"),
         ("", ""),
@@ -197,7 +201,7 @@ def test_the_evidence_tells_what_grew_with_it():
     lines = [with_plain_spaces(line) for line in evidence_lines(LEAK)]
 
     assert lines[1] == (
-        "With it grew: traces of models that no longer exist (train_function) +2 / epoch"
+        "Grew along with it: traces of models that no longer exist (train_function) +2 / epoch"
         " (1.9 \u2013 2.1)"
     )
     by_line = CorrelatedGrowth("python_bytes", 5 * MIB, 5 * MIB, 5 * MIB, "t.py:12")
@@ -211,7 +215,8 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
     lines = evidence_lines(replace(LEAK, grew_with=[blocks, traces]))
 
     assert with_plain_spaces(lines[1]) == (
-        "With it grew: small blocks allocated by Python +119 803 / epoch (119 802 \u2013 119 803);"
+        "Grew along with it: small blocks allocated by Python +119 803 / epoch"
+        " (119 802 \u2013 119 803);"
         " live traces (step) +2.3 / epoch (2.1 \u2013 3)"
     )
 
@@ -223,8 +228,8 @@ def test_what_grew_is_counted_in_whole_numbers_where_there_are_many():
         (
             "python",
             (
-                "Between traces no tensor changed its shape or type: a Python number or object"
-                " did, or the function was created again"
+                "Between traces, no tensor changed its shape or type: a Python number or object"
+                " changed, or the function was created again"
             ),
         ),
         (
@@ -243,7 +248,7 @@ def test_the_evidence_tells_what_changed_in_the_signature(changed: str, words: s
 def test_a_slow_down_says_what_grew_and_does_not_call_it_a_leak():
     slow = replace(LEAK, metric="step_time", state="growing", cause="retracing", name="scale")
 
-    assert verdict_headline(slow) == "slowing down: traces of scale grow in number"
+    assert verdict_headline(slow) == "slowing down: the number of traces of scale is growing"
 
 
 def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
@@ -257,7 +262,7 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
     )
     assert [with_plain_spaces(line) for line in evidence_lines(kept)][1:] == [
         "It rose by more than 300 MiB in the first epoch, and hardly since",
-        "Probably a data set cache; this is not proven",
+        "Probably a dataset cache; this is not proven",
     ]
 
 
@@ -284,7 +289,7 @@ def test_advice_is_an_action_where_there_is_one():
     assert [(one.text, one.command) for one in advice_of(tensors)] == [
         ("pass tensors instead of Python numbers to scale", None),
         ("create scale once, outside the loop", None),
-        ("pass scale batches of one shape, or an input_signature with None", None),
+        ("pass scale batches of one shape, or give it an input_signature with None", None),
         ("Diagnose", "diagnose"),
     ]
 

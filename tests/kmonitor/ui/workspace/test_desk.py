@@ -209,7 +209,7 @@ def test_charts_are_drawn_from_an_outline_until_the_whole_is_read(setup: Setup):
 
     assert len(outline.x) == 10
     assert card is not None
-    assert card.note == "outline: 1 of 150 samples so far"
+    assert card.note == "preview: 1 in 150 samples so far"
     assert of_epochs is not None
     assert "outline" not in of_epochs.note
     drawn = setup.charts.state("ram", 300).curves[0]

@@ -115,14 +115,14 @@ def _link(**changed: Any) -> ConnectionStatus:
 def test_why_nothing_can_be_changed_is_told():
     assert edit_blocked_reason(_link(), "gpu-01") == ""
     assert "viewer" in edit_blocked_reason(_link(role="viewer"), "gpu-01")
-    assert "read only here" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
-    assert "gpu-01 is unreachable" in edit_blocked_reason(ConnectionStatus(), "gpu-01")
+    assert "read-only here" in edit_blocked_reason(_link(folder="/data"), "gpu-01")
+    assert "gpu-01 is currently unreachable" in edit_blocked_reason(ConnectionStatus(), "gpu-01")
 
 
 def test_a_run_that_lives_is_not_deleted():
     assert delete_blocked_reason(ended()) == ""
     assert delete_blocked_reason(made_up_run(state="silent")) == ""
-    assert "“resnet50-imagenet” still runs" in delete_blocked_reason(made_up_run())
+    assert "“resnet50-imagenet” is still running" in delete_blocked_reason(made_up_run())
 
 
 def test_before_a_run_is_deleted_it_is_told_what_is_lost():
@@ -132,7 +132,7 @@ def test_before_a_run_is_deleted_it_is_told_what_is_lost():
     text = with_plain_spaces(picture.text)
     assert text.startswith("This run is pinned. About 12.0 MiB of measurements")
     assert "on gpu-01" in text
-    assert "Checkpoints and all files of the training stay" in text
+    assert "Checkpoints and all files of the training are kept" in text
     assert "cannot be undone" in text
     assert (picture.yes, picture.no) == ("Delete run", "Keep")
 
@@ -189,7 +189,7 @@ def test_a_living_run_says_why_it_cannot_be_deleted():
     picture = _Hubs().picture(made_up_run())
 
     assert _enabled(picture) == ["open", "rename", "note", "pin"]
-    assert "still runs" in picture.actions[5].tooltip
+    assert "is still running" in picture.actions[5].tooltip
     assert picture.text == "No note"
 
 
@@ -197,7 +197,7 @@ def test_a_viewer_may_open_and_is_told_why_no_more():
     picture = _Hubs(replace(told_hub(), role="viewer")).picture(ended())
 
     assert _enabled(picture) == ["open"]
-    assert picture.why_not.startswith("Runs of gpu-01 are read only")
+    assert picture.why_not.startswith("Runs of gpu-01 are read-only")
 
 
 def test_with_nothing_selected_nothing_can_be_done():

@@ -89,7 +89,11 @@ def test_ctrl_c_that_the_process_told_of_is_told_once(folders: Folders, *, name:
 
 @pytest.mark.parametrize(
     ("number", "words"),
-    [(signal.SIGTERM, "asked to end"), (signal.SIGINT, "Ctrl+C"), (signal.SIGHUP, "terminal")],
+    [
+        (signal.SIGTERM, "asked to terminate"),
+        (signal.SIGINT, "Ctrl+C"),
+        (signal.SIGHUP, "terminal"),
+    ],
 )
 def test_signals_that_ask_to_end_are_told_in_words(number: signal.Signals, words: str):
     nothing = OomKillCounts()
@@ -127,7 +131,7 @@ def test_a_kill_counts_as_want_of_memory_when_a_counter_rose():
     ]
     assert "memory.events" in in_group.why
     assert "not for lack of memory" in by_hand.why
-    assert "is unknown here" in unknown.why
+    assert "cannot be determined here" in unknown.why
 
 
 @pytest.mark.parametrize(

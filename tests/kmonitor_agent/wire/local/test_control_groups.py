@@ -128,7 +128,7 @@ def test_an_account_without_kinds_of_pages_says_that_files_are_in_it(host: Host)
     found = LimitingCgroup(host.proc).used()
 
     assert found.value == 3 * GIB
-    assert found.source.endswith("pages of files included")
+    assert found.source.endswith("including file-backed pages")
 
 
 def test_without_a_limit_or_an_account_the_reason_is_given(host: Host):

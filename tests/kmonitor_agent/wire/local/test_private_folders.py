@@ -239,7 +239,7 @@ def test_a_link_of_another_user_is_refused(tmp_path: Path):
     link.symlink_to("real")
     os.chown(link, OTHER_USER, OTHER_USER, follow_symlinks=False)
 
-    with pytest.raises(NotPrivate, match=f"is a symbolic link of user id {OTHER_USER}"):
+    with pytest.raises(NotPrivate, match=f"is a symbolic link owned by user id {OTHER_USER}"):
         check_own_folder(link)
 
 
