@@ -84,8 +84,7 @@ def checkpoints(
     Args:
         run: A run's id, the beginning of its id, its name, or `last`.
         verify: Read every byte of each and compare the checksums.
-        folder: Search this folder; needed for a private run, which does not report its
-            checkpoints.
+        folder: Search this folder; needed for a private run.
         json: One list of objects.
     """
     if find_spec("h5py") is None:

@@ -33,19 +33,16 @@ def export(  # noqa: PLR0913 - options of a command
     """Export the stored data of a run.
 
     `json`: one object per line for every event: `seq`, `t_s` (seconds since the run started),
-    `type`, and the type's fields. `csv`, `parquet`: one row for each sample and for each end of an
-    epoch (the columns are described in the guide's command-line.md). `csvlogger`: the epochs of a
-    fit as Keras writes them.
+    `type`, and the type's fields. `csv`, `parquet`: one row for each sample and each end of an
+    epoch (columns: see the guide). `csvlogger`: the epochs of a fit as Keras writes them.
 
     Example: `kmonitor export last --output run.csv`
 
     Args:
         run: A run's id, the beginning of its id, its name, or `last`.
         format_: Default: taken from the file name extension.
-        output: File to write; an existing one is replaced. Default: standard output, except for
-            Parquet.
-        fit: With `csvlogger`: which call of `fit` to export, counted from 1. Default: the last
-            one.
+        output: File to write; an existing one is replaced. Default: standard output.
+        fit: With `csvlogger`: the call of `fit` to export, counted from 1. Default: the last.
         folder: Export from the runs whose spools are in this folder, which is opened read-only.
         host: Ask the hub on this host, over ssh: `gpu-01`, or a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.

@@ -158,10 +158,7 @@ class RunRecorder:
     def request(self, request: ActionRequest) -> None:
         """Ask for an action, from any thread."""
         if not self._queue.put(request):
-            text = (
-                f"{request.action} was refused: too many requests are already waiting for a"
-                " safe point"
-            )
+            text = f"{request.action} was refused: too many requests are waiting for a safe point"
             self._process_session.emit(
                 Notice(
                     t_s=self._process_session.now_s(),

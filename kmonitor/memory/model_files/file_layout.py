@@ -389,9 +389,7 @@ class _Walker:
         wanted = [tuple(shape) for shape, _ in self.inputs_of(model)]
         shapes = [self._graph.tensors[each].shape for each in inputs]
         if wanted != shapes:
-            raise CannotTell(
-                "a model that is called with shapes other than those it was built for"
-            )
+            raise CannotTell("a model called with shapes other than those it was built for")
         if model["class_name"] == "Sequential":
             return self._chain(model["config"], inputs, above, depth)
         return self._functional(model["config"], inputs, above, depth)
