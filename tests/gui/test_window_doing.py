@@ -73,7 +73,7 @@ def test_other_ways_to_save_and_reload_are_in_menus_that_keys_reach(window: Desk
     buttons = window.window.actions_panel.findChildren(QAbstractButton)
     window.window.activateWindow()
     reload = menu_of("Save + Clear + Reload")["Recreate the variables (recreate)"]
-    assert "no tf.function of yours" in reload.toolTip()
+    assert "no tf.function in your code" in reload.toolTip()
     reload.trigger()
     menu_of("Save checkpoint")
     QTest.keyClick(

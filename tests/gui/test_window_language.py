@@ -269,7 +269,7 @@ def test_another_language_is_remembered_and_the_window_offers_to_open_again(
     assert english.language.current_language == "en"
     assert english.controller.settings(WindowSettings()).language == "zh_CN"
     (box,) = english.window.findChildren(QMessageBox)
-    assert "after a restart of the window" in box.text()
+    assert "when the window is restarted" in box.text()
     next(button for button in box.buttons() if button.text() == "Restart").click()
     assert wanted == ["again"]
     settings.close()
@@ -305,7 +305,7 @@ def test_without_a_font_the_window_says_so_and_stays_readable(
     english.window.header.language_chosen.emit("zh_CN")
 
     (box,) = english.window.findChildren(QMessageBox)
-    assert "no font with Chinese letters" in box.text()
+    assert "no font with Chinese characters" in box.text()
     assert "fonts-wqy-microhei" in box.informativeText()
     assert english.language.language == "zh_CN"
     assert english.language.current_language == "en"

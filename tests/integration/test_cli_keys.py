@@ -59,7 +59,9 @@ def test_a_device_is_let_in_looks_may_not_command_and_is_revoked(
         assert '"session"' in say(*export)[1]
         status, _, why = say("command", "resnet", "save", "--hub", hub.address.url)
     assert status == 1
-    assert 'the key "anna laptop" has the role viewer and may not command trainings' in why
+    assert (
+        'the key "anna laptop" has the role viewer and may not send commands to trainings' in why
+    )
     assert "--role operator --name NAME --replace" in why  # without, a known key is refused
 
     monkeypatch.setenv("KMONITOR_HOME", str(hub.live.folders.state))

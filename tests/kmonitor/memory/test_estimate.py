@@ -74,7 +74,7 @@ def test_a_layer_used_twice_has_its_weights_once_and_its_feature_maps_twice():
     assert found.parameter_bytes == 4 * 100 * 100
     assert (wide.uses, wide.is_shared, wide.activation_bytes) == (2, True, 2 * 8 * 4 * 100)
     assert (out.parameters, out.is_shared) == (0, True)
-    assert out.note == "weights counted at wide"
+    assert out.note == "weights counted under wide"
 
 
 def test_what_holds_nothing_is_said_to():

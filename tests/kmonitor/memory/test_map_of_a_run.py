@@ -84,7 +84,7 @@ def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
 def test_a_layer_that_may_change_the_length_is_refused(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch, then="Conv1D")
 
-    with pytest.raises(UserError, match="may change a length") as caught:
+    with pytest.raises(UserError, match="may change the sequence length") as caught:
         map_command.memory_map(RUN, training=TrainingOptions(sequence=40))
 
     assert "script" in caught.value.remedy

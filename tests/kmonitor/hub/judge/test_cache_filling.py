@@ -55,7 +55,7 @@ def test_a_cache_that_fills_is_named_with_its_end_and_never_alarmed(cache_mib: f
     said = with_plain_spaces(verdict_headline(amid))
     assert "the dataset cache is filling: 210 of 300 steps" in said
     assert ("about 240 MiB when it is full" in said) == (cache_mib is not None)
-    assert "more in about" not in said
+    assert "next verdict in about" not in said
     assert verdicts[-1].state == "steady"
 
 
