@@ -250,5 +250,5 @@ def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pyt
 
     assert isinstance(sources, FieldSources)
     [told] = [source for source in sources.sources if source.field == "step_time_s"]
-    assert "median of a whole epoch" in told.source
+    assert "median over a whole epoch" in told.source
     assert "in samples" in told.source

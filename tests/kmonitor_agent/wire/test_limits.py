@@ -47,7 +47,7 @@ def test_threshold_is_read_in_the_metric_s_unit(
         (("ram", "much"), {}, '"12 GiB"'),
         (("ram", "12 parsecs"), {}, '"12 GiB"'),
         (("step_time", "3 GiB"), {}, '"250 ms"'),
-        (("ram", 0.8), {}, "a part is written as a percentage"),
+        (("ram", 0.8), {}, "fraction as a percentage"),
         (("graph", -5), {}, "a number of operations"),
         (("graph", 1.5), {}, "not a whole number"),
         (("graph", float("nan")), {}, "a number of operations"),

@@ -55,7 +55,7 @@ def test_what_is_larger_than_its_kind_can_be_is_not_read(tmp_path: Path):
     path = tmp_path / "file"
     path.write_bytes(b"x" * 101)
 
-    with pytest.raises(UnsafeFile, match="has 101 B, but at most 100 B are expected"):
+    with pytest.raises(UnsafeFile, match="is 101 B, but at most 100 B is expected"):
         read_plain(path, 100)
 
     assert read_plain(path, 101) == b"x" * 101
