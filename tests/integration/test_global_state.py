@@ -137,7 +137,7 @@ def test_no_public_function_changes_what_is_the_scripts(tmp_path: Path):
     points.in_a_thread("request in a thread", lambda: monitor.request("collect"))
     with around("properties"):
         assert all([monitor.run_id, monitor.records, monitor.model])
-    with around("refusals"), pytest.raises(ValueError, match="is not known"):
+    with around("refusals"), pytest.raises(ValueError, match="is not a valid action"):
         monitor.request("nothing")
     with around("copies"):
         copy.deepcopy(MonitorCallback("copied", hub="off"))
