@@ -31,12 +31,17 @@ from tests.support.not_run import (
     pytest_terminal_summary,
     skip_what_is_missing,
 )
-from tests.support.running_tests import give_limits, pytest_runtest_protocol
+from tests.support.running_tests import (
+    give_limits,
+    pytest_runtest_logreport,
+    pytest_runtest_protocol,
+)
 from tests.support.waiting import DEADLINE_S
 
 __all__ = [
     "pytest_addoption",
     "pytest_ignore_collect",
+    "pytest_runtest_logreport",
     "pytest_runtest_protocol",
     "pytest_sessionfinish",
     "pytest_terminal_summary",

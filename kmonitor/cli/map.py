@@ -441,10 +441,9 @@ def print_fit(fit: BatchFit, limit: str) -> None:
     if fit.likely is None:
         print_text(f"Not even a batch of 1 is expected to fit {terminal_safe(limit)}.")
         return
-    certain = f"{fit.certain} with certainty" if fit.certain else "none with certainty"
     print_text(
-        f"Largest batch within {terminal_safe(limit)}: {certain},"
-        f" {fit.likely} by the estimate itself."
+        f"Largest batch within {terminal_safe(limit)}: {fit.likely} by the estimate,"
+        f" {fit.certain or 'none'} by its upper end."
     )
 
 

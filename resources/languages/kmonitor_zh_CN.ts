@@ -6212,13 +6212,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>With {size}: a batch of {certain} is certain to fit; {likely} is estimated to fit.</source>
-        <translation>{size}：批大小 {certain} 肯定放得下，按估计可到 {likely}。</translation>
+        <source>With {size}: a batch of {likely} fits by the estimate; none by its upper end.</source>
+        <translation>{size}：按估计，批大小可到 {likely}；按其上限，一个也放不下。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>With {size}: a batch of {likely} is estimated to fit; none is certain to.</source>
-        <translation>{size}：按估计可到 {likely}；没有肯定放得下的。</translation>
+        <source>With {size}: a batch of {likely} fits by the estimate; {certain} by its upper end.</source>
+        <translation>{size}：按估计，批大小可到 {likely}；按估计的上限可到 {certain}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>

@@ -211,7 +211,7 @@ def test_without_a_tray_it_is_said_how_alerts_are_shown(window: DeskWindow) -> N
     notices.notify(Alert("ended", "run1", "", "net", "gpu-01", 1.0, why="Process finished"))
     notices.clear_marks()
 
-    assert "no tray" in notices.delivery_text()
+    assert "no system tray" in notices.delivery_text()
     icon = icon_with_dot(window.window.windowIcon(), "error")
     assert not icon.isNull() or window.window.windowIcon().isNull()
     notices.stop()

@@ -110,7 +110,7 @@ def test_menus_and_sizes_ask_about_another_training_and_go_back(window: DeskWind
 
     asked = memory.map_estimator.what_if
     assert (asked.optimizer, asked.limit_bytes, asked.size) == ("sgd", 8 * GIB, 0)
-    assert memory.panel.if_sidebar._fit.text().startswith("In 8")
+    assert memory.panel.if_sidebar._fit.text().startswith("With 8")
     controls._reset.click()
     assert memory.map_estimator.what_if.optimizer == ""
     assert not controls._reset.isVisible()

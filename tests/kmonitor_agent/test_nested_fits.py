@@ -134,7 +134,7 @@ def test_stop_for_a_fit_that_has_ended_says_so(monitor: Any):
     assert around.ended == [0, 1, 2]
     (record,) = monitor.records
     assert not record.ok
-    assert "had ended" in record.why
+    assert "had already ended" in record.why
 
 
 @pytest.mark.parametrize("at", ["epoch", "batch"])

@@ -9,7 +9,7 @@ import pytest
 import run_tests as run_tests_module
 from typing_extensions import override
 
-from tests.support.running_tests import NOTES
+from tests.support.running_tests import IN_WORKER, NOTES
 from tests.support.waiting import DEADLINE_S, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -69,20 +69,24 @@ class OutOfTime(subprocess.Popen[bytes]):
     def wait(self, timeout: float | None = None) -> int:
         if timeout is None:
             return super().wait()
-        wait_until(lambda: any(note.read_text() for note in self._notes.iterdir()))
+        wait_until(lambda: any("hangs" in note.read_text() for note in self._notes.iterdir()))
         raise subprocess.TimeoutExpired(self.args, timeout)
 
 
 @pytest.mark.slow
-def test_a_run_beyond_its_limit_names_what_was_still_running(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+def test_a_run_beyond_its_limit_names_what_failed_and_what_was_still_running(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
+    (tmp_path / "test_fails.py").write_text("def test_fails():\n    assert not 1\n")
     (tmp_path / "test_hangs.py").write_text(HANGS)
     monkeypatch.setattr(run_tests_module.subprocess, "Popen", OutOfTime)
+    monkeypatch.delenv(IN_WORKER, raising=False)
     command = [sys.executable, "-m", "pytest", "-q", *PLAIN, str(tmp_path)]
 
     assert run_tests_module.run(command, 1.0) == 124
-    assert capsys.readouterr().out.rstrip().endswith("test_hangs.py::test_hangs")
+    printed = capfd.readouterr().out
+    assert "test_fails.py::test_fails (call)" in printed
+    assert printed.rstrip().endswith("test_hangs.py::test_hangs")
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Pytest hooks that give each test its limit and leave a note of which one is running.
+"""Pytest hooks: each test's limit, a note of which one runs, and names of failures as they come.
 
 The hooks are imported by `tests/conftest.py`. `packaging/run_tests.py` names the folder for the
 notes and reads them when the whole run takes too long: nothing else can say it where every process
@@ -6,6 +6,7 @@ hangs.
 """
 
 import os
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,9 @@ LONG: Final = pytest.mark.timeout(LONG_LIMIT_S)
 
 FULL_LIMIT_S: Final = 7000.0
 """Longest time of a test that only `make test-full` runs."""
+
+IN_WORKER = "PYTEST_XDIST_WORKER"
+"""Variable that only the processes of xdist have that run tests for another."""
 
 NOTES = "KMONITOR_RUNNING_TESTS"
 """Variable with the folder of one file for each process, which holds the name of its test."""
@@ -51,3 +55,10 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
         return (yield)
     finally:
         note.unlink(missing_ok=True)
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Print the name of a test that failed at once: a run that is ended has no summary."""
+    if report.failed and os.environ.get(NOTES) and IN_WORKER not in os.environ:
+        sys.stdout.write(f"\nFAILED {report.nodeid} ({report.when})\n")
+        sys.stdout.flush()

@@ -103,7 +103,8 @@ class TimeAlarm:
 
     Attributes:
         part: That grew.
-        growth: Of the part from unit to unit, or of the whole at a jump, which has no slope.
+        growth: Of the part from unit to unit, or of the whole at a jump, which has no slope; as
+            it was when it was found last.
         began: Number of the first unit of the growth.
         middle_s: Seconds of the part half-way up, below which it is over.
         against: Judgements in a row that speak against it.
@@ -121,7 +122,7 @@ def judge_time(
     judgement: Judgement,
     values: Floats,
     units: Sequence[Unit],
-    before: TimeAlarm | None = None,
+    before: TimeAlarm | None,
 ) -> tuple[Judgement, TimeAlarm | None]:
     """The judgement, or that one part grows, or that the last units are at a slower level.
 
@@ -195,33 +196,36 @@ def _growth_of_part(units: Sequence[Unit], name: str, floor: Floor) -> Growth:
 
 
 def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
-    seconds = _known_seconds(units, part.name)
-    early = float(np.median(_seconds(units[: growth.first], part.name)))
-    middle_s = (early + float(np.median(seconds[-TO_CONFIRM:]))) / 2
+    early = float(np.median(_known_seconds(units[: growth.first], part.name)))
+    late = float(np.median(_known_seconds(units, part.name)[-TO_CONFIRM:]))
+    middle_s = (early + late) / 2
     return TimeAlarm(part, growth, units[growth.first].number, middle_s)
 
 
 def _moved_on(before: TimeAlarm | None, units: Sequence[Unit]) -> TimeAlarm | None:
-    """What was found before, up to the newest unit; None: it is over.
+    """What was found before, with the indices of these units; None: it is over.
 
     A noisy unit, or one that was fast, is no evidence that it is over.
     """
-    first = next(
-        (at for at, unit in enumerate(units) if before and unit.number == before.began), None
-    )
-    if before is None or first is None:
+    if before is None:
         return None
+    first = next((at for at, unit in enumerate(units) if unit.number == before.began), None)
     against = before.against + 1 if _is_against(before, units) else 0
-    growth = replace(before.growth, first=first, last=len(units) - 1)
-    return replace(before, growth=growth, against=against) if against < TO_CLEAR else None
+    if first is None or against >= TO_CLEAR:
+        return None
+    last = before.growth.last + first - before.growth.first
+    growth = replace(before.growth, first=first, last=last)
+    return replace(before, growth=growth, against=against)
 
 
 def _is_against(before: TimeAlarm, units: Sequence[Unit]) -> bool:
     seconds = _known_seconds(units, before.part.name)
-    slope = before.growth.slope
     if float(np.median(seconds[-TO_CONFIRM:])) < before.middle_s:
         return True
-    return slope is not None and has_stopped(seconds, slope.middle, _to_see(seconds, slope.middle))
+    if before.growth.slope is None:
+        return False
+    slope = before.growth.slope.middle * len(units) / len(seconds)
+    return has_stopped(seconds, slope, _to_see(seconds, slope))
 
 
 def _to_see(seconds: Floats, slope: float) -> int:
@@ -230,8 +234,10 @@ def _to_see(seconds: Floats, slope: float) -> int:
 
 
 def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
+    """Of the units that have it; of all of them where none has."""
     seconds = _seconds(units, name)
-    return seconds[seconds > 0.0] if name in _NOW_AND_THEN else seconds
+    is_known = seconds > 0.0
+    return seconds[is_known] if name in _NOW_AND_THEN and is_known.any() else seconds
 
 
 def _is_sure(growth: Growth) -> bool:

@@ -313,13 +313,18 @@ class ChartFeed:
 
     def last_epoch_parts(self, run: str) -> dict[str, float]:
         """Seconds of each part of the last epoch that ended, by name: those that took any."""
-        newest_s, _ = self.store.known_points(run, part_column("compute"))
-        parts: dict[str, float] = {}
-        for name, column in zip(EPOCH_PARTS, PART_COLUMNS, strict=True):
-            t_s, values = self.store.known_points(run, column)
-            if len(t_s) and t_s[-1] == newest_s[-1] and values[-1] > 0.0:
-                parts[name] = float(values[-1])
-        return parts
+        known = {
+            name: (float(t_s[-1]), float(values[-1]))
+            for name, column in zip(EPOCH_PARTS, PART_COLUMNS, strict=True)
+            for t_s, values in [self.store.known_points(run, column)]
+            if len(t_s)
+        }
+        newest_s = max((end_s for end_s, _ in known.values()), default=0.0)
+        return {
+            name: seconds
+            for name, (end_s, seconds) in known.items()
+            if end_s == newest_s and seconds > 0.0
+        }
 
     def step_time_s(self, run: str) -> float | None:
         """Median step time of the last epoch that ended, seconds; None before."""

@@ -115,10 +115,12 @@ def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Ton
     if fit.likely is None:
         return tr("Not even a batch of 1 is expected to fit {size}.").format(size=size), "crit"
     if fit.certain is None:
-        template = tr("With {size}: a batch of {likely} is estimated to fit; none is certain to.")
+        template = tr(
+            "With {size}: a batch of {likely} fits by the estimate; none by its upper end."
+        )
         return template.format(size=size, likely=count_text(fit.likely)), "warn"
     template = tr(
-        "With {size}: a batch of {certain} is certain to fit; {likely} is estimated to fit."
+        "With {size}: a batch of {likely} fits by the estimate; {certain} by its upper end."
     )
     return (
         template.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),

@@ -142,9 +142,9 @@ def test_only_schedules_of_keras_own_code_and_values_are_evaluated(monkeypatch: 
     assert rate_of(schedules.CosineDecay(0.5, 20)).value == 0.5
 
     odd = schedules.ExponentialDecay(Rate(0.1), 3, 0.9)
-    assert "code of the script" in rate_of(odd).absent
+    assert "script's own code" in rate_of(odd).absent
     monkeypatch.setattr(schedules.CosineDecay, "__call__", fail)
-    assert "code of the script" in rate_of(schedules.CosineDecay(0.5, 20)).absent
+    assert "script's own code" in rate_of(schedules.CosineDecay(0.5, 20)).absent
 
 
 def test_a_variable_of_the_scripts_class_is_read_by_what_keras_keeps():

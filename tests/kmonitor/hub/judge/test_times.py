@@ -139,6 +139,20 @@ def test_alarm_on_a_busy_machine_lasts_while_the_part_grows(part: str, seed: int
     assert {each.where for each in of_epoch[since:]} == {part}
 
 
+@pytest.mark.parametrize("then", ["fast", "as slow"])
+def test_alarm_on_a_rare_validation_ends_where_it_no_longer_grows(then: str):
+    end = {"fast": 0, "as slow": 30}[then]
+
+    def parts(epoch: int) -> dict[str, float]:
+        seconds = 0.2 + 0.06 * (epoch if epoch < 30 else end)
+        return {"validation": 0.0 if epoch % 3 else seconds}
+
+    states = [each.state for each in judged(parts, epochs=75) if each.metric == "epoch_time"]
+
+    assert "growing" in states
+    assert states[-1] != "growing"
+
+
 @pytest.mark.parametrize("part", GROWING)
 def test_alarm_ends_where_the_part_no_longer_grows(part: str):
     grows = GROWING[part]

@@ -115,6 +115,12 @@ def test_card_says_the_last_epoch():
     )
 
 
+def test_last_epoch_is_told_though_compute_is_not_known():
+    board = parts_board(input=[2.0, 2.0, 2.0, 3.0], callbacks=[1.0, 1.0, 12.0, math.nan])
+
+    assert board.feed.last_epoch_parts("run1") == {"input": 3.0}
+
+
 def test_run_without_parts_says_why_the_chart_is_empty():
     board = parts_board()
 

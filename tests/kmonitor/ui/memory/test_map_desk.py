@@ -323,8 +323,8 @@ def test_without_a_device_it_is_asked_for():
     ("fit", "words", "tone"),
     [
         (BatchFit(None, None), "Not even", "crit"),
-        (BatchFit(None, 7), "none is certain", "warn"),
-        (BatchFit(3, 7), "a batch of 3 is certain to fit; 7", "plain"),
+        (BatchFit(None, 7), "none by its upper end", "warn"),
+        (BatchFit(3, 7), "a batch of 7 fits by the estimate; 3", "plain"),
         (None, "", "mute"),
     ],
 )

@@ -75,4 +75,4 @@ def test_devices_that_are_not_started_are_not_started_by_asking(given: Any):
     readings = given(SimpleNamespace(), context=SimpleNamespace(_initialized=False)).read()
 
     assert readings.device == ""
-    assert "not started" in readings.in_use.absent
+    assert "not initialized its devices" in readings.in_use.absent
