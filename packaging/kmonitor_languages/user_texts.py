@@ -7,7 +7,7 @@ docstring, a pattern, SQL, a name). Help of the command line is the docstrings o
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -35,12 +35,12 @@ _QUIET_CALLS: Final = frozenset(
 
 def user_texts(root: Path, folders: Sequence[str] = FOLDERS) -> dict[str, str]:
     """Each text once, in the order of files and lines, with the first file that has it."""
-    commands = _command_names(root / "kmonitor" / "cli")
+    commands = _commands(root)
     found: dict[str, str] = {}
     for folder in folders:
         for path in sorted((root / folder).rglob("*.py")):
             name = path.relative_to(root).as_posix()
-            reader = _Reader(commands if "/cli/" in name else frozenset())
+            reader = _Reader(commands.get(name, frozenset()))
             reader.visit(ast.parse(path.read_text(encoding="utf-8")))
             for text in reader.texts:
                 found.setdefault(text, name)
@@ -57,7 +57,7 @@ def table_text(texts: dict[str, str]) -> str:
 class _Reader(ast.NodeVisitor):
     """Collects the texts of one module."""
 
-    def __init__(self, commands: frozenset[str]) -> None:
+    def __init__(self, commands: Collection[str]) -> None:
         self.texts: list[str] = []
         self._commands = commands
 
@@ -69,7 +69,6 @@ class _Reader(ast.NodeVisitor):
             self.texts += _help(ast.get_docstring(node) or "")
         self.generic_visit(node)
 
-    @override
     @override
     def visit_Expr(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -83,6 +82,10 @@ class _Reader(ast.NodeVisitor):
         match name, node.args:
             case "tr" | "later", [ast.Constant(value=str(text))]:
                 self.texts.append(text)
+            case "record", [ast.Constant(), *others]:  # a fault: a code and what happened
+                self.visit(called)
+                for other in (*others, *(keyword.value for keyword in node.keywords)):
+                    self.visit(other)
             case _ if name not in _QUIET_CALLS:
                 self.generic_visit(node)
             case _:
@@ -133,10 +136,14 @@ def _help(docstring: str) -> Iterator[str]:
             yield " ".join(entry.split())
 
 
-def _command_names(folder: Path) -> frozenset[str]:
-    """Functions that the command line calls, as its tables name them: "kmonitor.cli.run:run"."""
-    texts = "\n".join(path.read_text(encoding="utf-8") for path in sorted(folder.rglob("*.py")))
-    return frozenset(re.findall(r'"kmonitor\.cli\.[\w.]+:(\w+)"', texts))
+def _commands(root: Path) -> dict[str, set[str]]:
+    """By module: functions that the command line calls, as its tables name them."""
+    files = sorted((root / "kmonitor" / "cli").rglob("*.py"))
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in files)
+    found: dict[str, set[str]] = {}
+    for module, name in re.findall(r'"(kmonitor\.cli\.[\w.]+):(\w+)"', texts):
+        found.setdefault(f"{module.replace('.', '/')}.py", set()).add(name)
+    return found
 
 
 def _escaped(text: str) -> str:
