@@ -3,6 +3,15 @@
 A process has one connection to its hub for all its runs. What can go wrong with one run (a newer
 process took it over, the hub refuses it, it is behind) stays with that run: the connection and the
 other runs go on.
+
+Events are on disk before they are sent, and dropped once the hub has committed them. Training, hub
+and network may therefore die at any moment: the hub's welcome names the last event that it has
+committed, and sending goes on behind it. That may send an event twice, but loses none.
+The hub ignores a sequence number that it has, so delivering twice costs bandwidth and nothing
+else; to deliver exactly once would take a second round trip for each batch.
+
+A window of unacknowledged events bounds what a slow hub costs in memory here. The training thread
+takes no part in any of this: it hands over events and never waits.
 """
 
 import enum
