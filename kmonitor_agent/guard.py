@@ -62,7 +62,6 @@ class FaultLog:
 
         Args:
             where: The part that failed: "run.epoch_end".
-            exc: What it raised.
         """
         # No memory may be left to count it in, and its own text may fail to print: there is
         # nowhere left to report that. `suppress` would need memory before it helps.

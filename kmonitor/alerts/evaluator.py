@@ -104,12 +104,8 @@ class AlertEvaluator:
         """An event of a run; what is long over raises no alert, but ends one that is held back.
 
         Args:
-            run: Run id.
-            name: Its name.
             host: Where it is; empty: not known.
-            event: Any.
             wall_s: When it happened, UTC.
-            now_wall_s: Now, UTC.
         """
         match event:
             case events.LimitCrossed(crossed=False):
@@ -132,7 +128,6 @@ class AlertEvaluator:
 
         Args:
             lost: Address, name, and why in a sentence (empty: not known) of each.
-            now_wall_s: Now, UTC.
         """
         lost = list(lost)
         gone = {address for address, _, _ in lost}

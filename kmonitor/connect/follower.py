@@ -183,7 +183,6 @@ class HubFollower:
         self._lost_wall_s = self._clock.wall_s()
 
     def start(self) -> None:
-        """Start following."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -106,7 +106,6 @@ def not_found(address: str, tried: Sequence[str]) -> HostError:
     """No place on the host has kmonitor.
 
     Args:
-        address: The host.
         tried: Which places, in words.
     """
     tried_paths = "; ".join(tried)
@@ -124,9 +123,7 @@ def login_ended(address: str, status: int, output: str) -> HostError:
     """The key was accepted, and no command was run: no shell, or start-up files that end it.
 
     Args:
-        address: The host.
         status: Exit status of the login.
-        output: What it said.
     """
     last = _last_line(output)
     detail = f" It says: {last}" if last else ""
@@ -164,7 +161,6 @@ def too_old(address: str, version: str) -> HostError:
     """The hub there speaks no protocol that this kmonitor does.
 
     Args:
-        address: The host.
         version: kmonitor's version there; empty: so old that it does not say.
     """
     which = f"kmonitor {version}" if version else "The kmonitor"

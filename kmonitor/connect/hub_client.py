@@ -313,7 +313,6 @@ class HubClient:
         """Who may connect over the network, after a change if one is named.
 
         Args:
-            authorize: Let this key in.
             revoke: Name or key of one that may connect no more.
 
         Raises:

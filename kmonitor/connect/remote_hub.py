@@ -165,7 +165,6 @@ def ensure_remote(
     """The hub on a host, started there when none answers.
 
     Args:
-        address: As for ssh.
         command: The command remembered for the host; empty: none.
         stop: When it is set, the request is given up.
 
@@ -192,7 +191,6 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
     """The hub in what the host printed.
 
     Args:
-        address: The host.
         status: ssh's exit status.
         out: Standard output.
         err: Standard error, of ssh and of the host.

@@ -50,8 +50,6 @@ class HubAlerts:
         Args:
             settings: Folder where `alerts.json` lies.
             held: Where this hub keeps what is held back, and finds what the one before it did.
-            host: Name of this host.
-            clock: Time.
         """
         self._folder = settings
         self._held = held

@@ -67,7 +67,6 @@ class LoopSchedule:
         self._tasks.append(_Task(name, interval, act, 0.0))
 
     def run_due(self, now_s: float) -> None:
-        """Run what is due."""
         for task in self._tasks:
             if now_s >= task.next_s:
                 with self._faults.guarded(task.name):
@@ -117,10 +116,8 @@ class HubLoop:
 
         Args:
             folders: This user's folders.
-            context: For the sockets.
             pipe: Wakes the loop from other threads and from signals.
             faults: Where faults are counted.
-            clock: Time.
             options: How it runs; None: as this user's hub, for ever.
 
         Raises:

@@ -34,7 +34,6 @@ def answer_request(
     """Read a request of this kind and write its reply.
 
     Args:
-        kind: The type of the request.
         reply: Makes the reply; may raise anything.
         error_reply: Makes the reply of a text on what went wrong.
     """

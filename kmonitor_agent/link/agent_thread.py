@@ -126,7 +126,6 @@ class AgentThread:
         """End these runs, and wait until that is done or time is up.
 
         Args:
-            streams: Of this agent.
             timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
         """
         with self._lock:

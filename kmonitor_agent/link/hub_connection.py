@@ -313,7 +313,6 @@ class HubSearch:
         Args:
             now_s: Monotonic time.
             was_steady: The session had lasted; the pause begins short again.
-            pause_s: Shortest pause.
         """
         if was_steady:
             self._pause_s = self._timing.backoff_s

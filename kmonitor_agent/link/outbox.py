@@ -78,7 +78,6 @@ class Outbox:
             emit: Emits an event about the spool itself.
             now_s: The session's `t_s`.
             faults: Where our own faults go.
-            clock: For retention.
             buffer: What holds events while the disk refuses.
         """
         self.last_seq = 0
@@ -212,7 +211,6 @@ class Outbox:
         """Bodies of `first`, `first + 1`, ...; a `LostEvents` for each that is gone.
 
         Args:
-            first: Number to begin at.
             limit: Most events.
             limit_bytes: Most bytes; the first event comes in any case.
 

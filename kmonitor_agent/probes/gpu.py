@@ -58,7 +58,6 @@ class OtherDevice:
         return {"used_bytes": self.used, **self.load.readings()}
 
     def sample(self) -> DeviceSample:
-        """The device in a sample."""
         values = {name: reading.value for name, reading in self.readings().items()}
         return DeviceSample(number=self.number, **values)
 
@@ -238,10 +237,6 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
 
     For a part of a card (MIG) the driver has no utilisation; temperature and power are the whole
     card's.
-
-    Args:
-        nvml: The module.
-        device: A handle.
     """
     card, is_part = _card_of(nvml, device)
     of = ", the whole card of this MIG instance" if is_part else ""

@@ -167,9 +167,6 @@ def read_proportional_set(folder: Path | str) -> ProportionalSet | None:
 def read_proc_file(path: str) -> bytes:
     """All of a small file of procfs; measured: 8 us less than `Path.read_bytes`.
 
-    Args:
-        path: The file.
-
     Raises:
         OSError: It is gone, or may not be read.
     """
@@ -190,10 +187,6 @@ def _size(text: bytes, name: bytes) -> int | None:
 
 def read_sizes(path: str, *names: str) -> list[int | None]:
     """Sizes in a file of procfs with lines "SwapFree:  148 kB", bytes; None without such a line.
-
-    Args:
-        path: The file.
-        *names: Of the lines.
 
     Raises:
         OSError: It cannot be read.
@@ -311,12 +304,7 @@ class FamilyMemory:
     """
 
     def __init__(self, pid: int | str = "self", proc: Path = PROC) -> None:
-        """Begin with nothing read.
-
-        Args:
-            pid: The process.
-            proc: procfs.
-        """
+        """Begin with nothing read."""
         self.unique_bytes: int | None = None
         self.why_no_shares = "not read yet"
         self.zombies: set[int] = set()
@@ -375,9 +363,6 @@ class FamilyMemory:
     def file_bytes_with(self, process: ProcessPages) -> int | None:
         """Pages of files of all together: as last read slowly, and what the process took since.
 
-        Args:
-            process: The process's pages now.
-
         Returns:
             Bytes; None: not known.
         """
@@ -390,7 +375,6 @@ class FamilyMemory:
 
         Args:
             children: Process ids; those that are gone are taken out.
-            process: The process's pages now.
         """
         total = 0
         shared = process.shared_bytes

@@ -23,11 +23,7 @@ _UNIT: Final = "bytes"
 
 
 def read_host(proc: Path = PROC) -> tuple[Reading, Reading]:
-    """What this host could still give without swap, and its free swap, bytes; about 10 us.
-
-    Args:
-        proc: procfs.
-    """
+    """What this host could still give without swap, and its free swap, bytes; about 10 us."""
     if sys.platform != "linux":
         why = "free swap is read on Linux only"
         return _available_by_psutil(), Reading.missing(_UNIT, why)
@@ -78,7 +74,6 @@ def nearest_bound(
 
     Args:
         host: What the host could still give without swap.
-        swap: Free swap.
         cgroup: Left of the control group's limit.
         address_space: Left of the limit on address space.
     """

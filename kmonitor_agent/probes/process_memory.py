@@ -89,11 +89,7 @@ class ProcessMemory:
     """Reads memory; owned by the agent's thread."""
 
     def __init__(self, proc: Path = PROC) -> None:
-        """Begin with nothing read slowly.
-
-        Args:
-            proc: procfs.
-        """
+        """Begin with nothing read slowly."""
         self._proc = proc
         self._folder = proc / "self"
         self._family = FamilyMemory(proc=proc)

@@ -143,7 +143,6 @@ class Resources:
 
         Args:
             memory: Knows the children.
-            proc: procfs.
         """
         self._folder = proc / "self"
         self._memory = memory

@@ -108,7 +108,6 @@ def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator
     """Values in order as numpy arrays, each checked before it is given.
 
     Args:
-        path: The file.
         empty: Makes the array of shape and dtype in whose memory a large one is read and checked.
 
     Raises:

@@ -171,9 +171,7 @@ class SeekableFile(Protocol):
 class WritableFile(SeekableFile, Protocol):
     """One that is being written."""
 
-    def write(self, data: memoryview, /) -> int:
-        """All of it."""
-        ...
+    def write(self, data: memoryview, /) -> int: ...
 
 
 def open_checkpoint(path: Path) -> FileIO:

@@ -199,7 +199,6 @@ class CheckpointStore:
         """The values of a checkpoint in the order of saving, one in memory at a time.
 
         Args:
-            checkpoint: One of this store.
             empty: Makes the arrays that large values are read into; None: numpy's.
 
         Raises:
@@ -352,7 +351,6 @@ def export_model(
     but no states of seeds: a training goes on exactly only from the checkpoint.
 
     Args:
-        model: What to write.
         checkpoint: The checkpoint's path; the export has its name.
         free_bytes: Free space there, bytes; None: not checked.
 

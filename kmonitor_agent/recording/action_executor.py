@@ -66,7 +66,6 @@ class AutoExecutor:
         Args:
             limits: Holds the escalation of each limit.
             act: Carries out a level.
-            report_progress: Reports a command's state.
         """
         self._limits = limits
         self._act = act
@@ -199,7 +198,6 @@ class ActionExecutor:
             run: Run id, for the checkpoints' tags.
             queue: Where requests wait.
             limits: Called when a limit's action has run.
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out of records.
             on_acted: Called after each collect and reload, also of a training that is paused
@@ -226,7 +224,6 @@ class ActionExecutor:
 
         Args:
             fit: The fit at whose safe point this runs.
-            request: What to do.
             step: Steps done in the running epoch; 0 at its end.
         """
         known: int | None = None
@@ -287,7 +284,6 @@ class ActionExecutor:
         """Report a `collect()` that the script called itself, between two fits or in one.
 
         Args:
-            outcome: What it did.
             fit: Ordinal of the newest fit.
             epoch: Index of its newest epoch.
         """
@@ -349,7 +345,6 @@ class ActionExecutor:
 
         Args:
             fit: At its epoch's end.
-            model: What it trains.
         """
         agreement = fit.worker_agreement
         called_by = "" if agreement is None else agreement.called_by(fit.epoch)
@@ -380,7 +375,6 @@ class ActionExecutor:
 
         Args:
             fit: The fit that ends here.
-            request: For it.
         """
         before = read_footprint(fit.framework, fit.model())
         return msgspec.structs.replace(
@@ -393,7 +387,6 @@ class ActionExecutor:
 
         Args:
             fit: The fit that goes on here.
-            request: For it.
             result: Why nothing was saved.
         """
         record = self._record(fit, request, 0, seconds=result.seconds, why=result.why)

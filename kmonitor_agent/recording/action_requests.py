@@ -77,7 +77,6 @@ class RequestQueue:
         """The oldest request that this safe point serves; an epoch's end serves all.
 
         Args:
-            at: The safe point.
             but_for: Ordinals of fits whose own requests are left.
         """
         with self._changed:
@@ -128,7 +127,6 @@ def is_expired(request: ActionRequest, now_s: float) -> bool:
     """Whether a request's time to live has passed.
 
     Args:
-        request: What waits.
         now_s: Seconds since the session started.
     """
     return request.until_s is not None and now_s > request.until_s

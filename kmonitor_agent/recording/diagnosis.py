@@ -66,7 +66,6 @@ class Diagnoser:
         """Begin with nothing counted.
 
         Args:
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out.
         """
@@ -81,7 +80,6 @@ class Diagnoser:
 
         Args:
             fit: At whose safe point this runs.
-            model: What is trained.
 
         Returns:
             How long the training waited, seconds, and what failed, in words.
@@ -244,11 +242,9 @@ class KeptObjectCounter:
         """Begin with nothing counted.
 
         Args:
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out.
             held_bytes: What this process holds.
-            time_s: A clock.
             thread_time_s: Time that the calling thread has worked.
         """
         self._emit = emit

@@ -218,7 +218,6 @@ class Fit:
         return self.clock.why_untimed(self.planned_steps) if self.last_steps is None else ""
 
     def begin_epoch(self) -> None:
-        """An epoch begins."""
         self.hook_calls = 0
         self.step_logs = None
         self.clock.begin_epoch()
@@ -263,7 +262,6 @@ class Fit:
             self.timer.begin_validation()
 
     def end_validation(self) -> None:
-        """It ended."""
         if self.timer is not None:
             self.timer.end_validation()
         before = self.held_before_bytes

@@ -109,7 +109,6 @@ class LimitEnforcer:
         """Begin without limits.
 
         Args:
-            emit: Takes events.
             request: Takes the actions that crossings ask for; False if it does not.
             now_s: Seconds since the session started.
         """
@@ -227,7 +226,6 @@ class LimitEnforcer:
 
         Args:
             metric: Which has no reading.
-            why: Why it has none.
         """
         with self._lock:
             watches = self._limit_watches.watches(metric)
@@ -248,7 +246,6 @@ class LimitEnforcer:
         level done now would have nothing to be judged by.
 
         Args:
-            watch: The limit.
             why_not: The levels that cannot be done here, with the reason.
         """
         now_s = self._now_s()

@@ -205,9 +205,7 @@ class RunRecorder:
 
         Args:
             callback: Whose `on_train_begin` this is.
-            model: What is fitted.
             params: As Keras gave them: "epochs", "steps".
-            settings: Of this callback.
         """
         origin = find_origin(callback)
         guarded = self.faults.guarded

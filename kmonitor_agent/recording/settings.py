@@ -52,7 +52,6 @@ def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> No
     """Refuse arguments that there are not.
 
     Args:
-        unknown: Their names.
         known: The names that there are.
 
     Raises:

@@ -116,7 +116,6 @@ class SupervisorClient:
         """Announce to the supervisor that this process leaves to be started again.
 
         Args:
-            requested_by: Who requested it.
             watch: The limit that did; the next process goes on from what it knows.
 
         Raises:
@@ -231,7 +230,6 @@ class SupervisedFits:
 
         Args:
             fit: Before anything of it was reported.
-            model: What is fitted.
         """
         self._supervisor_client.end_if_leaving()
         origin = fit.origin
@@ -308,8 +306,6 @@ class SupervisedFits:
         """The fit's step was traced.
 
         Args:
-            fit: Which.
-            model: What is fitted.
             inexact: What a reload would change in the result; empty if nothing.
         """
         if not fit.why_not_restart:

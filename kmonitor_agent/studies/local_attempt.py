@@ -250,7 +250,6 @@ class LocalAttempt:
             return pack_value((type(exc).__name__, str(exc)))
 
     def kill(self, cause: FoldCause, why: str) -> None:
-        """End it for this."""
         if self._seen.killed_for is None and self._seen.returned is None:
             self._seen.killed_for = (cause, why)
             if cause in {"hang", "timeout"}:

@@ -200,9 +200,6 @@ def study_options(
 
     Args:
         timeout_s: As for `run_folds`.
-        memory: Likewise.
-        retries: Likewise.
-        at_once: Likewise.
         usage: How the user handed the function over.
         answers: See `StudyOptions`.
 
@@ -250,8 +247,6 @@ def _for_a_cluster(options: StudyOptions, at_once: int | None) -> StudyOptions:
 
 @dataclass(frozen=True, slots=True)
 class _StartedStudy:
-    """A study that is to run now."""
-
     study_options: StudyOptions
     facts: StudyFacts
     folder: StudyFolder
@@ -378,7 +373,6 @@ def _run_on_ray(started: _StartedStudy, memory: str | float | None) -> None:
 
 
 def study_result(folder: StudyFolder, folds: int) -> Study:
-    """The result of a study that ended."""
     attempts = (each for each in folder.attempts if each.cause != "interrupted")
     table = Attempts(attempts, folder.trouble)
     finished = folder.finished()

@@ -59,7 +59,6 @@ class LocalRunner:
 
         Args:
             options: What is to be done.
-            launcher: Starts processes.
             fold_queue: What was done, and which folds wait.
             attempts: What the runners of one study share; None: it is alone.
         """
@@ -132,7 +131,6 @@ class LocalRunner:
         """Run one fold more, to its end.
 
         Args:
-            fold: Its index.
             done: How many are over already.
             ahead: See `run`.
 
@@ -346,7 +344,6 @@ class FoldQueue:
         self.learned_times.step_gaps.learn(gaps)
 
     def note(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt ended."""
         self.folder.note(attempt)
         self._has_noted = True
         self.listener.ended(attempt, again=again)

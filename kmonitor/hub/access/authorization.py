@@ -74,8 +74,6 @@ def why_not(role: Role, tag: str, name: str) -> str:
     """Text for a sender that was refused: what is wrong, and what to do.
 
     Args:
-        role: Its role.
-        tag: What it sent.
         name: Name of its key; empty: it has none, and came over a socket on this host.
     """
     if not name:
@@ -135,7 +133,6 @@ class Authorizer:
             peer: Who sent it; None: nobody who may.
             frames: Its frames, the identity first.
             endpoint: Where it came in, to count what is refused.
-            send: For the answer.
         """
         if peer is None:
             self._faults.record(f"{endpoint}: unauthorised", sender_key(frames[0]))
@@ -215,7 +212,6 @@ class SendQuota:
         """Whether a message of so many bytes is within what the key may send now.
 
         Args:
-            key: Whose.
             n_bytes: Size of the message.
             now_s: Monotonic time.
         """

@@ -105,10 +105,8 @@ class NetworkAccess:
         """Listen, once it is proven that strangers are refused.
 
         Args:
-            context: For the sockets.
             bind: `ADDRESS:PORT`.
             folders: Where the hub's own key is.
-            keys: Who is let in.
             faults: Where faults are counted.
             on_refused: Called with each key that may not connect.
 
@@ -150,11 +148,9 @@ class NetworkAccess:
         self._zap.serve()
 
     def receive(self) -> list[bytes] | None:
-        """As `NetworkEndpoint.receive`."""
         return self._network_endpoint.receive() if self._is_open else None
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """As `NetworkEndpoint.send`."""
         return self._is_open and self._network_endpoint.send(identity, message)
 
     def rebind(self) -> bool:
@@ -248,7 +244,6 @@ class NetworkEndpoint:
         return [far_identity(key, frames[0]), *frames[1:]]
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """As `RouterSocket.send`."""
         sent = send_message(self.socket, routing_id_of(identity), message)
         if sent is None:
             self.unsent += 1

@@ -112,7 +112,6 @@ class OomKillWatch:
 
         Args:
             clock: When it was counted.
-            proc: procfs.
         """
         self._clock = clock
         self._proc = proc
@@ -138,7 +137,6 @@ class OomKillWatch:
         counts.append(_Count(record.pid, self._clock.monotonic_s(), groups, host))
 
     def forget_others(self, runs: Collection[str]) -> None:
-        """Forget all other runs."""
         for run in self._counts.keys() - set(runs):
             del self._counts[run]
 
@@ -229,9 +227,7 @@ class Liveness:
 
         Args:
             log: Knows the runs.
-            connections: Of living agents.
             processes: Sees processes of this host.
-            clock: Time.
             is_settled: Asked of a run whose process is gone, before it is called lost: whether
                 all that the process left on disk is taken, since that may say how it ended.
             watch: Counts out-of-memory kills; None: this host's.

@@ -63,10 +63,8 @@ class SpoolIngest:
 
         Args:
             root: Folder of all spools.
-            log: Takes the events.
             connections: Of living agents, which send what their spools hold.
             faults: Where faults are counted.
-            clock: Time.
             check: Judges whether the wall clock can be believed.
             is_far: True if events were written on another host, from where somebody carried
                 them here while the process may live on.

@@ -124,7 +124,6 @@ def steadily_counted_growth(
     of bytes eight must add about the same, and explain the growth.
 
     Args:
-        counters: Of all units.
         growth: The judgement of memory.
     """
     found: list[CounterGrowth] = []
@@ -183,7 +182,6 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
 
     Args:
         counter: Of the same units as the judged series.
-        growth: The judgement.
     """
     if _is_of_pipeline(counter):
         return None
@@ -217,7 +215,6 @@ def kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrow
 
     Args:
         counters: Of the same units as the judged series.
-        growth: The judgement.
     """
     found = (_kept_growth(counter, growth) for counter in counters if counter.kind in KEPT)
     return [one for one in found if one is not None]

@@ -331,7 +331,6 @@ def is_usual_pause(values: Floats, growth: Growth) -> bool:
 
     Args:
         values: What was judged, `[n]`.
-        growth: The judgement.
     """
     window = values[growth.first : growth.last + 1]
     if growth.slope is None or len(window) < 2 * _RECENT:

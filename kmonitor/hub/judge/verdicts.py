@@ -116,7 +116,6 @@ def verdict_event(
     """The event; its `t_s` is a run time, until the hub knows which process it belongs to.
 
     Args:
-        details: The verdict.
         found: What grows, if it was looked for.
         forecast: When a limit is met.
     """

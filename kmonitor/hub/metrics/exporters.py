@@ -97,7 +97,6 @@ class MetricsExporters:
         return "" if self._sender is None else self._sender.trouble
 
     def close(self) -> None:
-        """End all exporters."""
         if self._page is not None:
             self._page.close()
         if self._sender is not None:

@@ -64,9 +64,7 @@ class OtlpSender:
 
         Args:
             endpoint: The collector's address for metrics, with its path.
-            holder: Has what is sent.
             hub: The hub's id.
-            host: Name of this host.
             every_s: Time between two sendings, seconds.
         """
         self.trouble = ""

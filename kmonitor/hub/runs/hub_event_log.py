@@ -116,7 +116,6 @@ class HubEventLog:
         Args:
             database: Where runs and commands are kept.
             faults: Where faults are counted, and whose rows are wrong is named.
-            clock: Time.
             is_lenient: A row in whose place the database has another one is left out and named;
                 else the hub has to read everything again.
         """
@@ -268,11 +267,8 @@ class HubEventLog:
         """Store a notice of the hub itself about a run.
 
         Args:
-            record: The run.
             run_t_s: When it happened, run time.
             level: As of `Notice`.
-            code: For programs.
-            text: For people.
         """
         t_s = max(0.0, run_t_s - record.session_offset_s)
         notice = Notice(t_s=t_s, level=level, code=code, text=text)

@@ -134,7 +134,6 @@ class StandardCharts:
         """The chart of one metric.
 
         Args:
-            metric: Which.
             width_px: How wide the range is drawn.
         """
         run = self._workspace.run_store.current()
@@ -174,7 +173,6 @@ class StandardCharts:
         """The words above one chart; None while there is no run.
 
         Args:
-            metric: Which.
             now_s: Monotonic time: rates are computed once a second.
         """
         run = self._workspace.run_store.current()
@@ -462,8 +460,6 @@ class ForecastBuilder:
         """The forecast of one chart; None where there is none.
 
         Args:
-            verdict: Of its metric.
-            column: That it shows.
             newest: Where the newest moment lies on the axis.
         """
         if verdict is None or (forecast := verdict.forecast) is None:

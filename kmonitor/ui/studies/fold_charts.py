@@ -307,9 +307,7 @@ def fold_memory_state(
     """The highest of all tries of each fold.
 
     Args:
-        tries: Of each fold.
         bound_bytes: What a fold may hold; None: only the host bounds it.
-        height_px: Of the plot.
     """
     rams = [_highest(each.ram_bytes for each in of_fold) for of_fold in tries]
     vrams = [_highest(each.vram_bytes for each in of_fold) for of_fold in tries]

@@ -119,7 +119,6 @@ def attempts_by_fold(
 
     Args:
         study: The study's own run.
-        record: Events of the study.
         runs: The folds' own runs, by fold.
         now_wall_s: Now, UTC epoch seconds.
     """
@@ -128,7 +127,6 @@ def attempts_by_fold(
 
 
 def last_attempts(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptState, ...]:
-    """The last attempt at each fold."""
     return tuple(each[-1] for each in tries)
 
 

@@ -258,9 +258,6 @@ def study_state(
     """The page of a study.
 
     Args:
-        study: Its own run.
-        record: Its events.
-        tries: Of each fold.
         now_wall_s: Now, UTC epoch seconds.
     """
     folds = last_attempts(tries)

@@ -67,7 +67,6 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     """What is known, in two or three words: "leak suspected", "measuring".
 
     Args:
-        verdict: What is known.
         is_final: The run has ended, and nothing more is measured.
     """
     if is_final and verdict.state == "measuring":
@@ -136,7 +135,6 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
     """The verdict in one sentence: "leak suspected: train_function is traced again and again".
 
     Args:
-        verdict: What is known.
         is_final: The run has ended, and nothing more is measured.
     """
     is_early = verdict.state in {"measuring", "rising"}

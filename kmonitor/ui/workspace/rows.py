@@ -48,7 +48,6 @@ class RowStores:
         self._readings: dict[str, RunReadings] = {}
 
     def readings(self, run: str) -> RunReadings:
-        """The readings of one run."""
         return self._readings.setdefault(run, RunReadings())
 
     def forget(self, runs: Collection[str]) -> None:
@@ -84,12 +83,8 @@ class RowStores:
         """Note what happened; whether the log has a line more.
 
         Args:
-            row: Of the hub.
-            event: What it says.
-            name: Of its run.
             host: Of its run; empty: not known.
             wall_s: When it happened, UTC.
-            now_wall_s: Now, UTC.
         """
         if isinstance(event, ActionRecord):
             self.reclaims.add(row.run, row.row, event, wall_s=wall_s)

@@ -112,7 +112,6 @@ def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirma
     """Question before runs are deleted, with what is lost.
 
     Args:
-        runs: One at least.
         hosts: What the hosts of their hubs are called, each once.
     """
     size = bytes_text(float(sum(run.stored_bytes for run in runs)))

@@ -114,7 +114,6 @@ class Workspace:
         self._show_runs()
 
     def readings(self, run: str) -> RunReadings:
-        """The readings of one run."""
         return self._rows.readings(run)
 
     def link_at(self, at: str) -> ConnectionStatus:
@@ -175,7 +174,6 @@ class Workspace:
             self.link.dismiss()
 
     def status(self, *, version: str) -> StatusBarState:
-        """The status bar."""
         state = self.link.status(version=version)
         n_live, n = self.hosts.reached_and_total()
         if not n:
@@ -277,7 +275,6 @@ class Workspace:
         """Ask the selected run's process for something.
 
         Args:
-            name: What.
             args: How; None: in the usual way.
         """
         run = self.run_store.current()

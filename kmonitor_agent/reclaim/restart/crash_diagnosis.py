@@ -49,7 +49,6 @@ def diagnose_exit(
     Args:
         script_exit: What the system said.
         before: Counters before it was started.
-        after: Counters now.
     """
     if not script_exit.signal:
         return ProcessDeath(
@@ -125,8 +124,6 @@ def record_death(
 
     Args:
         folders: Where the spool lies.
-        run: Run id.
-        death: What is known.
         is_requested: Whether the signal had been sent to us.
         supervisor: Our process id when another process follows, else 0.
 

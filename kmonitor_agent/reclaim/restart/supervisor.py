@@ -93,7 +93,6 @@ class Supervisor:
         """Make the shared folder.
 
         Args:
-            options: What to run.
             folders: Where kmonitor's files lie.
             environ: Environment of the script.
             print_line: Takes a line for the user.

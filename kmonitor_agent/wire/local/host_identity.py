@@ -163,7 +163,6 @@ def group_pseudonym(salt: bytes, group: str) -> str:
 
     Args:
         salt: As above; the hosts of a group share it with the state folder.
-        group: Its name.
     """
     message = f"group\0{group}".encode("utf-8", "backslashreplace")
     return hmac.new(salt, message, "sha256").hexdigest()[:_MARK_DIGITS]

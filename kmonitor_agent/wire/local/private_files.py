@@ -319,7 +319,6 @@ def open_own(path: Path, mode: str) -> IO[Any]:
     """A file of this user's kmonitor, of mode 0600 if it is new.
 
     Args:
-        path: The file.
         mode: One of those of `open` that are named in `_FLAGS`; text is UTF-8, and what cannot
             be written in it is escaped.
 
@@ -339,7 +338,6 @@ def open_plain(
     """A descriptor of a plain file, never inherited; a new one has mode 0600.
 
     Args:
-        path: The file.
         flags: As of `os.open`; not `O_TRUNC`, which would empty it before it is checked.
         limit_bytes: Largest size; None: any, for who reads it piece by piece.
         own: It must be this user's, and nobody else may write to it.
@@ -380,7 +378,6 @@ def open_new(path: Path, flags: int = 0) -> int:
     """A descriptor of a new file of mode 0600, for writing, in the place of whatever is there.
 
     Args:
-        path: The file.
         flags: Besides those for writing, as of `os.open`.
 
     Raises:
@@ -423,7 +420,6 @@ def check_secret(path: Path, why_open: str = "can be read by others; remove it")
     """See that a file is this user's alone, who may be the only one to read it.
 
     Args:
-        path: The file.
         why_open: What is wrong and what to do when others may read or write it.
 
     Raises:

@@ -64,8 +64,6 @@ class SpoolWriter:
         """Nothing is made before `open`.
 
         Args:
-            root: The spool root.
-            facts: The session that writes.
             clock: For the age of a segment.
             state: The state folder; where the root lies below it, it must be this user's too.
         """
@@ -84,7 +82,6 @@ class SpoolWriter:
 
     @property
     def facts(self) -> SessionFacts:
-        """The session that writes."""
         return self._facts
 
     @property

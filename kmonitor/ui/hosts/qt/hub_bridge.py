@@ -27,9 +27,7 @@ class FollowedHub(Protocol):
         """News that have arrived, oldest first."""
         ...
 
-    def start(self) -> None:
-        """Start following."""
-        ...
+    def start(self) -> None: ...
 
     def stop(self) -> None:
         """End all threads."""
@@ -78,7 +76,6 @@ class HubBridge(QObject):
 
         Args:
             make_link: Given what wakes this bridge, makes the link.
-            parent: Its owner.
             at: See `at`.
         """
         super().__init__(parent)

@@ -131,7 +131,6 @@ class CrashReportWindow(QDialog):
         Args:
             notice: Texts above the report.
             text: The report, in English as it was kept.
-            parent: The window.
         """
         super().__init__(parent)
         self.resize(760, 560)

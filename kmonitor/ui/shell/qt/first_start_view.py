@@ -74,7 +74,6 @@ class FirstStartPanel(QFrame):
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 
     def show_state(self, state: FirstStartState) -> None:
-        """Show this."""
         self._title.setText(state.title)
         self._text.setText(state.text)
         self._demo.setText(state.demo_button)
@@ -192,7 +191,6 @@ class FirstChoices(QWidget):
 
         Args:
             languages: What each is called in itself, by its name in the settings; may be empty.
-            chosen: Which is in force.
         """
         if not languages:
             return

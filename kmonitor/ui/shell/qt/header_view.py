@@ -68,7 +68,6 @@ class Chip(QFrame):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: ChipState) -> None:
-        """Show this from now on."""
         if state == self._chip_state:
             return
         self._chip_state = state

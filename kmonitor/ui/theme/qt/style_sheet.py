@@ -63,7 +63,6 @@ def set_window_theme(window: QWidget, palette: Palette) -> None:
 
     Args:
         window: One without a parent.
-        palette: Of the theme.
     """
     window.setProperty(_THEME_PROPERTY, palette.name)
 
