@@ -219,9 +219,14 @@ class StandardCharts:
             t_s, y = self._feed.store.recent_points(
                 run.run, column, span_x=math.inf, kind="seconds"
             )
-            limit = strongest_limit(run, metric)
-            cool_down_s = limit.cooldown_s if limit is not None else LimitSpec(metric).cooldown_s
-            counted = dry_run(t_s, y, threshold=line.value, cool_down_s=cool_down_s)
+            limit = strongest_limit(run, metric) or LimitSpec(metric)
+            counted = dry_run(
+                t_s,
+                y,
+                threshold=line.value,
+                hold_s=limit.hold_s,
+                cool_down_s=limit.cooldown_s,
+            )
             found.append(
                 f"{metric_name(metric)}: "
                 + dry_run_text(counted, metric=metric, threshold=line.value, action=line.action)
