@@ -17,7 +17,7 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | torn or corrupt spool | test_agent_process, test_agent_disk, kmonitor_agent/wire/spool |
 | poison event | test_agent_hub, kmonitor_agent/link/test_send_window |
 | every way a process can end, fork | test_agent_process |
-| wall clock jumps | kmonitor/hub/views/test_commands, kmonitor/hub/ingest/test_states |
+| wall clock jumps | kmonitor/hub/views/test_commands, kmonitor/hub/ingest/test_liveness |
 | restarts amid a command | test_command_storms, kmonitor/hub/views/test_commands |
 | command twice, late, replayed | kmonitor_agent/link/test_command_inbox |
 | unknown, revoked, wrong key; dead doorkeeper; no keys | test_direct_access |

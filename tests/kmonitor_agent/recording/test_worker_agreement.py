@@ -1,4 +1,4 @@
-"""Workers meet at an epoch's end: all act or none does, whoever called, failed or stayed away."""
+"""Workers agree at an epoch's end: all act or none does, whoever called, failed or is absent."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The run's limits: who set them, what survives, what a crossing asks for."""
+"""Limits of a run: who set them, what survives, what a crossing requests."""
 
 import msgspec
 import pytest

@@ -1,4 +1,4 @@
-"""When a limit is met, in words, on the header's chip and in full."""
+"""Text of forecasts: on the header's chip and in full."""
 
 from typing import Any
 

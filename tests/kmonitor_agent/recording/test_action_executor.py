@@ -1,4 +1,4 @@
-"""Requests as they are carried out at a safe point."""
+"""Actions carried out at a safe point."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Verdicts in words."""
+"""Text of verdicts."""
 
 from typing import get_args, get_type_hints
 

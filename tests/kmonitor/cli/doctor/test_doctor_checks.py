@@ -1,3 +1,5 @@
+"""Checks of `kmonitor doctor`."""
+
 import importlib.metadata
 import shutil
 import subprocess
