@@ -1,4 +1,7 @@
-"""Alerts that are due: events of runs and losses of hosts, compared with the rules."""
+"""Alerts that are due: events of runs and losses of hosts, compared with the rules.
+
+At the end, how they travel from the hub to the process that delivers them, or to the next hub.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -229,3 +232,27 @@ def _metric_of(event: events.AnyEvent) -> AlertMetric:
         return "step_time"  # steps that take for ever
     is_of_metric = isinstance(event, events.LimitCrossed | events.Verdict)
     return ruled_metric(event.metric) if is_of_metric else ""
+
+
+_decoder = msgspec.msgpack.Decoder(list[Alert])
+_held_decoder = msgspec.msgpack.Decoder(HeldAlerts)
+
+
+def encode_alerts(alerts: list[Alert]) -> bytes:
+    """Alerts with their events."""
+    return msgspec.msgpack.encode(alerts)
+
+
+def decode_alerts(data: bytes) -> list[Alert]:
+    """The same alerts. Raises: `msgspec.MsgspecError`."""
+    return _decoder.decode(data)
+
+
+def encode_held(held: HeldAlerts) -> bytes:
+    """What is held back; empty: nothing."""
+    return b"" if held == HeldAlerts() else msgspec.msgpack.encode(held)
+
+
+def decode_held(data: bytes) -> HeldAlerts:
+    """The same. Raises: `msgspec.MsgspecError`."""
+    return _held_decoder.decode(data)

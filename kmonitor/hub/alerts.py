@@ -21,8 +21,13 @@ from typing import IO, Final, Literal
 
 import msgspec
 
-from kmonitor.alerts.evaluator import Alert, AlertEvaluator
-from kmonitor.alerts.messages import decode_held, encode_alerts, encode_held
+from kmonitor.alerts.evaluator import (
+    Alert,
+    AlertEvaluator,
+    decode_held,
+    encode_alerts,
+    encode_held,
+)
 from kmonitor.alerts.rules import load_alert_settings, settings_stamp
 from kmonitor.base.output import last_line
 from kmonitor.hub.log import LOG

@@ -1,4 +1,10 @@
-"""Queue of requests for safe points: put by any thread, taken by the training thread."""
+"""Queue of requests for safe points: put by any thread, taken by the training thread.
+
+The end of an epoch takes requests until none is left, so one that comes while another is carried
+out there is carried out at that same end. One that comes later waits for the next safe point:
+after the last epoch that is the next fit of the process, until the request expires or the process
+ends, which is reported as *expired*.
+"""
 
 import threading
 from collections.abc import Callable, Collection

@@ -282,6 +282,41 @@ def test_request_is_carried_out_and_leaves_a_record(monitor: Any, told: Told, at
     assert (event.fit, event.epoch, event.requested_by, event.mode) == (1, 1, "script", "assign")
 
 
+def test_request_made_while_an_epoch_ends_is_carried_out_at_that_end(monitor: Any, told: Told):
+    asked: list[str] = []
+
+    def ask_amid_the_collect(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2 and asked == ["collect"]:
+            asked.append("save")
+            monitor.request("save")
+
+    def ask_first(epoch: int) -> None:
+        if epoch == 1:
+            monitor.request("collect")
+            asked.append("collect")
+
+    gc.callbacks.append(ask_amid_the_collect)
+    try:
+        fit(small_model(), Hook(ask_first), monitor)
+    finally:
+        gc.callbacks.remove(ask_amid_the_collect)
+
+    assert [(each.action, each.epoch) for each in of(ActionRecord, told(monitor))] == [
+        ("collect", 1),
+        ("save", 1),
+    ]
+
+
+def test_request_made_after_the_last_epoch_waits_for_the_next_fit(monitor: Any, told: Told):
+    fit(small_model(), monitor)
+    monitor.request("save")
+    assert not monitor.records
+
+    fit(small_model(), monitor)
+
+    assert [(each.fit, each.epoch) for each in of(ActionRecord, told(monitor))] == [(2, 0)]
+
+
 def test_unknown_request_says_what_to_write(monitor: Any):
     with pytest.raises(ValueError, match='write one of "save"'):
         monitor.request("explode")

@@ -14,8 +14,7 @@ from kmonitor.alerts.delivery import (
     invalid_command_reason,
     invalid_webhook_reason,
 )
-from kmonitor.alerts.evaluator import Alert, AlertEvaluator
-from kmonitor.alerts.messages import decode_alerts
+from kmonitor.alerts.evaluator import Alert, AlertEvaluator, decode_alerts
 from kmonitor.alerts.rules import (
     LONGEST_COOL_DOWN_S,
     LONGEST_HOLD_S,

@@ -141,7 +141,7 @@ class ChartFeed:
             self._waiting[run] = deque(maxlen=_MAX_WAITING)
             self._request_columns(_PendingRequest(run, _STANDARD_COLUMNS))
 
-    def want(self, columns: Iterable[str], *, by: str = "board") -> None:
+    def want(self, columns: Iterable[str], *, by: str = "charts") -> None:
         """Hold these columns too, of every run that is shown, from now on.
 
         Args:

@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor.alerts.evaluator import Alert, AlertEvaluator
-from kmonitor.alerts.messages import decode_held, encode_held
+from kmonitor.alerts.evaluator import Alert, AlertEvaluator, decode_held, encode_held
 from kmonitor.alerts.rules import (
     AlertKind,
     AlertRule,

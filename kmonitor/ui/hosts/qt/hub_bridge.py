@@ -147,7 +147,7 @@ class HubBridge(QObject):
                     at=self.at,
                 )
                 if self.at.startswith(SCHEME):
-                    # No connector reports its route: there is none but the network.
+                    # Nothing else reports its route: it is the network itself.
                     workspace.set_route(
                         self.at, "closed", news.why, "", retry_in_s=news.retry_in_s
                     )
