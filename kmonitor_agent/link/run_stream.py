@@ -96,7 +96,7 @@ WRITTEN_AT_ONCE: Final = 512
 
 EACH_LOOK: Final = 0.0
 """Interval of a task of some microseconds that runs without a turn of the thread's other work,
-each second time that events are looked for (`Timing.drain_s`)."""
+each time that events are looked for (`Timing.drain_s`)."""
 
 IDLE_POLL_S: Final = 1.0
 """How often the tasks of an idle run are run."""
@@ -163,7 +163,6 @@ class RunStream:
         self._upkeep = TaskSchedule(faults.record)
         self.schedule = TaskSchedule(faults.record)
         self._looks: list[Task] = []
-        self._looks_now = False
         folders = context.folders
         writer = SpoolWriter(folders.spool, _facts(context), clock, state=folders.state)
         self.outbox = Outbox(
@@ -233,8 +232,7 @@ class RunStream:
 
         A task that raises is not run again: a fault that lasts would be counted at each look.
         """
-        self._looks_now = not self._looks_now
-        if self._looks_now and not self.is_idle and self._phase is _Phase.OPEN:
+        if not self.is_idle and self._phase is _Phase.OPEN:
             for task in tuple(self._looks):
                 try:
                     task()
