@@ -1,7 +1,7 @@
 """Protocols of a framework, with their values; each backend implements them in its own folder.
 
 A new backend implements `Framework`, and `ReclaimSteps` to be saved and reloaded. It also needs
-a case in `detection` and its names wherever backends are told apart: `_MODULES` here,
+a case in `detection` and its names wherever backends differ: `_MODULES` here,
 `keras3.state`, `keras3.resuming`, `global_state`, `object_sizes`, `script_values` and
 `recording.diagnosis`.
 

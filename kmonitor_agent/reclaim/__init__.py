@@ -5,7 +5,7 @@ registry of the process, and with it the graph and the variables that it capture
 removes those entries, and only those whose graph is a step function that no living model needs:
 a function of the user's that is differentiated later would fail without its own.
 
-A reload runs on the training thread, between two steps. `fit` reads its step function anew each
+A reload runs on the training thread, between two steps. `fit` reads its step function again each
 time and keeps its data iterator, so the functions can be replaced while the fit goes on. State is
 written to disk and read back before anything is dropped, because only then does a failure leave
 the model as it was. Values are assigned to the variables that exist: new ones would leave the old

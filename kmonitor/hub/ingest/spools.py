@@ -304,7 +304,7 @@ class SpoolTrouble:
     def clear_refusal(self, run: str) -> None:
         """It refuses nothing of this spool any more."""
         if self._refused.pop(run, None) is not None:
-            LOG.info("%s is let go again", self._root / run)
+            LOG.info("%s is released again", self._root / run)
 
     def only(self, runs: Collection[str]) -> None:
         """Forget spools that are not there any more."""
