@@ -33,10 +33,9 @@ from kmonitor.hub.runs.verification import STEP_EVERY_S as VERIFY_EVERY_S
 from kmonitor.hub.runs.verification import EventVerifier
 from kmonitor.hub.store.store_choice import open_database
 from kmonitor.hub.views.access_requests import AccessService
-from kmonitor.hub.views.commands import CommandService
 from kmonitor.hub.views.edits import EditService
 from kmonitor.hub.views.series import PACK_EVERY_S, SamplePacker, SeriesThread
-from kmonitor.hub.views.viewers import ViewerContext, ViewerService
+from kmonitor.hub.views.viewers import CommandService, ViewerContext, ViewerService
 from kmonitor_agent.wire.local.clock import Clock, WallClockCheck
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.unions import (

@@ -14,8 +14,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_inbox import CommandInbox, OnCommand
-from kmonitor_agent.link.delivery import DeliveryContext, DeliveryPhase, RunDelivery
+from kmonitor_agent.link.delivery import (
+    CommandInbox,
+    DeliveryContext,
+    DeliveryPhase,
+    OnCommand,
+    RunDelivery,
+)
 from kmonitor_agent.link.event_queue import EventQueue
 from kmonitor_agent.link.outbox import Outbox
 from kmonitor_agent.link.timing import Task, TaskSchedule, Timing

@@ -9,8 +9,8 @@ import pytest
 from kmonitor.hub.log import LOG, close_log, open_log
 from kmonitor.hub.service import EXIT_REFUSED
 from kmonitor.hub.store.database import WriteBatch
-from kmonitor.hub.views.commands import CommandService
 from kmonitor.hub.views.edits import EditService
+from kmonitor.hub.views.viewers import CommandService
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.local.hub_address import hub_lock_path
 from kmonitor_agent.wire.messages.events import Sample

@@ -72,7 +72,8 @@ class DeskWindow:
         self.theme.choose(theme)
         self.language = LanguageController(self.qt)
         self.language.use_language((settings or WindowSettings()).language)
-        self.desk = Workspace(request=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(clock=SystemClock(), user="tester")
+        self.desk.attach_hub(self._ask)
         self.window = MainWindow(self.look)
         self.window.resize(*size)
         self.demo = DemoLauncher(find_folders())
@@ -87,7 +88,7 @@ class DeskWindow:
 
     def load_charts(self) -> ChartsController:
         """As the app does after the shell is shown."""
-        self.board = ChartsController(self.window.charts, self.desk, self._ask, self.look)
+        self.board = ChartsController(self.window.charts, self.desk, self.look)
         self.controller.attach_controller(self.board)
         return self.board
 

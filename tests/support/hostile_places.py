@@ -24,7 +24,7 @@ from kmonitor.hub.store.store_choice import stored_store, write_store
 from kmonitor.ui.settings.window_settings import WindowSettings, load_settings, save_settings
 from kmonitor.ui.shell.crash_reports import find_crash_reports
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_inbox import SeenCommands
+from kmonitor_agent.link.delivery import SeenCommands
 from kmonitor_agent.reclaim.checkpoint_seal import CheckpointTag, VariableToStore
 from kmonitor_agent.reclaim.checkpoints import CheckpointStore
 from kmonitor_agent.reclaim.restart.fit_state import FitStateStore

@@ -17,9 +17,9 @@ from kmonitor.hub.runs.hub_event_log import HubEventLog, TakenEvent, read_event_
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase
 from kmonitor.hub.store.store_choice import open_database
-from kmonitor.hub.views.commands import CommandService
 from kmonitor.hub.views.edits import EditService
 from kmonitor.hub.views.viewers import (
+    CommandService,
     SeriesProvider,
     VerdictProvider,
     ViewerContext,

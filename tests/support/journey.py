@@ -1,12 +1,14 @@
 # pyright: basic
-"""The processes of a value's journey: a training that logs it, a window that draws it.
+"""The processes of a journey: a training, and a window that draws its value or reloads it.
 
 python -m tests.support.journey training VALUE      logs it until its input ends
-python -m tests.support.journey window              until it has drawn it
+python -m tests.support.journey drawing             a window, until it has drawn the value
+python -m tests.support.journey reloading           a window, until it shows that it was reloaded
 """
 
 import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 
@@ -34,8 +36,47 @@ def _train(value: float) -> None:
     model.fit(x, y, epochs=100_000, verbose=0, callbacks=[Logged(), monitor])
 
 
-def _draw() -> None:
+def _draw(app: Any, qt: Any) -> None:
     from kmonitor.ui.charts.arrangement import Arrangement, ChartSetup  # noqa: PLC0415
+    from tests.support.waiting import wait_until  # noqa: PLC0415
+
+    def n_drawn() -> int:
+        qt.processEvents()
+        curves = app.charts_controller.state("log:followed", 600).curves
+        return len(curves[0].x) if curves else 0
+
+    app.charts_controller.arrange(Arrangement([ChartSetup("log:followed")]))
+    n_first = wait_until(n_drawn, what="the value as a curve")
+    wait_until(lambda: n_drawn() > n_first, what="more of the curve")
+
+
+def _reload(app: Any, qt: Any) -> None:
+    from PySide6.QtCore import Qt  # noqa: PLC0415
+    from PySide6.QtTest import QTest  # noqa: PLC0415
+    from PySide6.QtWidgets import QListView  # noqa: PLC0415
+
+    from kmonitor.ui.actions.qt.action_button import ActionButton  # noqa: PLC0415
+    from tests.support.waiting import wait_until  # noqa: PLC0415
+
+    def button() -> Any:
+        qt.processEvents()
+        buttons = app.window.actions_panel.findChildren(ActionButton)
+        named = (each for each in buttons if each.accessibleName().endswith("Reload"))
+        return next((each for each in named if each.isEnabled()), None)
+
+    def is_shown() -> bool:
+        found = button()
+        model = app.window.records.log.findChild(QListView).model()
+        texts = [model.index(row, 0).data() for row in range(model.rowCount())]
+        is_done = any("Reloaded" in text or "Reload released nothing" in text for text in texts)
+        return is_done and found is not None
+
+    found = wait_until(button, what="a button that can be pressed")
+    QTest.mouseClick(found, Qt.MouseButton.LeftButton)
+    wait_until(is_shown, what="the result in the window")
+
+
+def _show(act: Callable[[Any, Any], None]) -> None:
     from kmonitor.ui.settings.window_settings import WindowOptions  # noqa: PLC0415
     from kmonitor.ui.shell.qt.app import KmonitorApp  # noqa: PLC0415
     from kmonitor.ui.shell.qt.run_window import make_qt_application  # noqa: PLC0415
@@ -50,25 +91,19 @@ def _draw() -> None:
         is_there = app.charts_controller is not None and app.charts_controller.is_loaded
         return is_there and app.workspace.run_store.current() is not None
 
-    def n_drawn() -> int:
-        qt.processEvents()
-        assert app.charts_controller is not None
-        curves = app.charts_controller.state("log:followed", 600).curves
-        return len(curves[0].x) if curves else 0
-
     app.start()
     try:
         wait_until(is_loaded, what="the run in the window")
-        assert app.charts_controller is not None
-        app.charts_controller.arrange(Arrangement([ChartSetup("log:followed")]))
-        n_first = wait_until(n_drawn, what="the value as a curve")
-        wait_until(lambda: n_drawn() > n_first, what="more of the curve")
+        act(app, qt)
     finally:
         app.stop()
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "training":
-        _train(float(sys.argv[2]))
-    else:
-        _draw()
+    match sys.argv[1]:
+        case "training":
+            _train(float(sys.argv[2]))
+        case "drawing":
+            _show(_draw)
+        case _:
+            _show(_reload)

@@ -2,9 +2,9 @@
 
 A verdict may wake its owner and restart a training, so a false alarm costs more than a late one,
 and the word must not say more than its number. What is counted is said at once: traces that dead
-models left are a fact after two units. What is only measured needs enough units to separate a trend
-from a sawtooth, a warm-up or a cache that fills (`growth`); until then the rate is shown with its
-interval and called rising.
+models left are a fact after two units. What is only measured needs enough units to separate a
+trend from a sawtooth, a warm-up or a cache that fills (`growth`); until then the rate is shown
+with its interval and called rising.
 
 A state that was called is taken back only on evidence against it, never for want of evidence: a
 judgement that flaps is not read again. A judgement also outlives a reload, a restart and the hub,

@@ -18,7 +18,6 @@ from kmonitor.ui.plots.chart_state import (
     CurveState,
     XKind,
 )
-from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.text.formats import amount_text, moment_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.workspace.workspace import Workspace
@@ -44,12 +43,11 @@ class Comparison:
         metric: What is drawn.
     """
 
-    def __init__(self, workspace: Workspace, feed: ChartFeed, request: SendRequest) -> None:
+    def __init__(self, workspace: Workspace, feed: ChartFeed) -> None:
         self.x_kind: XKind = "epochs"
         self.metric: LimitMetric = "ram"
         self._workspace = workspace
         self._feed = feed
-        self._send_request = request
         self._shown = _Shown()
 
     def compare(self, runs: Sequence[str]) -> None:
@@ -57,7 +55,7 @@ class Comparison:
         self._shown = _Shown({run: at for at, run in enumerate(runs[:MAX_COMPARED])})
         for run in self._shown.hues:
             # The answer is kept with all other verdicts.
-            self._send_request(VerdictsRequest(request_id=0, run=run))
+            self._workspace.send_request(VerdictsRequest(request_id=0, run=run))
 
     def leave_out(self, run: str) -> None:
         """Compare this one no more; the others keep their hues."""

@@ -174,7 +174,8 @@ class ReportLoader:
         self._run = run
         self._requests: deque[tuple[int, Message]] = deque()
         self._number = 0
-        self.workspace = Workspace(request=self._send_request, clock=SystemClock(), user="")
+        self.workspace = Workspace(clock=SystemClock(), user="")
+        self.workspace.attach_hub(self._send_request)
         self._feed = ChartFeed(self._send_request)
         self.charts = StandardCharts(self.workspace, self._feed)
         self.workspace.attach_charts(self._feed)

@@ -6,6 +6,10 @@ from typing import Literal, Protocol
 
 import msgspec
 
+from kmonitor.alerts.evaluator import AlertEvaluator
+from kmonitor.ui.events.diagnosis import DiagnosisStore
+from kmonitor.ui.events.event_log import EventLogState
+from kmonitor.ui.events.reclaims import ReclaimStore
 from kmonitor.ui.events.run_end import RunEndStore
 from kmonitor.ui.hosts.connection_status import BannerState, ConnectionStatus, StatusBarState
 from kmonitor.ui.hosts.hosts import HERE, HostList, RouteStage, command_blocked_reason
@@ -16,21 +20,30 @@ from kmonitor.ui.runs.run_states import has_ended
 from kmonitor.ui.runs.run_store import RunStore
 from kmonitor.ui.runs.sent_commands import CommandStore, SendRequest
 from kmonitor.ui.studies.fold_charts import FoldMetricStore
+from kmonitor.ui.studies.study_store import StudyStore
 from kmonitor.ui.text.formats import duration_text
 from kmonitor.ui.text.language import tr
 from kmonitor.ui.verdicts.verdict_store import VerdictStore
-from kmonitor.ui.workspace.rows import RowBackfill, RowStores
+from kmonitor.ui.workspace.row_backfill import RowBackfill
 from kmonitor.ui.workspace.run_edits import RunEdits
 from kmonitor_agent.wire.local.clock import Clock
 from kmonitor_agent.wire.messages.codec import ProtocolError, decode_event
 from kmonitor_agent.wire.messages.commands import Arguments, CommandName
-from kmonitor_agent.wire.messages.events import AnyEvent
+from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
+    AnyEvent,
+    Diagnosis,
+    FieldSources,
+    Sample,
+    Verdict,
+)
 from kmonitor_agent.wire.messages.unions import (
     CommandReply,
     EditReply,
     ErrorMessage,
     EventRow,
     HubReply,
+    Message,
     ReplyPending,
     RowsReply,
     RunsReply,
@@ -84,16 +97,16 @@ class Workspace:
         changed: What changed since the window last looked; the window clears it.
     """
 
-    def __init__(self, *, request: SendRequest, clock: Clock, user: str) -> None:
+    def __init__(self, *, clock: Clock, user: str) -> None:
+        request = self.send_request
         self.run_store = RunStore()
         self.link = ConnectionStatus()
         self.hosts = HostList()
-        self._rows = rows = RowStores()
-        self.log = rows.log_state
-        self.alerts = rows.alerts
-        self.reclaims = rows.reclaims
-        self.diagnoses = rows.diagnoses
-        self.studies = rows.studies
+        self.log = EventLogState()
+        self.alerts = AlertEvaluator()
+        self.reclaims = ReclaimStore()
+        self.diagnoses = DiagnosisStore()
+        self.studies = StudyStore()
         self.fold_metrics = FoldMetricStore(request)
         self.verdicts = VerdictStore(request)
         self.models = ModelStore()
@@ -103,10 +116,30 @@ class Workspace:
         self.edits = RunEdits(request)
         self.changed: set[Topic] = set()
         self._row_backfill = RowBackfill(request)
+        self._readings: dict[str, RunReadings] = {}
         self._clock = clock
         self._hubs: dict[str, str] = {}
+        self._senders: dict[str, SendRequest] = {}
         self._seen: dict[str, set[str]] = {}
         self._charts: SeriesSink | None = None
+
+    def attach_hub(self, send_request: SendRequest, at: str = HERE) -> None:
+        """Send requests about the runs of a hub this way from now on."""
+        self._senders[at] = send_request
+
+    def detach_hub(self, at: str) -> None:
+        """A hub is followed no more."""
+        self._senders.pop(at, None)
+
+    def send_request(self, message: Message) -> int:
+        """Send a request to the hub of the run that it is about.
+
+        Returns:
+            The number that its replies carry; 0: there is no hub yet.
+        """
+        at = self.run_store.at(_run_of(message))
+        send = self._senders.get(at) or self._senders.get(HERE)
+        return 0 if send is None else send(message)
 
     def attach_charts(self, charts: SeriesSink) -> None:
         """Feed the charts from now on."""
@@ -114,7 +147,8 @@ class Workspace:
         self._show_runs()
 
     def readings(self, run: str) -> RunReadings:
-        return self._rows.readings(run)
+        """The readings of one run."""
+        return self._readings.setdefault(run, RunReadings())
 
     def link_at(self, at: str) -> ConnectionStatus:
         """The connection to a hub, by its host's address; `HERE`: this machine's."""
@@ -174,6 +208,7 @@ class Workspace:
             self.link.dismiss()
 
     def status(self, *, version: str) -> StatusBarState:
+        """The status bar."""
         state = self.link.status(version=version)
         n_live, n = self.hosts.reached_and_total()
         if not n:
@@ -275,6 +310,7 @@ class Workspace:
         """Ask the selected run's process for something.
 
         Args:
+            name: What.
             args: How; None: in the usual way.
         """
         run = self.run_store.current()
@@ -312,9 +348,19 @@ class Workspace:
         self._forget_runs(self._seen.pop(at, set()))
 
     def _forget_runs(self, runs: Collection[str]) -> None:
-        self._rows.forget(runs)
-        for store in (self.verdicts, self.models, self._row_backfill, self.fold_metrics):
+        for store in (
+            self.log,
+            self.reclaims,
+            self.diagnoses,
+            self.studies,
+            self.verdicts,
+            self.models,
+            self.fold_metrics,
+            self._row_backfill,
+        ):
             store.forget(runs)
+        for run in runs:
+            self._readings.pop(run, None)
         if self._charts is not None:
             self._charts.forget(runs)
 
@@ -344,10 +390,15 @@ class Workspace:
             self._apply_event(row, event, is_live=is_live)
 
     def _apply_event(self, row: EventRow, event: AnyEvent, *, is_live: bool) -> None:
-        if self._rows.read(row, event):
-            self.changed.add("readings")
-        elif self._note(row, event):
-            self.changed.add("log")
+        match event:
+            case Sample():
+                self.readings(row.run).apply_sample(event, row.t_s)
+                self.changed.add("readings")
+            case FieldSources():
+                self.readings(row.run).apply_sources(event)
+                self.changed.add("readings")
+            case _:
+                self._note(row, event)
         self.models.apply_event(row.run, event)
         self.fold_metrics.apply_event(row, event)
         self._judged(self.verdicts.apply_event(row.run, event, is_live=is_live))
@@ -355,15 +406,24 @@ class Workspace:
             self._charts.apply_event(row, event, is_live=is_live)
             self.changed.add("series")
 
-    def _note(self, row: EventRow, event: AnyEvent) -> bool:
+    def _note(self, row: EventRow, event: AnyEvent) -> None:
         summary = self.run_store.get(row.run)
         now_wall_s = self._clock.wall_s()
         name = summary.name if summary else row.run[:8]
         wall_s = (summary.started_wall_s if summary else now_wall_s - row.t_s) + row.t_s
-        host = summary.host if summary else ""
-        return self._rows.note(
-            row, event, name=name, host=host, wall_s=wall_s, now_wall_s=now_wall_s
-        )
+        if isinstance(event, ActionRecord):
+            self.reclaims.add(row.run, row.row, event, wall_s=wall_s)
+        elif isinstance(event, Diagnosis):
+            self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
+        self.studies.apply_event(row, event)
+        is_new = self.log.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
+        if is_new:
+            self.changed.add("log")
+        if is_new or isinstance(event, Verdict):
+            host = summary.host if summary else ""
+            self.alerts.apply_event(
+                row.run, name, host, event, wall_s=wall_s, now_wall_s=now_wall_s
+            )
 
     def _apply_series(self, reply: SeriesReply) -> None:
         readings = self.readings(reply.run)
@@ -417,3 +477,9 @@ class Workspace:
             self.verdicts.want(summary.run)
         if self._charts is not None:
             self._charts.show_runs(shown)
+
+
+def _run_of(message: Message) -> str:
+    run = getattr(message, "run", "")
+    runs = getattr(message, "runs", None)
+    return str(run or (runs[0] if runs else ""))

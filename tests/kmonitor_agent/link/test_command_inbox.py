@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_inbox import (
+from kmonitor_agent.link.delivery import (
     COMMANDS_NAME,
     HELD_LIMIT,
     SEEN_LIMIT,

@@ -9,8 +9,7 @@ import msgspec
 import pytest
 
 from kmonitor_agent.guard import FaultLog
-from kmonitor_agent.link.command_inbox import CommandInbox
-from kmonitor_agent.link.delivery import DeliveryContext, DeliveryPhase, RunDelivery
+from kmonitor_agent.link.delivery import CommandInbox, DeliveryContext, DeliveryPhase, RunDelivery
 from kmonitor_agent.link.hub_connection import (
     ConnectionContext,
     HubConnection,

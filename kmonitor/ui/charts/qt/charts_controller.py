@@ -19,7 +19,6 @@ from kmonitor.ui.compare.comparison import Comparison
 from kmonitor.ui.plots.chart_state import ChartState, CrosshairCard
 from kmonitor.ui.plots.qt.live_chart import LiveChart
 from kmonitor.ui.plots.qt.scene import ChartColours
-from kmonitor.ui.runs.sent_commands import SendRequest
 from kmonitor.ui.theme.qt.theme import Theme
 from kmonitor.ui.workspace.workspace import Workspace
 from kmonitor_agent.wire.messages.commands import (
@@ -49,7 +48,6 @@ class ChartsController(QObject):
         self,
         grid: ChartGrid,
         workspace: Workspace,
-        request: SendRequest,
         theme: Theme,
         parent: QObject | None = None,
     ) -> None:
@@ -58,8 +56,7 @@ class ChartsController(QObject):
         self.arrangement = Arrangement()
         self._workspace = workspace
         self._theme = theme
-        self._send_request = request
-        self._feed = ChartFeed(request)
+        self._feed = ChartFeed(workspace.send_request)
         self.standard_charts = StandardCharts(workspace, self._feed)
         self._extra_charts = ExtraCharts(workspace, self._feed, self.standard_charts)
         self._charts: dict[str, LiveChart] = {}
@@ -115,7 +112,7 @@ class ChartsController(QObject):
 
     def make_comparison(self) -> tuple[Comparison, CompareTable]:
         """What compares runs by the columns that the charts hold."""
-        comparison = Comparison(self._workspace, self._feed, self._send_request)
+        comparison = Comparison(self._workspace, self._feed)
         return comparison, CompareTable(self._workspace, self._feed)
 
     def make_chart(self) -> LiveChart:

@@ -86,13 +86,6 @@ class HostsController(QObject):
         for bridge in self._bridges.values():
             bridge.stop()
 
-    def send_request(self, message: msgspec.Struct) -> int:
-        """Send a message to the hub of the run that it is about."""
-        bridge = self._bridges.get(
-            self._workspace.run_store.at(_run_of(message)), self.local_bridge
-        )
-        return bridge.send_request(message)
-
     def hub_of(self, run: str) -> str | NetworkHub:
         """Address of a run's hub, for requests from other threads."""
         return self._hubs.get(self._workspace.run_store.at(run), self._hubs[HERE])
@@ -239,9 +232,3 @@ class HostsController(QObject):
             change()
         except UserError as exc:
             _log.warning("hosts: %s", exc)
-
-
-def _run_of(message: msgspec.Struct) -> str:
-    run = getattr(message, "run", "")
-    runs = getattr(message, "runs", None)
-    return str(run or (runs[0] if runs else ""))

@@ -94,13 +94,15 @@ class HubBridge(QObject):
         """Start following; what comes goes to this workspace."""
         self._workspace = workspace
         self._is_started = True
+        workspace.attach_hub(self._link.send_request, self.at)
         self._link.start()
 
     def stop(self) -> None:
         """End the link's threads."""
         self._rest.stop()
-        if self._is_started:
+        if self._workspace is not None and self._is_started:
             self._is_started = False
+            self._workspace.detach_hub(self.at)
             self._link.stop()
 
     def send_request(self, message: msgspec.Struct) -> int:

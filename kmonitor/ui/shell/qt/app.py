@@ -12,7 +12,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from PySide6.QtCore import QObject, QRect, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication
 
@@ -92,7 +91,7 @@ class KmonitorApp(QObject):
         self._apply_settings()
         self._hosts: HostsController | None = None
         self._hub_starter: HubStarter | None = None
-        self.workspace = Workspace(request=self._send_request, clock=SystemClock(), user=_user())
+        self.workspace = Workspace(clock=SystemClock(), user=_user())
         self.window = MainWindow(self._shared_theme)
         self.folder_opener = FolderOpener(self.window, self)
         parts = WindowParts(
@@ -195,10 +194,6 @@ class KmonitorApp(QObject):
             self._hub_starter = hub_starter
             hub_starter.start()
 
-    def _send_request(self, message: msgspec.Struct) -> int:
-        # There are no requests before a hub has answered, hence never without a bridge.
-        return self._hosts.send_request(message) if self._hosts is not None else 0
-
     def _place_window(self) -> None:
         shown = self._options.shown
         if shown is not None:
@@ -216,7 +211,7 @@ class KmonitorApp(QObject):
         # Imported late and by name: this is what loads numpy and pyqtgraph.
         charts_module = importlib.import_module("kmonitor.ui.charts.qt.charts_controller")
         charts: ChartsController = charts_module.ChartsController(
-            self.window.charts, self.workspace, self._send_request, self._shared_theme, self
+            self.window.charts, self.workspace, self._shared_theme, self
         )
         self.charts_controller = charts
         self.controller.attach_controller(charts)

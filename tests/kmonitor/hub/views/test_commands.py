@@ -7,7 +7,7 @@ import pytest
 
 from kmonitor.connect.hub_client import HubClient, HubRefused
 from kmonitor.hub.runs.command_queue import MAX_OPEN_PER_RUN
-from kmonitor.hub.views.commands import CommandService
+from kmonitor.hub.views.viewers import CommandService
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.commands import (
     CommandStatus,

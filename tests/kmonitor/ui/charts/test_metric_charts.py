@@ -53,7 +53,8 @@ class Board:
 
     def __init__(self, runs: int = 1) -> None:
         self.asked: list[Message] = []
-        self.desk = Workspace(request=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(clock=SystemClock(), user="tester")
+        self.desk.attach_hub(self._ask)
         self.feed = ChartFeed(self._ask)
         charts = StandardCharts(self.desk, self.feed)
         self.metrics = ExtraCharts(self.desk, self.feed, charts)

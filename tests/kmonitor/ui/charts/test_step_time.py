@@ -32,7 +32,8 @@ class Charts:
 
     def __init__(self, medians: list[float]) -> None:
         self.asked: list[Message] = []
-        self.desk = Workspace(request=self._ask, clock=SystemClock(), user="tester")
+        self.desk = Workspace(clock=SystemClock(), user="tester")
+        self.desk.attach_hub(self._ask)
         feed = ChartFeed(self._ask)
         self.charts = StandardCharts(self.desk, feed)
         self.desk.attach_charts(feed)

@@ -48,13 +48,14 @@ class Setup:
     def __init__(self, *runs: RunSummary) -> None:
         self.hub = QuestionsAsked()
         self.clock = MovedClock()
-        self.desk = Workspace(request=self.hub.ask, clock=self.clock, user="tester")
+        self.desk = Workspace(clock=self.clock, user="tester")
+        self.desk.attach_hub(self.hub.ask)
         self.feed = ChartFeed(self.hub.ask)
         self.desk.attach_charts(self.feed)
         self.desk.connected(told_hub())
         self.desk.apply_message(told_runs(*runs))
         self.known = {run.run: run for run in runs}
-        self.compare = Comparison(self.desk, self.feed, self.hub.ask)
+        self.compare = Comparison(self.desk, self.feed)
         self.table = CompareTable(self.desk, self.feed)
         self._row = 1000
 

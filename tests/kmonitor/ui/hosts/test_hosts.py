@@ -39,7 +39,8 @@ class Setup:
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
         self.clock = MovedClock()
-        self.desk = Workspace(request=self.hub.ask, clock=self.clock, user="tester")
+        self.desk = Workspace(clock=self.clock, user="tester")
+        self.desk.attach_hub(self.hub.ask)
         self.feed = ChartFeed(self.hub.ask)
         self.charts = StandardCharts(self.desk, self.feed)
         self.desk.attach_charts(self.feed)

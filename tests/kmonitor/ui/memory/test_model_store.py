@@ -73,7 +73,8 @@ def test_the_newest_fit_counts():
 
 
 def desk_with(**changed: Any) -> Workspace:
-    desk = Workspace(request=lambda _message: 0, clock=SystemClock(), user="me")
+    desk = Workspace(clock=SystemClock(), user="me")
+    desk.attach_hub(lambda _message: 0)
     desk.connected(told_hub())
     desk.apply_message(told_runs(made_up_run(**changed)))
     return desk

@@ -3,7 +3,7 @@ import struct
 
 from kmonitor.ui.runs.readings import READING_COLUMNS, RunReadings
 from kmonitor.ui.text.formats import with_plain_spaces
-from kmonitor.ui.workspace.rows import RowBackfill
+from kmonitor.ui.workspace.row_backfill import RowBackfill
 from kmonitor_agent.wire.messages.events import FieldSource, FieldSources, Sample
 from kmonitor_agent.wire.messages.unions import (
     RowsReply,

@@ -155,7 +155,8 @@ class _Hubs:
 
     def __init__(self, hub: HubReply | None = None) -> None:
         self.asked = QuestionsAsked()
-        self.desk = Workspace(request=self.asked.ask, clock=MovedClock(), user="tester")
+        self.desk = Workspace(clock=MovedClock(), user="tester")
+        self.desk.attach_hub(self.asked.ask)
         self.desk.connected(hub or told_hub())
 
     def picture(self, *runs: RunSummary) -> HistorySelectionState:

@@ -45,7 +45,8 @@ class Setup:
 
     def __init__(self) -> None:
         self.hub = QuestionsAsked()
-        self.desk = Workspace(request=self.hub.ask, clock=MovedClock(), user="tester")
+        self.desk = Workspace(clock=MovedClock(), user="tester")
+        self.desk.attach_hub(self.hub.ask)
         self.feed = ChartFeed(self.hub.ask)
         self.charts = StandardCharts(self.desk, self.feed)
         self.desk.attach_charts(self.feed)
@@ -453,7 +454,8 @@ def test_a_step_time_that_is_a_mean_is_called_one(setup: Setup):
 
 
 def test_a_desk_whose_charts_are_not_loaded_yet_takes_everything(setup: Setup):
-    desk = Workspace(request=setup.hub.ask, clock=MovedClock(), user="tester")
+    desk = Workspace(clock=MovedClock(), user="tester")
+    desk.attach_hub(setup.hub.ask)
     desk.connected(told_hub())
     run = made_up_run()
     desk.apply_message(told_runs(run))

@@ -1,27 +1,15 @@
-"""Rows of events handed to their stores, and the backfill of what happened before the window."""
+"""Backfill of what happened before the window was opened."""
 
 import math
 import struct
 from collections.abc import Collection
 
-from kmonitor.alerts.evaluator import AlertEvaluator
 from kmonitor.memory.calibration import MEMORY_EVENT_KINDS as MEMORY_KINDS
-from kmonitor.ui.events.diagnosis import DiagnosisStore
-from kmonitor.ui.events.event_log import LOG_KINDS, EventLogState
-from kmonitor.ui.events.reclaims import ReclaimStore
+from kmonitor.ui.events.event_log import LOG_KINDS
 from kmonitor.ui.runs.readings import READING_COLUMNS, RunReadings
 from kmonitor.ui.runs.sent_commands import SendRequest
-from kmonitor.ui.studies.study_store import STUDY_KINDS, StudyStore
-from kmonitor_agent.wire.messages.events import (
-    ActionRecord,
-    AnyEvent,
-    Diagnosis,
-    FieldSources,
-    Sample,
-    Verdict,
-)
+from kmonitor.ui.studies.study_store import STUDY_KINDS
 from kmonitor_agent.wire.messages.unions import (
-    EventRow,
     RowsReply,
     RowsRequest,
     RunSummary,
@@ -29,75 +17,6 @@ from kmonitor_agent.wire.messages.unions import (
     SeriesRequest,
     ThinnedColumn,
 )
-
-
-class RowStores:
-    """Takes rows, live or from history; main thread only.
-
-    Attributes:
-        log_state: Event log. reclaims: What was reclaimed. diagnoses: What was found.
-        alerts: What the user is alerted to. studies: What studies report of their folds.
-    """
-
-    def __init__(self) -> None:
-        self.log_state = EventLogState()
-        self.reclaims = ReclaimStore()
-        self.diagnoses = DiagnosisStore()
-        self.alerts = AlertEvaluator()
-        self.studies = StudyStore()
-        self._readings: dict[str, RunReadings] = {}
-
-    def readings(self, run: str) -> RunReadings:
-        return self._readings.setdefault(run, RunReadings())
-
-    def forget(self, runs: Collection[str]) -> None:
-        """Nothing is known of these runs."""
-        self.log_state.forget(runs)
-        self.reclaims.forget(runs)
-        self.diagnoses.forget(runs)
-        self.studies.forget(runs)
-        for run in runs:
-            self._readings.pop(run, None)
-
-    def read(self, row: EventRow, event: AnyEvent) -> bool:
-        """Whether a row is about readings, which are taken then."""
-        match event:
-            case Sample():
-                self.readings(row.run).apply_sample(event, row.t_s)
-            case FieldSources():
-                self.readings(row.run).apply_sources(event)
-            case _:
-                return False
-        return True
-
-    def note(
-        self,
-        row: EventRow,
-        event: AnyEvent,
-        *,
-        name: str,
-        host: str,
-        wall_s: float,
-        now_wall_s: float,
-    ) -> bool:
-        """Note what happened; whether the log has a line more.
-
-        Args:
-            host: Of its run; empty: not known.
-            wall_s: When it happened, UTC.
-        """
-        if isinstance(event, ActionRecord):
-            self.reclaims.add(row.run, row.row, event, wall_s=wall_s)
-        elif isinstance(event, Diagnosis):
-            self.diagnoses.add(row.run, row.row, event, wall_s=wall_s)
-        self.studies.apply_event(row, event)
-        is_new = self.log_state.add(row.row, event, run=row.run, name=name, wall_s=wall_s)
-        if is_new or isinstance(event, Verdict):
-            self.alerts.apply_event(
-                row.run, name, host, event, wall_s=wall_s, now_wall_s=now_wall_s
-            )
-        return is_new
-
 
 _RECENT_S = 30.0
 _MAX_PAGES = 40
