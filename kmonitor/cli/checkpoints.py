@@ -93,9 +93,7 @@ def checkpoints(
             "Run this in the Python environment used for training, or run: pip install h5py",
         )
     if folder is not None and not folder.is_dir():
-        raise UserError(
-            f"{folder} is not a folder.", "Use the folder that holds the run's checkpoints."
-        )
+        raise UserError(f"{folder} is not a folder.", "Use the folder with the run's checkpoints.")
     with open_hub() as client:
         chosen = choose_run(client.runs(), run)
         folders = (
