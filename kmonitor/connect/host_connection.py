@@ -160,7 +160,7 @@ class HostRoute:
             except (UserError, NotPrivate, OSError) as exc:
                 self._rest(exc, is_transient=False)
             except Exception as exc:
-                LOG.exception("the way to %s", self._host.address)
+                LOG.exception("the connection to %s", self._host.address)
                 self._rest(exc, is_transient=False)
 
     def _keep_open(self) -> None:

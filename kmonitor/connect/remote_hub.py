@@ -259,7 +259,7 @@ def _refusal(address: str, reply_text: str) -> HostError:
     try:
         refusal = msgspec.json.decode(reply_text, type=RemoteRefusal)
     except (msgspec.MsgspecError, RecursionError):
-        what = f"kmonitor on {address} sent an answer that this version does not understand."
+        what = f"kmonitor on {address} sent a response that this version does not understand."
         return HostError(
             "broken", address, what, f"Run this to see why: ssh {address} kmonitor doctor"
         )
@@ -274,7 +274,7 @@ def _plain(text: str) -> str:
 
 
 _LOCATIONS: Final = {
-    "launcher": "the interpreter of the last training there",
+    "launcher": "the interpreter of the last training run there",
     "path": "kmonitor on the PATH of a login shell",
     "command": "the command remembered for it",
 }

@@ -175,7 +175,7 @@ class HubAlerts:
             else:
                 self._held.unlink(missing_ok=True)
         except OSError as exc:
-            LOG.warning("alerts that are held back would be lost when this hub ends: %s", exc)
+            LOG.warning("alerts that are held back would be lost when this hub stops: %s", exc)
 
     def _start(self, alerts: list[Alert]) -> None:
         for alert in alerts:

@@ -340,7 +340,7 @@ class HubLoop:
         schedule.every(0.2, "hints", self._viewer_service.hint)
         schedule.every(0.5, "liveness", self._liveness.judge_all)
         schedule.every(0.2, "spools", self._spools.step)
-        schedule.every(_BOUND_EVERY_S, "spool bound", self._spools.bound)
+        schedule.every(_BOUND_EVERY_S, "spool limit", self._spools.bound)
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)

@@ -3683,7 +3683,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Install it there from a clone: {line}   If it is in an environment that a login does not activate, give its path: {command}</source>
+        <source>Install it there from a clone: {line}   If it is in an environment that is not activated at login, give its path: {command}</source>
         <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
     </message>
     <message>
@@ -5683,7 +5683,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The host key of {host} has changed: the host was reinstalled, or a different machine is answering under its name.</source>
+        <source>The host key of {host} has changed: the host was reinstalled, or a different machine is responding under its name.</source>
         <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
     </message>
     <message>
@@ -6288,7 +6288,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>a function is compiled again for each new shape (XLA)</source>
+        <source>a function is recompiled for each new shape (XLA)</source>
         <translation>一个函数为每种新形状重新编译（XLA）</translation>
     </message>
     <message>
@@ -6565,7 +6565,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes ended and were never waited for</source>
+        <source>child processes exited and were never reaped (zombies)</source>
         <translation>子进程已经结束，却无人等待</translation>
     </message>
     <message>
@@ -7082,7 +7082,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it was sent, but the training never answered</source>
+        <source>it was sent, but the training process never responded</source>
         <translation>已发送，但训练没有回应</translation>
     </message>
     <message>
@@ -7092,7 +7092,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its data end at the time limit of its job</source>
+        <source>its data ends at the time limit of its job</source>
         <translation>其数据止于作业的时间上限</translation>
     </message>
     <message>
@@ -7112,7 +7112,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process cannot be seen from here: it has its own process ids (container)</source>
+        <source>its process cannot be seen from here: it is in its own PID namespace (container)</source>
         <translation>从这里看不到其进程：它单独计进程号（容器）</translation>
     </message>
     <message>
@@ -7418,11 +7418,6 @@
         <translation>malloc 分出的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory is short: pages are read back from disk, and tasks wait</source>
-        <translation>内存不足：要从磁盘取回页，任务在等待</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>memory limit {size}</source>
         <translation>内存最多 {size}</translation>
@@ -7441,6 +7436,11 @@
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
         <source>memory pressure</source>
         <translation>内存压力</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory pressure: pages are read back from disk, and tasks wait</source>
+        <translation>内存不足：要从磁盘取回页，任务在等待</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
@@ -8413,12 +8413,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the hub is switched off here: KMONITOR_HUB=off is set.</source>
+        <source>the hub is disabled here: KMONITOR_HUB=off is set.</source>
         <translation>hub 在此处已关闭：设置了 KMONITOR_HUB=off。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the hub stopped answering</source>
+        <source>the hub stopped responding</source>
         <translation>hub 停止回应</translation>
     </message>
     <message>
@@ -8433,7 +8433,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed a process in its control group at that time because memory ran out ({how}: oom_kill)</source>
+        <source>the kernel killed a process in its cgroup at that time because memory ran out ({how}: oom_kill)</source>
         <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
     </message>
     <message>
@@ -8523,7 +8523,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the process was restarted before it answered</source>
+        <source>the process was restarted before it responded</source>
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
@@ -8583,16 +8583,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training could not be reached in time</source>
-        <translation>未能及时联系到训练</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training ended before it answered</source>
-        <translation>训练在回应前已结束</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the training has ended</source>
         <translation>训练已结束</translation>
     </message>
@@ -8607,14 +8597,24 @@
         <translation>训练未暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>the training waited {time}</source>
-        <translation>训练等待了 {time}</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the training process could not be reached in time</source>
+        <translation>未能及时联系到训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training's process has ended</source>
+        <source>the training process ended before it responded</source>
+        <translation>训练在回应前已结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the training process has ended</source>
         <translation>训练进程已不存在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>the training waited {time}</source>
+        <translation>训练等待了 {time}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -9050,7 +9050,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} does not answer.</source>
+        <source>{host} is not responding.</source>
         <translation>{host} 没有回应。</translation>
     </message>
     <message>
@@ -9185,7 +9185,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{name} is traced again and again</source>
+        <source>{name} is retraced repeatedly</source>
         <translation>{name} 被反复追踪</translation>
     </message>
     <message>
@@ -9556,7 +9556,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; memory is short: tasks wait for it {n} % of the time</source>
+        <source>{stall}; memory pressure: tasks wait for memory {n} % of the time</source>
         <translation>{stall}；内存不足：任务有 {n} % 的时间在等待内存</translation>
     </message>
     <message>

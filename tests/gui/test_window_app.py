@@ -166,7 +166,7 @@ def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
     assert ran.returncode == status
     assert message in ran.stderr
     assert ran.stderr.count("kmonitor: ") == (1 if status == 1 else 0)
-    assert "Name another file" not in ran.stderr
+    assert "Choose another file" not in ran.stderr
     assert not (tmp_path / "s.png").exists()
 
 

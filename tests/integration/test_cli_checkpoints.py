@@ -190,7 +190,7 @@ def test_where_keras_is_missing_restore_says_where_to_run(tmp_path: Path):
     )
 
     assert ran.status == 1
-    assert "Run this in the environment of the training" in ran.err
+    assert "Run this in the Python environment used for training" in ran.err
     assert "Traceback" not in ran.err
 
 

@@ -68,7 +68,7 @@ def parse_bind(text: str) -> BindAddress:
     if found is None or int(found["port"]) > _MAX_PORT:
         raise NetworkRefused(
             f'"{text}" is not an address to listen on.',
-            "Write ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for all network"
+            "Use the form ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for all network"
             " interfaces.",
         )
     host = found["host"].strip("[]")
@@ -209,7 +209,8 @@ class NetworkEndpoint:
             raise NetworkRefused(
                 "This build of ZeroMQ does not support encryption, so the hub does not listen"
                 " on the network.",
-                "Install pyzmq from its wheels: pip install --force-reinstall pyzmq",
+                "Install a prebuilt wheel of pyzmq: pip install --force-reinstall --only-binary"
+                " pyzmq pyzmq",
             )
         self._context = context
         self._keys = keys
@@ -384,7 +385,7 @@ def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapHandler) -> str:
         if monitor in ready:
             event = recv_monitor_message(monitor)["event"]
             return "accepted" if event == _LET_IN else "refused"
-    return "not answered"
+    return "given no response"
 
 
 def _reachable_endpoint(bound: BindAddress) -> str:

@@ -148,10 +148,7 @@ class OomKillWatch:
         before = counts[0]
         path, is_up = _group_rose(before.groups)
         if is_up:
-            why = (
-                "the kernel killed a process in its control group at that time because memory"
-                " ran out"
-            )
+            why = "the kernel killed a process in its cgroup at that time because memory ran out"
             return OomEvidence("out of memory", f"{why} ({path}: oom_kill)")
         if is_up is None:
             is_up = _rose(before.host, read_oom_kill_count(self._proc / "vmstat"))
@@ -206,7 +203,7 @@ _AWAITED_S = 10.0
 process may hold its lock."""
 
 _GONE = "its process ended unexpectedly"
-_AT_LIMIT = "its data end at the time limit of its job"
+_AT_LIMIT = "its data ends at the time limit of its job"
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
 
@@ -356,7 +353,7 @@ class Liveness:
 
 def _unseen_reason(record: RunRecord, processes: ProcessWatch) -> str:
     if record.host == processes.host:
-        return "its process cannot be seen from here: it has its own process ids (container)"
+        return "its process cannot be seen from here: it is in its own PID namespace (container)"
     return f"its process on {record.host} cannot be seen from here"
 
 

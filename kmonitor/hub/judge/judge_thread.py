@@ -250,7 +250,7 @@ class JudgeThread:
             self._judges.pop(job.run_key, None)
             found = JudgeResult(job.run, fault=exc)
             retry_ms = _RETRY_MS if isinstance(exc, RETRYABLE_ERRORS) else 0
-            text = f"the run could not be judged: {exc}"
+            text = f"the verdicts on the run could not be computed: {exc}"
             reply = ErrorMessage(code="busy", text=text, retry_ms=retry_ms)
         if job.pending_request is not None:
             self._put(_answered(found, job.pending_request, reply))

@@ -128,7 +128,7 @@ class OtlpSender:
         if why:
             trouble = (
                 f"metrics do not reach the collector at {self._endpoint} ({why}): current"
-                " values are sent once it answers"
+                " values are sent once it responds"
             )
         if bool(trouble) != bool(self.trouble):
             if trouble:

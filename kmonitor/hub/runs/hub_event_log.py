@@ -168,7 +168,7 @@ class HubEventLog:
                 and record.is_known
                 and event.session != record.session
             ):
-                self._end_session(record, "the process was restarted before it answered")
+                self._end_session(record, "the process was restarted before it responded")
             t_s = self._applied(record, event)
             row = self._next_row
             self._next_row += 1
@@ -182,7 +182,7 @@ class HubEventLog:
             elif isinstance(event, CommandProgress):
                 self._progress(event, row)
             elif _ends_run(event):
-                self._end_session(record, "the training ended before it answered")
+                self._end_session(record, "the training process ended before it responded")
             for listener in self.listeners:
                 with self._faults.guarded("listener", of=record.run):
                     listener(record, event)
@@ -241,7 +241,7 @@ class HubEventLog:
             t_s=max(0.0, record.last_t_s - record.session_offset_s),
             first=record.accepted + 1,
             last=last,
-            why="neither the training's machine nor the hub still has these",
+            why="neither the training machine nor the hub still has these",
         )
         self._faults.record("gap", f"{record.run} {gap.first}..{gap.last}")
         self.append(record, [(last, "lost", gap, encode_event(gap))])
@@ -259,7 +259,7 @@ class HubEventLog:
         """Write down that a run's process is gone, and close its open commands."""
         # At the time of its newest event; the run comes back only with events of its own number.
         self.notify(record, record.last_t_s, "error", "lost", why)
-        self._end_session(record, "the training's process has ended")
+        self._end_session(record, "the training process has ended")
 
     def notify(
         self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str

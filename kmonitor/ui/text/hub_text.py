@@ -120,7 +120,7 @@ _STUDY_FORMS: Final = (
     later("no step for {n} s within an epoch; the longest pause until then was {longest} s"),
     later("no step for {n} s between epochs; the longest pause until then was {longest} s"),
     later("no step for {n} s after a fit; the longest pause until then was {longest} s"),
-    later("{stall}; memory is short: tasks wait for it {n} % of the time"),
+    later("{stall}; memory pressure: tasks wait for memory {n} % of the time"),
     later("{stall}; tasks wait for the disk {n} % of the time"),
     later("steps are running again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
@@ -249,11 +249,11 @@ _FORMS: Final = (
     later("the training is not paused"),
     later("the training is already paused"),
     later("the training has ended"),
-    later("the training's process has ended"),
-    later("the training could not be reached in time"),
-    later("it was sent, but the training never answered"),
-    later("the training ended before it answered"),
-    later("the process was restarted before it answered"),
+    later("the training process has ended"),
+    later("the training process could not be reached in time"),
+    later("it was sent, but the training process never responded"),
+    later("the training process ended before it responded"),
+    later("the process was restarted before it responded"),
     later("it expired before a safe point"),
     later("it expired before a safe point"),
     later("this training does not accept commands: it was started with commands=False"),
@@ -309,7 +309,7 @@ _FORMS: Final = (
     later("its process ended unexpectedly"),
     later("its process ended unexpectedly; {what}"),
     later(
-        "the kernel killed a process in its control group at that time because memory ran out"
+        "the kernel killed a process in its cgroup at that time because memory ran out"
         " ({how}: oom_kill)"
     ),
     later("the kernel killed a process on this host at that time because memory ran out"),
@@ -317,8 +317,8 @@ _FORMS: Final = (
     later("no data for {time}; {what}"),
     later("its process is alive"),
     later("its process is gone, and what it left on disk is being read"),
-    later("its process cannot be seen from here: it has its own process ids (container)"),
-    later("its data end at the time limit of its job"),
+    later("its process cannot be seen from here: it is in its own PID namespace (container)"),
+    later("its data ends at the time limit of its job"),
     later("its process on {host} cannot be seen from here"),
     # What is wrong with a hub.
     later("the disk of {folder} is full; free some space"),
@@ -349,9 +349,9 @@ _FORMS: Final = (
     # Ways to hosts and hubs.
     later("the connection ended"),
     later("not connected yet"),
-    later("the hub stopped answering"),
+    later("the hub stopped responding"),
     later("the hub was restarted with another database"),
-    later("{host} does not answer."),
+    later("{host} is not responding."),
     later("It may be off, asleep, or on a network that this machine cannot reach."),
     later("{host} refused the ssh connection."),
     later("Its ssh server is not running, or listens on another port (Port in ~/.ssh/config)."),
@@ -363,12 +363,12 @@ _FORMS: Final = (
     later("Check and accept it once in a terminal: {line}"),
     later(
         "The host key of {host} has changed: the host was reinstalled, or a different machine"
-        " is answering under its name."
+        " is responding under its name."
     ),
     later("kmonitor was not found on {host}. Tried: {what}"),
     later(
-        "Install it there from a clone: {line}   If it is in an environment that a login does"
-        " not activate, give its path: {command}"
+        "Install it there from a clone: {line}   If it is in an environment that is not"
+        " activated at login, give its path: {command}"
     ),
     later("kmonitor {version} on {host} is too old for the version on this machine."),
     later("The kmonitor on {host} is too old for the version on this machine."),
@@ -376,7 +376,7 @@ _FORMS: Final = (
     later("kmonitor {version} on {host} is too new for the version on this machine."),
     later("Install that version here."),
     later("On {host}: {what}"),
-    later("the hub is switched off here: KMONITOR_HUB=off is set."),
+    later("the hub is disabled here: KMONITOR_HUB=off is set."),
     later("Unset it for non-interactive logins."),
     later("{host} does not allow socket forwarding."),
     later("Set AllowStreamLocalForwarding yes in its sshd_config."),

@@ -220,8 +220,8 @@ def _memory_cause_text(verdict: Verdict) -> str:
     name = verdict.name
     texts = {
         "retained_traces": tr("traces of models that no longer exist are kept"),
-        "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
-        "compiled": tr("a function is compiled again for each new shape (XLA)"),
+        "retracing": tr("{name} is retraced repeatedly").format(name=name or tr("a function")),
+        "compiled": tr("a function is recompiled for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them alive"),
         "kept": _kept_text(verdict),
         "python": tr("Python objects are kept alive"),
@@ -234,7 +234,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
         "native": tr("native code keeps memory allocated with malloc; Python code does not"),
         "cache": tr("malloc keeps freed memory: a cache, or fragmentation"),
         "unknown": tr("no counter grew with it"),
-        "pressure": tr("memory is short: pages are read back from disk, and tasks wait"),
+        "pressure": tr("memory pressure: pages are read back from disk, and tasks wait"),
         "data_cache": tr("it rose only in the first epoch, while data were read"),
     }
     if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
@@ -258,7 +258,7 @@ def _counted_cause_text(verdict: Verdict) -> str:
         "files": tr("files, sockets or pipes are opened and never closed"),
         "threads": tr("threads are started and never end"),
         "processes": tr("child processes are started and never end"),
-        "zombies": tr("child processes ended and were never waited for"),
+        "zombies": tr("child processes exited and were never reaped (zombies)"),
         "blocks": tr("blocks of shared memory are created and never unlinked"),
         "disk": tr("files are written and never removed"),
     }

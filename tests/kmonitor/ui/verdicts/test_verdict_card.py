@@ -174,7 +174,7 @@ def test_what_the_script_calls_a_function_is_not_capitalised():
 
     picture = evidence_state(made_up_run(), retraced, now_wall_s=NOW_WALL_S, can_request=True)
 
-    assert picture.lead == "one_step is traced again and again"
+    assert picture.lead == "one_step is retraced repeatedly"
 
 
 def _maker(**about: Any) -> ForecastBuilder:

@@ -134,8 +134,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
     [
         ("retained_traces", "f", "traces of models that no longer exist are kept (f)"),
         ("retained_traces", "", "traces of models that no longer exist are kept"),
-        ("retracing", "scale", "scale is traced again and again"),
-        ("retracing", "", "a function is traced again and again"),
+        ("retracing", "scale", "scale is retraced repeatedly"),
+        ("retracing", "", "a function is retraced repeatedly"),
         ("python", "t.py:12", "Python keeps allocated memory, mostly from t.py:12"),
         ("python", "", "Python objects are kept alive"),
         ("unknown", "", "no counter grew with it"),
