@@ -78,7 +78,7 @@ class CommandInbox:
             self._on_command(command)
         except Exception as exc:  # noqa: BLE001 - the session's fault must not end this thread
             self._faults.record("link.on_command", exc)
-            self._report(command, "failed", f"internal error of kmonitor: {type(exc).__name__}")
+            self._report(command, "failed", f"internal kmonitor error: {type(exc).__name__}")
 
     def _report(self, command: Command, state: CommandState, why: str) -> None:
         self._emit(

@@ -201,7 +201,9 @@ class RunDelivery:
                 "superseded", "Another process of this run is now reporting to the hub."
             )
         elif error.fatal or error.code == "unauthorised":
-            self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
+            self._reject(
+                now_s, f"hub_{error.code}", f"The hub refused the connection: {error.text}"
+            )
         elif error.code in {"busy", "quota"}:
             self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
 
@@ -308,7 +310,10 @@ class RunDelivery:
             )
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:
-            text = "The hub claims events that this run never sent; the spool keeps everything."
+            text = (
+                "The hub claims to have events that this run never sent; the spool keeps"
+                " everything."
+            )
             self._reject(now_s, "hub_ahead", text)
             return
         self.hub_seen = True

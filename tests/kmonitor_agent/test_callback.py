@@ -243,7 +243,7 @@ def test_fit_of_a_thread_that_the_process_leaves_behind_is_told_as_interrupted(
     leave.set()
     thread.join(DEADLINE_S)
 
-    assert (end.how, end.message) == ("interrupted", "the process ended while it was running")
+    assert (end.how, end.message) == ("interrupted", "it was still running when the process ended")
 
 
 def test_exception_that_nobody_handles_in_a_thread_is_told_with_its_message(
@@ -283,7 +283,7 @@ def test_request_is_carried_out_and_leaves_a_record(monitor: Any, told: Told, at
 
 
 def test_unknown_request_says_what_to_write(monitor: Any):
-    with pytest.raises(ValueError, match='write one of "save"'):
+    with pytest.raises(ValueError, match='use one of "save"'):
         monitor.request("explode")
     with pytest.raises(ValueError, match='write "epoch" or "batch"'):
         monitor.request("save", at="once")

@@ -173,7 +173,7 @@ def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
         ("session", "set_session(session)"),
         ("graph", "with graph.as_default()"),
         ("rebuild differs", "other variables"),
-        ("rebuild no function", "write rebuild=make_model, without ()"),
+        ("rebuild no function", "use rebuild=make_model, without ()"),
     ],
 )
 def test_what_cannot_be_rebuilt_is_refused_at_the_call(found: Any, what: str, words: str) -> None:

@@ -31,7 +31,7 @@ def test_the_environment_counts_only_when_the_script_is_silent():
 
 @pytest.mark.parametrize("named", ["http://x", "relative/agents.sock"])
 def test_anything_else_is_refused_with_what_to_write(named: str):
-    with pytest.raises(ValueError, match=r'hub=.*write "off"'):
+    with pytest.raises(ValueError, match=r'hub=.*use "off"'):
         parse_hub(named, {})
     with pytest.raises(ValueError, match="KMONITOR_HUB="):
         parse_hub(None, {"KMONITOR_HUB": named})

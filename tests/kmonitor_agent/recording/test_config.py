@@ -81,9 +81,9 @@ def test_folder_that_can_be_none_is_refused(tmp_path: Path):
     file = tmp_path / "model.keras"
     file.touch()
 
-    with pytest.raises(ValueError, match="is not a folder; write the path of a folder"):
+    with pytest.raises(ValueError, match="is not a folder; use the path of a folder"):
         checked_folder(file)
-    with pytest.raises(ValueError, match="is not a folder; write the path of a folder"):
+    with pytest.raises(ValueError, match="is not a folder; use the path of a folder"):
         checked_folder("/dev/null")
     with pytest.raises(ValueError, match="contains a NUL"):
         checked_folder("a\0b")

@@ -40,8 +40,8 @@ def test_threshold_is_read_in_the_metric_s_unit(
 @pytest.mark.parametrize(
     ("arguments", "more", "says"),
     [
-        (("memory", "80%"), {}, 'write one of "ram"'),
-        (("ram", "80%"), {"action": "explode"}, 'write one of "notify"'),
+        (("memory", "80%"), {}, 'use one of "ram"'),
+        (("ram", "80%"), {"action": "explode"}, 'use one of "notify"'),
         (("graph", "80%"), {}, "graph has no upper bound"),
         (("ram", "120%"), {}, "outside 0 to 100"),
         (("ram", "much"), {}, '"12 GiB"'),
