@@ -8266,12 +8266,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, first start to last result: mean over a whole epoch, because its steps were queued ahead of the device that computes them</source>
+        <source>step clock, first start to last result: the mean over a whole epoch, because its steps were queued ahead of the device that computes them</source>
         <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, start to start: median over a whole epoch; for samples, and until the first epoch ends, median over the current epoch so far</source>
+        <source>step clock, start to start: the median over a whole epoch; for samples, and until the first epoch ends, the median over the current epoch so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
     </message>
     <message>

@@ -144,12 +144,12 @@ _FORMS: Final = (
     later("{allocator} allocator, {device} peak ({sees})"),
     later("the CPU device's allocator has no limit"),
     later(
-        "step clock, start to start: median over a whole epoch; for samples, and until the first"
-        " epoch ends, median over the current epoch so far"
+        "step clock, start to start: the median over a whole epoch; for samples, and until the"
+        " first epoch ends, the median over the current epoch so far"
     ),
     later(
-        "step clock, first start to last result: mean over a whole epoch, because its steps were"
-        " queued ahead of the device that computes them"
+        "step clock, first start to last result: the mean over a whole epoch, because its steps"
+        " were queued ahead of the device that computes them"
     ),
     later("tensorflow: live traces"),
     later("tensorflow: registered functions"),

@@ -168,8 +168,8 @@ def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
     [
         ("tf.data", "use arrays, a Sequence or a generator"),
         ("tensor", "use arrays, a Sequence or a generator"),
-        ("subclass", "write rebuild=make_model"),
-        ("v1 optimizer", "write rebuild=make_model"),
+        ("subclass", "use rebuild=make_model"),
+        ("v1 optimizer", "use rebuild=make_model"),
         ("session", "set_session(session)"),
         ("graph", "with graph.as_default()"),
         ("rebuild differs", "other variables"),

@@ -59,5 +59,5 @@ def test_a_hub_on_the_network_is_named_with_its_key(folders: Folders):
     ],
 )
 def test_an_address_without_all_that_it_needs_is_refused(named: str, why: str):
-    with pytest.raises(ValueError, match=f"hub=.*{why}.*write tcp://HOST:PORT"):
+    with pytest.raises(ValueError, match=f"hub=.*{why}.*use tcp://HOST:PORT"):
         parse_hub(named, {})

@@ -49,6 +49,6 @@ def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
             " `kept`)"
         ),
         "`loss`: 1 trace, 306 operations",
-        "`my_step`: traces 5, operations 20",
-        "`fresh`: traces 7, operations 14",
+        "`my_step`: 5 traces, 20 operations",
+        "`fresh`: 7 traces, 14 operations",
     ]

@@ -104,7 +104,7 @@ def test_percentage_without_a_bound_is_told_once(kept: Kept):
 
     notices = [e for e in kept.events if isinstance(e, Notice)]
     assert [n.code for n in notices] == ["limit_unbounded"]
-    assert "Set it in bytes" in notices[0].text
+    assert "Set the limit as a value" in notices[0].text
 
 
 def test_after_an_answer_growth_counts_from_the_new_base(kept: Kept):

@@ -80,7 +80,7 @@ def test_every_try_has_a_row_with_its_cause_and_why():
     page = page_of(MadeUpStudy(["hang, finished"], study=ENDED))
 
     assert [row.cells[:3] for row in page.rows] == [
-        ("0", "1", "Hang"),
+        ("0", "1", "Hung"),
         ("0", "2, resumed", "Finished"),
     ]
     assert page.rows[0].cells[-1].startswith("no step for 61 s")

@@ -132,4 +132,4 @@ def test_a_limit_beyond_the_planned_end_is_said_to_be():
 def test_a_limit_that_may_come_before_the_planned_end_is_a_warning():
     run = made_up_run(epoch=79, epochs=90)
 
-    assert "ends before" not in forecast_chip_text(run, LEAK, now_wall_s=NOW_WALL_S)
+    assert "will end before" not in forecast_chip_text(run, LEAK, now_wall_s=NOW_WALL_S)

@@ -345,7 +345,7 @@ def test_an_array_that_grows_is_named_by_its_attribute():
 
     text = with_plain_spaces(cause_text(replace(KEPT, kept=kept)))
 
-    assert text.startswith("Recorder.history grows: NumPy arrays of (32, 1000) float32")
+    assert text.startswith("Recorder.history is growing: NumPy arrays of (32, 1000) float32")
 
 
 def test_figures_are_counted_and_not_weighed():

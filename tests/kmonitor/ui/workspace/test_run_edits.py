@@ -142,11 +142,11 @@ def test_before_many_are_deleted_the_first_are_named():
 
     picture = confirm_delete(runs, ["here", "there"])
 
-    assert picture.title == "Delete 6 runs?"
+    assert picture.title == "Remove 6 runs?"
     assert "“n0”, “n1”, “n2”, “n3”, and 2 more" in picture.text
     assert "on here, there" in picture.text
     assert "1 of them are pinned." in picture.text
-    assert picture.yes == "Delete 6 runs"
+    assert picture.yes == "Remove 6 runs"
     assert "Pinned" not in confirm_delete([ended("a"), ended("b")], ["h"]).text
 
 
