@@ -167,7 +167,7 @@ def exception_message(exc: BaseException) -> str:
     try:
         return str(exc)
     except Exception as failure:  # noqa: BLE001 - a script's own class may raise whatever it likes
-        return f"(its text raises {type(failure).__name__})"
+        return f"(its message cannot be read: {type(failure).__name__})"
 
 
 def describe_exception(exc: BaseException) -> str:

@@ -370,7 +370,7 @@ class Escalation:
         """What was tried and what could not be, in words."""
         tried = [f"{' and '.join(self._tried)} did not help"] if self._tried else []
         return "; ".join(
-            tried + [f"{level} not done: {why}" for level, why in self._left_out.items()]
+            tried + [f"{level} skipped: {why}" for level, why in self._left_out.items()]
         )
 
     def _has_cooled_down(self, level: EscalationLevel, t_s: float) -> bool:

@@ -204,7 +204,9 @@ class RunDelivery:
                 "superseded", "Another process of this run is now reporting to the hub."
             )
         elif error.fatal or error.code == "unauthorised":
-            self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
+            self._reject(
+                now_s, f"hub_{error.code}", f"The hub refused the connection: {error.text}"
+            )
         elif error.code in {"busy", "quota"}:
             self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
 
@@ -311,7 +313,10 @@ class RunDelivery:
             )
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:
-            text = "The hub claims events that this run never sent; the spool keeps everything."
+            text = (
+                "The hub claims to have events that this run never sent; the spool keeps"
+                " everything."
+            )
             self._reject(now_s, "hub_ahead", text)
             return
         self.hub_seen = True
@@ -454,7 +459,7 @@ class CommandInbox:
             self._on_command(command)
         except Exception as exc:  # noqa: BLE001 - the session's fault must not end this thread
             self._faults.record("link.on_command", exc)
-            self._report(command, "failed", f"internal error of kmonitor: {type(exc).__name__}")
+            self._report(command, "failed", f"internal kmonitor error: {type(exc).__name__}")
 
     def _report(self, command: Command, state: CommandState, why: str) -> None:
         self._emit(

@@ -55,7 +55,8 @@ class Link:
         """
         if session_id != started.session:
             raise ValueError(
-                f"session {session_id!r} is not that of its first event, {started.session!r}"
+                f"session {session_id!r} does not match that of its first event,"
+                f" {started.session!r}"
             )
         self._agent = agent
         self._clock = agent.clock

@@ -406,7 +406,7 @@ class Outbox:
             self._faults.record("link.spool", why)  # what the disk refuses is no fault of ours
         # No path in what leaves the process: the run may be private.
         text = (
-            f"kmonitor cannot write its spool ({plain}): events wait in memory, and the oldest"
+            f"kmonitor cannot write to its spool ({plain}): events wait in memory, and the oldest"
             " samples are dropped when it is full. `kmonitor doctor` shows its location."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
@@ -425,9 +425,9 @@ class Outbox:
     def _recover(self) -> None:
         self.degraded = ""
         self._is_full = False
-        text = "kmonitor can write its spool again."
+        text = "kmonitor can write to its spool again."
         if self._buffer.dropped:
-            text += f" {self._buffer.dropped} events were dropped meanwhile."
+            text += f" {self._buffer.dropped} events were dropped in the meantime."
         self._emit(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))
 
 

@@ -76,7 +76,7 @@ def write_line(text: str) -> None:
         _check_takes(data)
         os.write(_DESCRIPTOR, data)
     except (OSError, ValueError) as exc:
-        raise LineLost(f"standard error cannot be written: {exc}") from exc
+        raise LineLost(f"standard error cannot be written to: {exc}") from exc
 
 
 def _check_takes(data: bytes) -> None:
@@ -453,8 +453,8 @@ class TrainingNotices:
         """The run is recorded nowhere; `why` is the disk's error."""
         self._write(
             "unrecorded",
-            f"this run is not being recorded: {self._folder_text} cannot be written ({why}) and"
-            " no hub answers. The training is not affected. See: kmonitor doctor",
+            f"this run is not being recorded: {self._folder_text} cannot be written to ({why}) and"
+            " no hub responds. The training is not affected. For details, run: kmonitor doctor",
         )
 
     def homeless(self, what: str) -> None:
@@ -469,4 +469,4 @@ class TrainingNotices:
             write_line(text)
 
 
-NO_HOME: Final = "this user has no home folder; set KMONITOR_HOME to a folder that lasts."
+NO_HOME: Final = "this user has no home folder; set KMONITOR_HOME to a persistent folder."

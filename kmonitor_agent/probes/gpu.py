@@ -110,7 +110,7 @@ class Gpu:
         try:
             memory = self._nvml.nvmlDeviceGetMemoryInfo(self._device)
         except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
-            return all_missing(f"the NVIDIA driver answered: {exc}")
+            return all_missing(f"the NVIDIA driver returned an error: {exc}")
         return DeviceReadings(
             total=Reading(float(memory.total), "bytes", "driver: NVML, device total"),
             used=Reading(float(memory.used), "bytes", "driver: NVML, all processes"),
@@ -188,7 +188,7 @@ class Gpu:
                 "driver: NVML, all processes",
             )
         except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
-            used = Reading.missing("bytes", f"the NVIDIA driver answered: {exc}")
+            used = Reading.missing("bytes", f"the NVIDIA driver returned an error: {exc}")
         return OtherDevice(number, used, _read_load(self._nvml, device))
 
     def _process_bytes(self) -> Reading:

@@ -262,12 +262,15 @@ class _OtherSystem:
             if sys.platform == "win32":
                 return Reading(float(memory.private), "bytes", "process: private bytes (psutil)")
             if sys.platform != "darwin":
-                return Reading(float(memory.rss), "bytes", "process: psutil resident set")
+                return Reading(
+                    float(memory.rss), "bytes", "process: resident set size (RSS, psutil)"
+                )
             unique = self._read_unique(process, float(memory.rss))
         except FAILURES as exc:
             return Reading.missing("bytes", f"the process's memory cannot be read: {exc}")
         source = (
-            "process: unique set (psutil), extrapolated from the resident set between readings"
+            "process: unique set size (USS, psutil), extrapolated from the resident set size"
+            " (RSS) between readings"
         )
         return Reading(unique, "bytes", source)
 
@@ -331,7 +334,7 @@ class FamilyMemory:
         try:
             self._read_shares(children)
         except FAILURES as exc:
-            self.why_no_shares = f"proportional sets cannot be read: {exc}"
+            self.why_no_shares = f"the proportional set sizes (PSS) cannot be read: {exc}"
         self._rests_until_s = time.monotonic() + REST * (time.thread_time() - began_s)
 
     def _read_shares(self, children: Iterable[int]) -> None:
@@ -339,7 +342,7 @@ class FamilyMemory:
         pages_now = read_pages(self._folder)
         process = read_proportional_set(self._folder)
         if process is None:
-            self.why_no_shares = "this kernel does not report proportional set sizes"
+            self.why_no_shares = "this kernel does not report proportional set sizes (PSS)"
             return
         self.why_no_shares = ""
         together = process.held_bytes

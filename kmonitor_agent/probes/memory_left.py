@@ -80,7 +80,7 @@ def nearest_bound(
     bounds = [*_host(host, swap), *(each for each in (cgroup, address_space) if not each.absent)]
     known = [each for each in bounds if each.value is not None]
     if not known:
-        return Reading.missing(_UNIT, host.absent or "the memory that is left is unknown")
+        return Reading.missing(_UNIT, host.absent or "the remaining memory is unknown")
     return min(known, key=lambda each: each.value or 0.0)
 
 

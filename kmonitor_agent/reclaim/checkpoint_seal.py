@@ -270,7 +270,7 @@ def _read_seal(file: SeekableFile) -> SealedContents:
 def _read_block(file: SeekableFile) -> _Block:
     data = b"".join(_chunks(file, 0, BLOCK_BYTES))
     if not data.startswith(MAGIC):
-        raise NotACheckpoint("it does not start like a checkpoint")
+        raise NotACheckpoint("it does not start with the signature of a checkpoint")
     text = data[_CRC_END:]
     if (
         len(data) < BLOCK_BYTES

@@ -241,9 +241,9 @@ class CheckpointStore:
             raise SaveRefused(f"the checkpoint folder cannot be read: {exc}"[:1000]) from exc
         if free < _FREE_FACTOR * state_bytes:
             raise SaveRefused(
-                f"not enough space in {self.folder}: {binary_size(free)} free, but"
-                f" {_FREE_FACTOR} times the state of {binary_size(state_bytes)} is needed; free"
-                " some space, or set checkpoint_dir"
+                f"not enough space in {self.folder}: {binary_size(free)} free, but {_FREE_FACTOR}"
+                f" times the size of the state ({binary_size(state_bytes)}) is needed; free some"
+                " space, or set checkpoint_dir"
             )
 
     def _name(self, tag: CheckpointTag) -> str:

@@ -122,7 +122,7 @@ class AutoExecutor:
             self._report_progress(request, "done" if record.ok else "failed", why)
 
 
-_FUTILE: Final = "it freed nothing before"
+_FUTILE: Final = "it freed nothing last time"
 
 
 def _leaves_traces(fit: Fit) -> bool:
@@ -242,7 +242,7 @@ class ActionExecutor:
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         if is_expired(request, self._now_s()):
-            self.report_progress(request, "expired", "it expired before a safe point")
+            self.report_progress(request, "expired", "it expired before a safe point was reached")
             return
         if why := self._limits.why_dropped(request):
             self._report_not_done(request, why)
@@ -267,7 +267,7 @@ class ActionExecutor:
 
     def _report_not_done(self, request: ActionRequest, why: str) -> None:
         # "reload follows" was said of a limit's; a script's would be lost without a word.
-        text = f"{request.requested_by}: {request.action} was not done: {why}."
+        text = f"{request.requested_by}: {request.action} was skipped: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def report_progress(self, request: ActionRequest, state: CommandState, why: str = "") -> None:

@@ -36,16 +36,16 @@ from kmonitor_agent.wire.messages.readings import Reading
 STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, start to start: the median over a whole epoch; in samples, and until the first"
-    " epoch has ended, the median over the current epoch so far",
+    "step clock, start to start: the median over a whole epoch; for samples, and until the first"
+    " epoch ends, the median over the current epoch so far",
 )
 """Where a step time comes from."""
 
 MEAN_STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, first start to last result: the mean over a whole epoch, because its steps"
-    " were queued ahead of the device that computes them",
+    "step clock, first start to last result: the mean over a whole epoch, because its steps were"
+    " queued ahead of the device that computes them",
 )
 """Likewise where the device runs behind."""
 

@@ -65,7 +65,7 @@ _CAUGHT: Final = (
     "ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit"
 )
 
-_CUT_OFF: Final = "the process ended while it was running"
+_CUT_OFF: Final = "it was still running when the process ended"
 
 
 class FitReporter:

@@ -267,7 +267,7 @@ class LimitEnforcer:
             tried = "" if watch.escalation is None else watch.escalation.summary()
             watch.reset_base()
         text = (
-            f"{limit_text(watch.spec)}: nothing else helps ({tried}). The limit stays crossed;"
+            f"{limit_text(watch.spec)}: nothing else helps ({tried}). The limit remains exceeded;"
             " the next attempt follows when the value has grown by another 5 %."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
@@ -285,7 +285,7 @@ class LimitEnforcer:
             return ""
         with self._lock:
             if watch not in self._limit_watches.all_watches():
-                return "the limit was changed meanwhile"
+                return "the limit was changed in the meantime"
             return "" if watch.is_crossed else "the limit is no longer exceeded"
 
     def epoch_ended(self) -> None:
@@ -347,8 +347,8 @@ class LimitEnforcer:
         for watch in watches:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
-                    f"is not watched: a percentage of {watch.spec.metric} is not known here."
-                    " Set it in bytes instead."
+                    f"is not watched: the total for {watch.spec.metric} is not known here, so a"
+                    " percentage cannot be used. Set the limit as a value instead."
                 )
                 self._notify_once(watch.spec, "limit_unbounded", why)
 
@@ -366,7 +366,7 @@ def why_limits_invalid(wanted: SetLimits) -> str:
         if (spec.value is None) == (spec.fraction is None):
             return f"the limit on {spec.metric} needs either a value or a percentage"
         if spec.fraction is not None and spec.metric not in BOUNDED_METRICS:
-            return f"{spec.metric} has no upper bound here: set its limit as a value"
+            return f"{spec.metric} has no upper bound here: set the limit as a value"
         if spec.metric not in wanted.metrics:
-            return f"the limit on {spec.metric} is not among the metrics to be replaced"
+            return f"{spec.metric} is not among the metrics whose limits are to be replaced"
     return ""

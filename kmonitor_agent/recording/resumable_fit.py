@@ -113,7 +113,9 @@ class ResumableFit:
         state = saved.state
         data = fit_resumer(model).find_data()
         if data is None:
-            raise CannotResume("this version of Keras keeps the data of a fit elsewhere")
+            raise CannotResume(
+                "this version of Keras does not keep the data of a fit where kmonitor expects it"
+            )
         if state.model != name_of(model):
             raise CannotResume(
                 f'it was a fit of the model "{state.model}" and is now a fit of'

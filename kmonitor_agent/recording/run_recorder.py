@@ -413,7 +413,9 @@ class RunRecorder:
             return
         guarded = self.faults.guarded
         with guarded("run.expire"):
-            self._action_executor.expire_waiting("the process ended before a safe point")
+            self._action_executor.expire_waiting(
+                "the process ended before a safe point was reached"
+            )
         for fit in tuple(self._fits):
             with guarded("run.close_fit"):
                 if self._left_by is None and is_running(fit) and self._close(fit):

@@ -84,7 +84,7 @@ class SupervisorClient:
         try:
             self.run_id = supervision.run_id(name)
         except OSError as exc:
-            self.why_not = f"kmonitor run's folder cannot be written: {exc}"
+            self.why_not = f"the folder of kmonitor run cannot be written to: {exc}"
             return
         self._supervision = supervision
         self._state_store = FitStateStore(supervision.states(self.run_id))
@@ -152,8 +152,8 @@ class SupervisorClient:
 
 
 _NOT_SUPERVISED: Final = (
-    "this training was not started by kmonitor run, so it cannot be restarted: start it with"
-    " kmonitor run -- python train.py"
+    "this run was not started by kmonitor run, so it cannot be restarted: start it with kmonitor"
+    " run -- python train.py"
 )
 
 

@@ -149,7 +149,7 @@ class WorkerAgreement:
             left_s = max(0.1, until_s - monotonic())
             text = self._coordination_store.read(f"{self._epoch}/{what}/{name}", left_s)
             if text is None:
-                return f"{name} gave no answer within {within_s:.0f} s at the end of the epoch"
+                return f"{name} did not respond within {within_s:.0f} s at the end of the epoch"
             if text != _YES:
                 return text
         return ""

@@ -235,7 +235,10 @@ class LocalRunner:
             return  # it is not ours that fills the host, or its own runner ends it
         held = binary_size(largest.held_bytes)
         noun = self._study_options.noun
-        why = f"this host had {binary_size(left)} left, and the {noun} held the most, {held}"
+        why = (
+            f"this host had only {binary_size(left)} of memory left, and the {noun} was using the"
+            f" most ({held})"
+        )
         largest.kill("out_of_memory", why)
 
     def _drop_warm(self) -> None:

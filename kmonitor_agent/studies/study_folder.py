@@ -350,7 +350,7 @@ def _pair(pair: Any) -> tuple[Any, Any]:
         train = test = np.asarray(None)
     if train.dtype.kind not in "iub" or test.dtype.kind not in "iub":
         raise FoldsRefused(
-            f"run_folds: folds= gives {pair!r:.80}, which is not a pair of indices (train,"
-            " test); write a number, or KFold(5).split(x)."
+            f"run_folds: folds= gives {pair!r:.80}, which is not a pair of indices (train, test);"
+            " use a number, or KFold(5).split(x)."
         )
     return train, test

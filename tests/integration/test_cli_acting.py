@@ -144,7 +144,7 @@ def test_a_training_that_takes_no_commands_says_so(live_hub: LiveHub):
 
 
 def test_what_a_training_cannot_do_is_refused_with_its_own_reason_alone(live_hub: LiveHub):
-    why = "kmonitor run's folder cannot be written: no space left"
+    why = "the folder of kmonitor run cannot be written to: no space left"
     with SimulatedAgent(
         live_hub.folders, actions=["save", "stop"], unavailable={"restart": why}
     ) as agent:

@@ -124,7 +124,7 @@ def test_what_its_beginning_or_length_shows_is_told_without_being_asked(
         path.name for path in tmp_path.glob("*.h5") if path.name != "weights.h5"
     )
     assert " bytes" in states[cut.name]
-    assert "does not start like" in states[zeroed.name]
+    assert "does not start with the signature of" in states[zeroed.name]
     assert " bytes" in states[renamed.name]
     assert [each["epoch"] for each in listed.json if each["path"] == str(zeroed)] == [2]
     assert "damaged: " in shown.out

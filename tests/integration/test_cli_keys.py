@@ -115,7 +115,7 @@ def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say:
             "!!!\N{HORIZONTAL ELLIPSIS}!!!",
         ),
         (("authorize", "ab" * 32, "--role", "boss", "--name", "x"), "boss"),
-        (("runs", "--hub", "gpu-01"), "write tcp://HOST:PORT?key=KEY"),
+        (("runs", "--hub", "gpu-01"), "use tcp://HOST:PORT?key=KEY"),
         (("runs", "--hub", "tcp://gpu-01:5577"), "has no key"),
         (("keys", "lst"), 'Did you mean "list"'),
         (("hub", "--bind", "here"), "Use the form ADDRESS:PORT"),

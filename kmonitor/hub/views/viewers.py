@@ -521,7 +521,7 @@ def _cannot(record: "RunRecord", name: str) -> str:
     if record.is_shipped:
         return "this run was read from a folder: commands cannot be sent to its process"
     if not record.actions:
-        return "this training does not accept commands (it was started with commands=False)"
+        return "this run does not accept commands: it was started with commands=False"
     return f"this training cannot {name}"
 
 

@@ -66,7 +66,7 @@ class CrashReport:
         try:
             self.path.unlink(missing_ok=True)
         except OSError as exc:
-            _log.warning("%s could not be deleted: %s", self.path, exc)
+            _log.warning("%s could not be removed: %s", self.path, exc)
 
 
 class CrashReportHandler(logging.Handler):

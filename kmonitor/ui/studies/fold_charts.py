@@ -251,13 +251,17 @@ def _average_text(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
         text = tr("{metric} of 1 trial at its last epoch")
         text = tr("{metric} of 1 fold at its last epoch") if is_fold else text
     elif is_final:
-        text = tr("mean \u00b1 standard deviation of {metric}, the {n} trials that finished")
+        text = tr("mean \u00b1 standard deviation of {metric} over the {n} finished trials")
         if is_fold:
-            text = tr("mean \u00b1 standard deviation of {metric}, the {n} folds that finished")
+            text = tr("mean \u00b1 standard deviation of {metric} over the {n} finished folds")
     else:
-        text = tr("mean \u00b1 standard deviation of {metric}, {n} trials at their last epoch")
+        text = tr(
+            "mean \u00b1 standard deviation of {metric} over {n} trials, each at its last epoch"
+        )
         if is_fold:
-            text = tr("mean \u00b1 standard deviation of {metric}, {n} folds at their last epoch")
+            text = tr(
+                "mean \u00b1 standard deviation of {metric} over {n} folds, each at its last epoch"
+            )
     return text.format(metric=metric, n=count_text(n))
 
 

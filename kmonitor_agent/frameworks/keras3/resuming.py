@@ -196,7 +196,9 @@ class Keras3FitResumer:
             return "this version of Keras cannot start a fit at a later epoch"
         why = _why_unsupported(model)
         if not why and self.find_data() is None:
-            return "this version of Keras keeps the data of a fit elsewhere"
+            return (
+                "this version of Keras does not keep the data of a fit where kmonitor expects it"
+            )
         return why
 
     def find_data(self) -> Keras3FitData | None:
@@ -253,7 +255,8 @@ def _why_unsupported(model: KerasModel) -> str:
         return "this version of Keras does not report its backend"
     if backend not in _BACKENDS:
         return (
-            f"with Keras on {backend} restart is not supported; it works on {', '.join(_BACKENDS)}"
+            f"restart is not supported with Keras on {backend}; it is supported on"
+            f" {', '.join(_BACKENDS)}"
         )
     if distribution is not None:
         return "the model is trained under keras.distribution, over several devices"

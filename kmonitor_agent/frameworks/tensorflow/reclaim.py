@@ -59,8 +59,8 @@ from kmonitor_agent.frameworks.tensorflow.workers import why_not_alone
 
 _OTHER_STEP: Final = (
     "a reload would change the result: {name} computes something different when it is traced"
-    " again. A value that its Python code reads during tracing, such as an attribute or a"
-    " random number, has changed. Keep that value in a variable of the framework"
+    " again. A value that its Python code reads during tracing, such as an attribute or a random"
+    " number, has changed. Keep that value in a framework variable"
 )
 
 _FEW: Final = 4

@@ -64,7 +64,9 @@ class TfKerasReclaim:
 
     def state(self, model: KerasModel) -> list[StateVariable]:
         if not has_attribute(model, "train_function"):
-            raise StateUnreadable("this model keeps its step functions elsewhere")
+            raise StateUnreadable(
+                "this model does not keep its step functions where kmonitor expects them"
+            )
         return tf_keras_state(model)
 
     def read(self, variable: Any) -> Any:

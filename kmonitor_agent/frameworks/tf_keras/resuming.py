@@ -196,7 +196,10 @@ class TfKerasFitResumer:
         if getattr(strategy_of(model), "num_replicas_in_sync", 1) > 1:
             return "the model is trained under a strategy with several replicas"
         if self.find_data() is None:
-            return "this version of tf_keras keeps the data of a fit elsewhere"
+            return (
+                "this version of tf_keras does not keep the data of a fit where kmonitor expects"
+                " it"
+            )
         return ""
 
     def find_data(self) -> TfKerasFitData | None:

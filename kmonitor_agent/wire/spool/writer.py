@@ -297,7 +297,7 @@ class DiskReserve:
             OSError: The reserve is used up, or the disk refuses for another reason.
         """
         if self._folder is None:
-            raise FileNotFoundError(0, "no reserve")
+            raise FileNotFoundError(0, "no disk space is reserved")
         while True:
             try:
                 self._write(self._folder, records)

@@ -28,7 +28,7 @@ WORDS = {
     "save": "sichern",
     "refused: {why}": "verweigert: {why}",
     "viewer": "Zuschauer",
-    "{n} traces held by `{name}` (a tf.function of the script)": "`{name}` h\u00e4lt {n}",
+    "{n} traces held by `{name}` (a tf.function in the script)": "`{name}` h\u00e4lt {n}",
 }
 
 
@@ -50,7 +50,7 @@ def _other_language() -> Iterator[None]:
         ("gpu-{01} is not responding.", "gpu-{01} schweigt."),
         ("command save", "Befehl sichern"),
         ("refused: viewer", "verweigert: Zuschauer"),
-        ("2 traces held by `f` (a tf.function of the script)", "`f` h\u00e4lt 2"),
+        ("2 traces held by `f` (a tf.function in the script)", "`f` h\u00e4lt 2"),
         ("a sentence of a later version", "a sentence of a later version"),
         ("", ""),
     ],
