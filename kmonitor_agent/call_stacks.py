@@ -67,7 +67,6 @@ def is_keras_frame(frame: FrameType) -> bool:
 
 
 def _callers(frame: FrameType) -> Iterable[FrameType]:
-    """A frame and those that called it."""
     frames: deque[FrameType] = deque()
     # The outermost one's caller is None, which ends it.
     callers = takewhile(bool, accumulate(repeat("f_back"), getattr, initial=frame))

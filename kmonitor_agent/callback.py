@@ -496,22 +496,22 @@ def _usable_hub(hub: object) -> str | None:
 def _check_request(action: str, at: str, mode: str | None, *, export: bool) -> None:
     if action not in ACTIONS:
         listed = ", ".join(f'"{name}"' for name in ACTIONS)
-        raise ValueError(f"request: {action!r} is not a valid action; write one of {listed}.")
+        raise ValueError(f"request: {action!r} is not a valid action; use one of {listed}.")
     if at not in _POINTS:
-        raise ValueError(f'request: at={at!r} is not valid; write "epoch" or "batch".')
+        raise ValueError(f'request: at={at!r} is not valid; use "epoch" or "batch".')
     if mode not in (None, *get_args(ReloadMode)):
-        raise ValueError(f'request: mode={mode!r} is not valid; write "assign" or "recreate".')
+        raise ValueError(f'request: mode={mode!r} is not valid; use "assign" or "recreate".')
     if mode is not None and action not in ("reload", "auto"):
-        raise ValueError(f'request: mode={mode!r} is for a reload; write request("reload", ...).')
+        raise ValueError(f'request: mode={mode!r} is for a reload; use request("reload", ...).')
     if export not in (True, False) or (export and action != "save"):
-        raise ValueError('request: export is for a save; write request("save", export=True).')
+        raise ValueError('request: export is for a save; use request("save", export=True).')
 
 
 def _check_of(action: str, of: str) -> None:
     if of not in ("fit", "run"):
-        raise ValueError(f'request: of={of!r} is not valid; write "fit" or "run".')
+        raise ValueError(f'request: of={of!r} is not valid; use "fit" or "run".')
     if of == "run" and action != "stop":
-        raise ValueError('request: of="run" is for a stop; write request("stop", of="run").')
+        raise ValueError('request: of="run" is for a stop; use request("stop", of="run").')
 
 
 def _runs() -> "ProcessRuns":

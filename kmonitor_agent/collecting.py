@@ -63,7 +63,7 @@ class Collected:
         """What was released, memory before and after, what is still held and what failed.
 
         For example "released 16 traces of 3 dead models (2 100 operations), RAM 732.0 MiB ->
-        598.1 MiB; still held: 12 traces held by `my_step` (a tf.function of the script, 12
+        598.1 MiB; still held: 12 traces held by `my_step` (a tf.function in the script, 12
         shapes)".
         """
         parts = [", ".join([_released(self), *_memory(self)])]
@@ -131,8 +131,8 @@ class _Block:
     def __enter__(self) -> list[Collected]:
         if self._outcomes is not None:
             raise RuntimeError(
-                "the result of collected() is for one block; write `with collected():` for"
-                " each block"
+                "the result of collected() is for one block; use `with collected():` for each"
+                " block"
             )
         self._outcomes = []
         self._before = _fitted_before()

@@ -86,7 +86,7 @@ class _Fitting:
     ) -> None:
         if script is not None and (not callable(script) or hasattr(script, "fit")):
             raise TypeError(
-                f"fit: rebuild={script!r} is not a function; write rebuild=make_model, without ()."
+                f"fit: rebuild={script!r} is not a function; use rebuild=make_model, without ()."
             )
         self._model = model
         self._arguments = arguments
@@ -134,7 +134,7 @@ class _Fitting:
                     begin = self._next_model(self._saved)
         finally:
             self.part_started()  # also when Keras failed before its first epoch
-            self._report_outcome(_nothing("the training ended before it ran"))
+            self._report_outcome(_nothing("the training ended before the action could run"))
         self._model.history = self._history
         return Fitted(self._model, self._history)
 
@@ -201,8 +201,8 @@ class _Fitting:
             raise ValueError(f"fit: the model cannot be rebuilt: {exc.why}") from exc
         except Exception as exc:
             raise ValueError(
-                f"fit: the model cannot be rebuilt ({exc}); write rebuild=make_model, a function"
-                " that returns the model built and compiled"
+                f"fit: the model cannot be rebuilt ({exc}); use rebuild=make_model, a function"
+                " that returns the built and compiled model"
             ) from exc
 
 
@@ -229,20 +229,20 @@ def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"fit: {name}={value!r} is not a whole number; write {name}=10.") from None
+        raise TypeError(f"fit: {name}={value!r} is not a whole number; use {name}=10.") from None
 
 
 def _callbacks(callbacks: object, keras: Any) -> list[Any]:
     if callbacks is None:
         return []
     if isinstance(callbacks, keras.callbacks.CallbackList):
-        raise TypeError("fit: callbacks is a CallbackList; write a list of callbacks.")
+        raise TypeError("fit: callbacks is a CallbackList; use a list of callbacks.")
     listed = _flat(callbacks)
     for callback in listed:
         # Ours is a callback of every Keras, whichever it was made for.
         if not isinstance(callback, keras.callbacks.Callback | MonitorCallback):
             raise TypeError(
-                f"fit: {callback!r} among callbacks is not a {keras.__name__} callback; write"
+                f"fit: {callback!r} among callbacks is not a {keras.__name__} callback; use"
                 " callbacks=[MonitorCallback()]."
             )
     return listed

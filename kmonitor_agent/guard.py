@@ -62,7 +62,6 @@ class FaultLog:
 
         Args:
             where: The part that failed: "run.epoch_end".
-            exc: What it raised.
         """
         # No memory may be left to count it in, and its own text may fail to print: there is
         # nowhere left to report that. `suppress` would need memory before it helps.
@@ -168,7 +167,7 @@ def exception_message(exc: BaseException) -> str:
     try:
         return str(exc)
     except Exception as failure:  # noqa: BLE001 - a script's own class may raise whatever it likes
-        return f"(its text raises {type(failure).__name__})"
+        return f"(its message cannot be read: {type(failure).__name__})"
 
 
 def describe_exception(exc: BaseException) -> str:

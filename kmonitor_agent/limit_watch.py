@@ -236,7 +236,6 @@ class LimitWatches:
         return list(self._watches)
 
     def watches(self, metric: LimitMetric) -> list[LimitWatch]:
-        """The watches of one metric."""
         return [watch for watch in self._watches if watch.spec.metric == metric]
 
     def replace(self, metrics: Iterable[LimitMetric], specs: Iterable[LimitSpec]) -> None:
@@ -315,11 +314,7 @@ class Escalation:
         return self._is_over
 
     def is_due(self, t_s: float) -> bool:
-        """Whether a step may be requested now: the next level is not in its cool-down.
-
-        Args:
-            t_s: Now, seconds.
-        """
+        """Whether a step may be requested now: the next level is not in its cool-down."""
         if self._level_index >= len(LEVELS):
             return True
         level = LEVELS[self._level_index]
@@ -330,7 +325,6 @@ class Escalation:
 
         Args:
             why_not: The levels that cannot be done here, with the reason.
-            t_s: Now, seconds.
         """
         if self._is_over:
             self.reset()
@@ -376,7 +370,7 @@ class Escalation:
         """What was tried and what could not be, in words."""
         tried = [f"{' and '.join(self._tried)} did not help"] if self._tried else []
         return "; ".join(
-            tried + [f"{level} not done: {why}" for level, why in self._left_out.items()]
+            tried + [f"{level} skipped: {why}" for level, why in self._left_out.items()]
         )
 
     def _has_cooled_down(self, level: EscalationLevel, t_s: float) -> bool:

@@ -1,4 +1,7 @@
-"""Alerts that are due: events of runs and losses of hosts, compared with the rules."""
+"""Alerts that are due: events of runs and losses of hosts, compared with the rules.
+
+At the end, how they travel from the hub to the process that delivers them, or to the next hub.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -104,12 +107,8 @@ class AlertEvaluator:
         """An event of a run; what is long over raises no alert, but ends one that is held back.
 
         Args:
-            run: Run id.
-            name: Its name.
             host: Where it is; empty: not known.
-            event: Any.
             wall_s: When it happened, UTC.
-            now_wall_s: Now, UTC.
         """
         match event:
             case events.LimitCrossed(crossed=False):
@@ -132,7 +131,6 @@ class AlertEvaluator:
 
         Args:
             lost: Address, name, and why in a sentence (empty: not known) of each.
-            now_wall_s: Now, UTC.
         """
         lost = list(lost)
         gone = {address for address, _, _ in lost}
@@ -234,3 +232,27 @@ def _metric_of(event: events.AnyEvent) -> AlertMetric:
         return "step_time"  # steps that take for ever
     is_of_metric = isinstance(event, events.LimitCrossed | events.Verdict)
     return ruled_metric(event.metric) if is_of_metric else ""
+
+
+_decoder = msgspec.msgpack.Decoder(list[Alert])
+_held_decoder = msgspec.msgpack.Decoder(HeldAlerts)
+
+
+def encode_alerts(alerts: list[Alert]) -> bytes:
+    """Alerts with their events."""
+    return msgspec.msgpack.encode(alerts)
+
+
+def decode_alerts(data: bytes) -> list[Alert]:
+    """The same alerts. Raises: `msgspec.MsgspecError`."""
+    return _decoder.decode(data)
+
+
+def encode_held(held: HeldAlerts) -> bytes:
+    """What is held back; empty: nothing."""
+    return b"" if held == HeldAlerts() else msgspec.msgpack.encode(held)
+
+
+def decode_held(data: bytes) -> HeldAlerts:
+    """The same. Raises: `msgspec.MsgspecError`."""
+    return _held_decoder.decode(data)

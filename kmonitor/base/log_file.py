@@ -17,7 +17,6 @@ class OwnLogHandler(RotatingFileHandler):
         """Open it.
 
         Args:
-            path: The file.
             max_bytes: It is turned over at this size.
             old_files: How many of those before are kept.
 

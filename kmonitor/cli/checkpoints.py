@@ -90,10 +90,10 @@ def checkpoints(
     if find_spec("h5py") is None:
         raise UserError(
             "Checkpoints cannot be read here: h5py, which comes with Keras, is not installed.",
-            "Run this in the environment of the training, or: pip install h5py",
+            "Run this in the Python environment used for training, or run: pip install h5py",
         )
     if folder is not None and not folder.is_dir():
-        raise UserError(f"{folder} is not a folder.", "Give the folder of the run's checkpoints.")
+        raise UserError(f"{folder} is not a folder.", "Use the folder with the run's checkpoints.")
     with open_hub() as client:
         chosen = choose_run(client.runs(), run)
         folders = (

@@ -33,8 +33,8 @@ def export(  # noqa: PLR0913 - options of a command
     """Export the stored data of a run.
 
     `json`: one object per line for every event: `seq`, `t_s` (seconds since the run started),
-    `type`, and the type's fields. `csv`, `parquet`: one row for each sample and each end of an
-    epoch (columns: see the guide). `csvlogger`: the epochs of a fit as Keras writes them.
+    `type`, and the type's fields. `csv`, `parquet`: one row for each sample and each epoch end
+    (columns: see the guide). `csvlogger`: the epochs of a fit as Keras writes them.
 
     Example: `kmonitor export last --output run.csv`
 
@@ -42,7 +42,7 @@ def export(  # noqa: PLR0913 - options of a command
         run: A run's id, the beginning of its id, its name, or `last`.
         format_: Default: taken from the file name extension.
         output: File to write, replacing an existing one; Parquet needs one. Default: stdout.
-        fit: With `csvlogger`: the call of `fit` to export, counted from 1. Default: the last.
+        fit: With `csvlogger`: the call to `fit` to export, counted from 1. Default: the last.
         folder: Export from the runs whose spools are in this folder, which is opened read-only.
         host: Ask the hub on this host, over ssh: `gpu-01`, or a name from `kmonitor hosts`.
         hub: Ask the hub at this address, tcp://HOST:PORT?key=KEY, instead of your own.
@@ -64,7 +64,7 @@ def export(  # noqa: PLR0913 - options of a command
             _warn_unreadable(exported.unreadable)
         elif chosen_format == "parquet":
             raise UsageError(
-                "Parquet cannot be written to a terminal.", "Give a file with --output."
+                "Parquet cannot be written to a terminal.", "Choose a file with --output."
             )
         else:
             _warn_unreadable(writing.as_text(sys.stdout, chosen_format).unreadable)
@@ -84,7 +84,7 @@ def _write_csv_logger(
 def _format_of(output: Path | None) -> ExportFormat:
     if output is None:
         raise UsageError(
-            "No format given. Use --format csv or json.", "Or give a file with --output."
+            "No format given. Use --format csv or json.", "Or choose a file with --output."
         )
     found = ENDINGS.get(output.suffix.casefold())
     if found is None:

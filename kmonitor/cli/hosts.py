@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.folders import find_folders
 app = App(name="hosts")
 
 _FOUND_BY = {
-    "launcher": "found through the record of the last training there",
+    "launcher": "found in the record of the last training run on that host",
     "path": "found on the PATH of a login shell",
     "command": "found through the remembered command",
 }
@@ -31,12 +31,12 @@ _FOUND_BY = {
 
 @app.default
 def hosts(*, json: JsonOption = False) -> int:
-    """List the hosts that you connected to, in the window or here.
+    """List the hosts that you have connected to, from the window or the command line.
 
     Example: `kmonitor hosts --json`
 
-    Their hubs are reached through your own ssh; `kmonitor runs --host gpu-01` also works for a
-    host that is not remembered.
+    Their hubs are reached over ssh, with your own configuration; `kmonitor runs --host gpu-01`
+    also works for a host that is not remembered.
 
     Args:
         json: One JSON list with `address`, `name`, `command`, `socket` and `error`.
@@ -63,14 +63,14 @@ def add(
     command: str | None = None,
     untried: Annotated[bool, Parameter(name="--untried", negative="")] = False,
 ) -> int:
-    """Connect to a host, and remember it if that worked. Windows show it from then on.
+    """Connect to a host, and remember it if that works. The kmonitor window shows it from then on.
 
     Example: `kmonitor hosts add gpu-01 --name gpu`
 
     Args:
-        address: As for ssh: `gpu-01` or `user@gpu-01`; or tcp://HOST:PORT?key=KEY.
+        address: An ssh destination, `gpu-01` or `user@gpu-01`; or tcp://HOST:PORT?key=KEY.
         name: Name to show; default: its address.
-        command: Path of kmonitor there, if a login shell does not find it:
+        command: Path of kmonitor on the host, if a login shell does not find it:
             `/path/to/bin/kmonitor`.
         untried: Remember it without connecting.
     """
@@ -85,7 +85,7 @@ def add(
         how = f", {_FOUND_BY.get(found.found_by, 'found')}: {found.python}" if found.python else ""
         print_text(
             terminal_safe(
-                f"kmonitor {found.version} answers on {found.host} (process {found.pid}{how})."
+                f"kmonitor {found.version} is running on {found.host} (process {found.pid}{how})."
             )
         )
     host = store.add(address, name=name, command=command)
@@ -96,7 +96,7 @@ def add(
 
 @app.command
 def remove(host: str, /) -> int:
-    """Forget a host; nothing on it changes.
+    """Remove a host from the list; nothing changes on the host itself.
 
     Example: `kmonitor hosts remove gpu-01`
 
@@ -105,7 +105,7 @@ def remove(host: str, /) -> int:
     """
     store = HostStore(find_folders())
     store.remove(_known_host(store, host).address)
-    print_text(terminal_safe(f"Forgotten: {host}."))
+    print_text(terminal_safe(f"Removed: {host}."))
     return DONE
 
 
@@ -122,7 +122,7 @@ def rename(host: str, name: str, /) -> int:
     store = HostStore(find_folders())
     address = _known_host(store, host).address
     store.rename(address, name)
-    print_text(terminal_safe(f"{address} is called {name or address}."))
+    print_text(terminal_safe(f"{address} is now called {name or address}."))
     return DONE
 
 

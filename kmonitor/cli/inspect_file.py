@@ -83,7 +83,7 @@ def _lines(found: ModelFile) -> list[str]:
     )
     lines += _compiled_lines(found.compile_settings)
     if found.own_parts:
-        lines.append(f"  not Keras' own: {', '.join(found.own_parts)}")
+        lines.append(f"  custom objects: {', '.join(found.own_parts)}")
     return lines
 
 

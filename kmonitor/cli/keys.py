@@ -31,7 +31,7 @@ from kmonitor_agent.wire.messages.unions import KeysReply
 app = App(
     name="keys",
     help=(
-        "Show this device's key, and the keys that may connect to the hub over the network."
+        "Show this machine's key, and the keys that may connect to the hub over the network."
         " `kmonitor authorize` adds a key.\n\nExample: `kmonitor keys list`"
     ),
 )
@@ -39,16 +39,16 @@ app = App(
 
 @app.command
 def mine(*, agent: Annotated[bool, Parameter(name="--agent", negative="")] = False) -> int:
-    """Print the public key of this device, which is created on first use.
+    """Print the public key of this machine, which is created on first use.
 
     Example: `kmonitor keys mine`
 
-    Its secret stays in a file that only you can read. Give the public key to the operator of the
+    The private key stays in a file that only you can read. Give the public key to the owner of the
     hub, who adds it with `kmonitor authorize`.
 
     Args:
-        agent: The key of trainings on this device, for `MonitorCallback(hub="tcp://...")`, instead
-            of the key that the window and the command line use.
+        agent: The key of training runs on this machine, for `MonitorCallback(hub="tcp://...")`,
+            instead of the key that the window and the command line use.
     """
     folders = find_folders()
     if agent:
@@ -165,7 +165,7 @@ def authorize(
     Args:
         key: The device's key: 64 hexadecimal digits.
         role: viewer: sees runs and charts. operator: also sends commands, edits and removes runs,
-            and authorizes keys. agent: a training, which reports its own runs.
+            and authorizes keys. agent: a training process, which reports its own runs.
         name: Name of the key, for lists and the audit log.
         replace: Give an already authorized key this name and role.
         host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a

@@ -39,7 +39,7 @@ def load_cost(
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Measure the memory and time that loading a model takes, and if training can continue.
+    """Measure the memory and time to load a model, and check whether training can continue.
 
     Example: `kmonitor load-cost model.keras`
 
@@ -121,5 +121,5 @@ def _lines(found: Recommendation) -> list[str]:
     return [
         terminal_safe(f"For prediction only: {predict}."),
         terminal_safe(f"To continue training: {train}."),
-        "Model files contain neither the order of data nor the seeds of your script.",
+        "Model files contain neither the order of the data nor the seeds of your script.",
     ]

@@ -135,14 +135,14 @@ _ELSEWHERE: Final = ("--host", "--hub")
 
 _LOCAL_ONLY: Final[Mapping[str, str]] = {
     "run": "runs a script",
-    "demo": "runs a training",
+    "demo": "runs a training process",
     "checkpoints": "reads the files",
     "restore": "reads a file",
-    "hub": "is about the hub",
+    "hub": "applies to the hub",
     "purge": "removes files",
-    "hosts": "is about the remembered hosts",
-    "alerts": "is about the alerts",
-    "keys mine": "is about the key",
+    "hosts": "applies to the remembered hosts",
+    "alerts": "applies to the alerts",
+    "keys mine": "applies to the key",
 }
 """Commands for the machine on which they are called, and what they do there."""
 
@@ -164,7 +164,7 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
         )
     if tuple(arguments[:2]) in _ADDRESSED and not option.startswith("--"):
         what = f'"{option}" is not a host name: it begins with a hyphen.'
-        return what, "Write it as for ssh: gpu-01 or user@gpu-01."
+        return what, "Use the form that ssh accepts: gpu-01 or user@gpu-01."
     called = next((c for c in (" ".join(arguments[:2]), *arguments[:1]) if c in _LOCAL_ONLY), "")
     name = option.partition("=")[0]
     if name not in _ELSEWHERE or not called:
@@ -187,8 +187,8 @@ def _is_plain(host: str) -> bool:
 _LONGEST_SHOWN = 200
 
 HELP = """
-Watch Keras trainings live: graph size, RAM, VRAM and step time; save, clear and reload a
-training midway without changing its result.
+Monitor Keras training live: graph size, RAM, VRAM and step time; save, clear and reload a
+training run midway without changing its result.
 
 In your script, two lines:
 
@@ -201,18 +201,18 @@ Then, here:
 
 ```
 kmonitor                             open the window
-kmonitor demo                        watch a real training that leaks
-kmonitor runs                        list your trainings
+kmonitor demo                        watch a real training run that leaks
+kmonitor runs                        list your runs
 kmonitor show last                   show the newest one
 kmonitor report last                 the same with charts, as a file to share
 kmonitor command last reload --wait  save, clear and reload it now
 kmonitor run -- python train.py      run a script that can be restarted
-kmonitor map model.keras --batch 64  memory of its training, by layer
+kmonitor map model.keras --batch 64  memory needed to train it, by layer
 kmonitor doctor                      check for problems
 ```
 
 Every command has its own help: `kmonitor show --help`. `KMONITOR_HOME=DIR` keeps every file
-and socket of agent, hub and app below DIR.
+and socket of the agent, hub and app under DIR.
 """
 
 _TERMINAL_SIZES = {"COLUMNS": (20, 1000), "LINES": (2, 1000)}
@@ -222,12 +222,15 @@ _SUBCOMMANDS = {
     "run": ("kmonitor.cli.run:run", "Run a script so that it can be restarted and continue."),
     "demo": (
         "kmonitor.cli.demo.command:demo",
-        "Watch a real training that leaks, and how it is fixed.",
+        "Watch a real training run leak, and see how it is fixed.",
     ),
     "runs": ("kmonitor.cli.runs:app", "List the runs; pin them; remove old ones."),
     "top": ("kmonitor.cli.top.command:top", "Watch and control runs live."),
     "show": ("kmonitor.cli.show.command:show", "Show one run: state, metrics, epochs, events."),
-    "command": ("kmonitor.cli.send_command:command", "Tell a training to save, reload, stop, ..."),
+    "command": (
+        "kmonitor.cli.send_command:command",
+        "Send a training run a command: save, reload, stop, ...",
+    ),
     "checkpoints": ("kmonitor.cli.checkpoints:checkpoints", "List a run's checkpoints."),
     "restore": ("kmonitor.cli.restore:restore", "Turn a checkpoint into a .keras file."),
     "compare": (
@@ -236,25 +239,28 @@ _SUBCOMMANDS = {
     ),
     "export": ("kmonitor.cli.export:export", "Export the stored data of a run."),
     "report": ("kmonitor.cli.report:report", "Write a report of a run as one HTML file."),
-    "map": ("kmonitor.cli.map:memory_map", "Estimate the memory of a training by layer."),
+    "map": ("kmonitor.cli.map:memory_map", "Estimate the memory that training needs, by layer."),
     "inspect": (
         "kmonitor.cli.inspect_file:inspect_model",
         "Inspect a model file by layer.",
     ),
     "load-cost": ("kmonitor.cli.load_cost:load_cost", "Measure the cost of loading a model."),
-    "alerts": ("kmonitor.cli.alerts.command:app", "List and set alerts and their targets."),
+    "alerts": ("kmonitor.cli.alerts.command:app", "List and set alert rules and targets."),
     "ship": ("kmonitor.cli.ship:ship", "Send the runs in a folder to the hub, for clusters."),
     "authorize": ("kmonitor.cli.keys:authorize", "Authorize a device to connect to the hub."),
-    "keys": ("kmonitor.cli.keys:app", "Show this device's key; list and revoke keys."),
+    "keys": ("kmonitor.cli.keys:app", "Show this machine's key; list and revoke keys."),
     "audit": ("kmonitor.cli.audit:audit", "Show the audit log of the hub."),
-    "hub": ("kmonitor.cli.hub.command:app", "Run the hub without a window; status; stop."),
+    "hub": (
+        "kmonitor.cli.hub.command:app",
+        "Run the hub without a window; show its status; stop it.",
+    ),
     "hosts": ("kmonitor.cli.hosts:app", "List, add and remove remembered hosts."),
     "doctor": (
         "kmonitor.cli.doctor.command:doctor",
         "Check for problems and show how to fix them.",
     ),
     "completion": ("kmonitor.cli.completion:completion", "Set up Tab completion."),
-    "purge": ("kmonitor.cli.purge:purge", "List all files of kmonitor and remove them."),
+    "purge": ("kmonitor.cli.purge:purge", "List and remove all kmonitor files."),
 }
 """Name to import path and line in the list of commands; `--help` is each one's docstring."""
 
@@ -354,7 +360,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if is_of_output(exc):
             discard_output()
             why = exc.strerror or exc
-            print_stderr(f"kmonitor: output to standard output is lost: {why}.")
+            print_stderr(f"kmonitor: cannot write to standard output: {why}.")
         elif exc.filename is not None:
             print_stderr(f"kmonitor: {_shown(exc.filename)} cannot be used: {exc.strerror}.")
         else:

@@ -122,7 +122,7 @@ def memory_map(
     file: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Estimate what training a model will take, layer by layer, before it runs.
+    """Estimate how much memory training a model will need, layer by layer, before you run it.
 
     Example: `kmonitor map train.py:build_model --batch 64 --limit 8GiB --advice`
 
@@ -130,7 +130,8 @@ def memory_map(
     process. A model file is only built, without its weights; code in it runs only with
     `--allow-code`.
 
-    If a training of the same model was watched, its measurements correct the estimate.
+    If kmonitor has monitored training of the same model before, those measurements are used to
+    correct the estimate.
 
     The peak is what the framework's own allocator has in use. The device also holds the
     framework's context and what other processes take.
@@ -138,8 +139,8 @@ def memory_map(
     Args:
         target: A .keras, .h5 or .json file, script.py:function, or run:NAME, where NAME is a run's
             id, the beginning of its id, its name, or `last`.
-        training: Settings of the training.
-        limit: Find the largest batch that fits, for example into 8GiB.
+        training: Training settings.
+        limit: Find the largest batch size that fits in this much memory, such as 8GiB.
         advice: List changes that would lower the peak, and by how much.
         file: How the file is read.
         as_json: Print one JSON document.
@@ -152,7 +153,7 @@ def memory_map(
     question = MapQuestion(layout, plan, peaks, limit_bytes, smaller, curve)
     result = _answered(question, untraced, is_demanded=bool(measured))
     if as_json or limit or advice:
-        with _waiting("working out other batches and changes") as tick:
+        with _waiting("calculating other batch sizes and changes") as tick:
             for _ in completing(question, result):
                 tick()
     _print_result(layout, result, limit, has_advice=advice, as_json=as_json)
@@ -267,7 +268,7 @@ def _waiting(what: str) -> Generator[Callable[[], bool]]:
     began_s = time.monotonic()
 
     def tick() -> bool:
-        show_waiting(f"{what}: {time.monotonic() - began_s:.0f} s (Ctrl+C ends it)")
+        show_waiting(f"{what}: {time.monotonic() - began_s:.0f} s (press Ctrl+C to cancel)")
         return False
 
     tick()
@@ -300,7 +301,7 @@ def _answered(question: MapQuestion, untraced: str, *, is_demanded: bool) -> Map
     except OpenShape as exc:
         shape = tuple("?" if length is None else length for length in exc.shape)
         raise UserError(
-            f"The model has a variable length: a tensor has the shape {shape}.",
+            f"The model accepts input of variable length: a tensor has the shape {shape}.",
             "Set it with --sequence 128. For a file or script you can also give the whole input"
             " shape, with --input-shape 224,224,3.",
         ) from exc
@@ -416,7 +417,7 @@ def _headline(layout: ModelLayout, found: MemoryMap) -> str:
     optimizer = found.optimizer or "no optimizer"
     return (
         f"{terminal_safe(layout.name)}: peak {size_text(found.peak_bytes)}"
-        f" ({size_text(found.low_bytes)} to {high}) at batch {found.batch}, {optimizer},"
+        f" ({size_text(found.low_bytes)} to {high}) at batch size {found.batch}, {optimizer},"
         f" {found.precision}, {found.backend};"
         f" {pluralized(len(layout.layers), 'layer')}"
     )
@@ -439,11 +440,11 @@ def _row(row: LayerMemory) -> tuple[str, ...]:
 def print_fit(fit: BatchFit, limit: str) -> None:
     """Print the largest batches within a limit."""
     if fit.likely is None:
-        print_text(f"Not even a batch of 1 is expected to fit {terminal_safe(limit)}.")
+        print_text(f"Not even a batch size of 1 is expected to fit within {terminal_safe(limit)}.")
         return
     print_text(
-        f"Largest batch within {terminal_safe(limit)}: {fit.likely} by the estimate,"
-        f" {fit.certain or 'none'} by its upper end."
+        f"Largest batch size within {terminal_safe(limit)}: {fit.likely} by the estimate,"
+        f" {fit.certain or 'none'} by its upper bound."
     )
 
 

@@ -37,14 +37,14 @@ _OTHERS_SHOWN: Final = 20
 
 
 def purge(*, yes: Annotated[bool, Parameter(name=("--yes", "-y"), negative="")] = False) -> int:
-    """List all that kmonitor keeps for this user on this machine, and remove it after asking.
+    """List everything that kmonitor keeps for this user on this machine; remove it after asking.
 
     Example: `kmonitor purge`
 
-    That is the hub's database with every run, what trainings wrote for it, checkpoints, logs,
-    settings, sockets, and the hub itself. Anything that kmonitor did not write stays, even in
-    these folders. So do the installed program and any checkpoints in a folder that you named with
-    `checkpoint_dir`. Close the window first: it would start a hub again.
+    This includes the hub's database with every run, what training runs wrote for it, checkpoints,
+    logs, settings, sockets, and the hub itself. Anything that kmonitor did not write stays, even
+    in these folders. So do the installed program and any checkpoints in a folder that you named
+    with `checkpoint_dir`. Close the window first: it would start a hub again.
 
     Args:
         yes: Do not ask.
@@ -72,7 +72,8 @@ def _print_summary(hub: HubReply | None, found: list[Path]) -> None:
         print_text(f"hub      process {hub.pid}, will be stopped")
         if hub.agents:
             print_text(
-                f"         {pluralized(hub.agents, 'training')} connected, will continue unwatched"
+                f"         {pluralized(hub.agents, 'training run')} connected, will continue"
+                " unmonitored"
             )
     total = 0
     for path in found:

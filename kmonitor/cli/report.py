@@ -34,7 +34,7 @@ def report(
         run: A run's id, the beginning of its id, its name, or `last`.
         output: File to write; an existing one is replaced. Default: the name of the run, in the
             current folder.
-        into: Old name of `--output`.
+        into: Deprecated alias of `--output`.
         folder: Use the runs in this folder, which is opened read-only.
         host: Ask the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a name from
             `kmonitor hosts`.

@@ -29,7 +29,7 @@ def restore(
 
     The architecture is taken from `--like`, else from the file to be written if it exists, else
     from the checkpoint, from other checkpoints of its fit in the same folder, or from the `.keras`
-    file beside it. The file appears complete or not at all. Keras keeps no seeds in such files: a
+    file beside it. The file appears complete or not at all. Keras stores no seeds in such files:
     training continues exactly only in its own process, or under `kmonitor run`.
 
     Every byte of the checkpoint is checked first.
@@ -38,7 +38,7 @@ def restore(
         checkpoint: A file that `kmonitor checkpoints RUN` lists.
         into: The `.keras` file to write; an existing one is replaced at the end.
         like: A `.keras` file of the same model, if the checkpoint does not describe it.
-        package: The Keras that it was trained with.
+        package: The Keras package that the model was trained with.
     """
     if into.suffix != ".keras":
         raise UserError(f"{into} is not a .keras file.", "For example: --into model.keras")
@@ -67,7 +67,7 @@ def _imported(package: Package) -> Any:
     if find_spec(package) is None:
         raise UserError(
             f"A checkpoint can be restored only where {package} is installed.",
-            "Run this in the environment of the training.",
+            "Run this in the Python environment used for training.",
         )
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     # Only weights are read and written: no device is wanted, which a training may fill.
@@ -78,5 +78,6 @@ def _imported(package: Package) -> Any:
     except Exception as exc:
         raise UserError(
             f"{package} cannot be imported: {type(exc).__name__}: {exc}",
-            "Run this in the environment of the training; KERAS_BACKEND chooses the backend.",
+            "Run this in the Python environment used for training; KERAS_BACKEND chooses the"
+            " backend.",
         ) from exc

@@ -35,12 +35,12 @@ def run(
     Args:
         script: Program and arguments, after `--`.
         resume_after_crash: Maximum number of restarts after crashes. The state is then also saved
-            at the ends of epochs, using at most a tenth of the time.
+            at the end of epochs, using at most a tenth of the time.
     """
     if not script or not script[0]:
         raise UsageError(
             "no script given.",
-            "Write the script after --: kmonitor run -- python train.py",
+            "Put the script after --: kmonitor run -- python train.py",
         )
     if resume_after_crash < 0:
         raise UsageError("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")

@@ -67,7 +67,8 @@ def runs(  # noqa: PLR0913 - the user's options
     Example: `kmonitor runs --state live --sort ram`
 
     Args:
-        state: Only runs in this state; `live` and `ended` are groups of them. May be repeated.
+        state: Only runs in this state; `live` and `ended` each stand for several states. May be
+            repeated.
         sort: Largest first; names and states alphabetically.
         limit: Show at most this many runs, the first ones in sort order.
         watch: List them again whenever something changes, until Ctrl+C. With `--json`: one line
@@ -141,7 +142,7 @@ def _watch(
 
 
 def _watch_footer(n: int) -> str:
-    return f"{pluralized(n, 'run')} at {clock_text(time.time())}; Ctrl+C ends this."
+    return f"{pluralized(n, 'run')} at {clock_text(time.time())}; press Ctrl+C to stop."
 
 
 def _print_runs(found: list[RunSummary]) -> None:
@@ -258,7 +259,8 @@ def prune(  # noqa: PLR0913 - the user's options
         larger_than: Runs that use more than this in the hub's database: `500MiB`, `2GB`. With both
             options, both must hold.
         dry_run: Only list them.
-        json: One JSON list of the runs, as `kmonitor runs` has them, in place of the table.
+        json: One JSON list of the runs, in the form of `kmonitor runs --json`, in place of the
+            table.
         yes: Do not ask.
         host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
             hosts`.

@@ -59,7 +59,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Ask a training to do something at its next safe point.
+    """Ask a training run to do something at its next safe point.
 
     Example: `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
 
@@ -69,17 +69,17 @@ def command(  # noqa: PLR0913 - the user's arguments
     Args:
         run: A run's id, the beginning of its id, its name, or `last`.
         action: save: write a checkpoint. collect: free traces of models that no longer exist.
-            reload: save, clear and reload, with the same result. restart: go on in a new process,
-            with the same result; under `kmonitor run` only. auto: collect, and reload if there is
-            still memory to free. diagnose: report what grows. pause, resume. stop: end the fit.
-            set_limits: replace limits.
+            reload: save, clear and reload, with the same result. restart: continue in a new
+            process, with the same result; under `kmonitor run` only. auto: collect, and reload if
+            there is still memory to free. diagnose: report what grows. pause, resume. stop: end
+            the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
             step_time_mean, _p95, _p99 or _max, epoch_time or another of kmonitor_agent.Limit, and
             ACTION is notify, save, collect, reload, restart, auto or stop.
         at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.
-        timeout_s: Longest wait, seconds.
+        timeout_s: Maximum time to wait, in seconds.
         mode: For reload and auto: restore into the existing variables (assign), or recreate them
             if that is safe (recreate).
         export: For save: also write a .keras file beside the checkpoint.
@@ -139,7 +139,7 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
         raise UserError(
             f'"{terminal_safe(run.name)}" was read from a folder; commands cannot be sent to'
             " its process from here.",
-            "Send the command on the host where it runs, if a hub is there.",
+            "Send the command on the host where it runs, if a hub is running there.",
         )
     if run.is_elsewhere:
         raise UserError(
@@ -148,9 +148,13 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
         )
     if action in run.actions:
         return
-    can = ", ".join(run.actions) or "nothing: it was started with commands=False, or is starting"
+    can = (
+        ", ".join(run.actions) or "none (it was started with commands=False, or is still starting)"
+    )
     because = f": {terminal_safe(why)}" if why else " now."
-    raise UserError(f'"{terminal_safe(run.name)}" cannot {action}{because}', f"It can: {can}.")
+    raise UserError(
+        f'"{terminal_safe(run.name)}" cannot {action}{because}', f"Available actions: {can}."
+    )
 
 
 def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:
@@ -262,7 +266,7 @@ def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
     for assignment in assignments:
         metric, spec = _parse_limit(assignment)
         if metric in metrics and (spec is None or _contradicts(metric, spec, limits)):
-            raise UsageError(f"The limits of {metric} contradict each other.", _EXAMPLE)
+            raise UsageError(f"The limits of {metric} conflict.", _EXAMPLE)
         metrics[metric] = None
         if spec is not None:
             limits.append(msgspec.structs.replace(spec, set_by=set_by))

@@ -60,10 +60,10 @@ def ship(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Send the data of trainings that ran without a hub from a folder to a hub.
+    """Send the data of training runs that had no hub from a folder to a hub.
 
     For clusters: a job runs with `KMONITOR_HUB=off` and `KMONITOR_SPOOL` set to a folder that this
-    machine can also see. Spools are found at any depth. Those of live trainings are read too,
+    machine can also see. Spools are found at any depth. Those of live training runs are read too,
     without locking or changing anything. You can ship again at any time: the hub accepts only what
     it does not have.
 
@@ -104,7 +104,7 @@ def ship(
 def _require_spools(folder: Path, *, follow: bool) -> None:
     if follow and is_without_spools(folder):
         shown = terminal_safe(str(folder))
-        print_stderr(f"kmonitor: no training has written to {shown} yet; waiting")
+        print_stderr(f"kmonitor: no training run has written to {shown} yet; waiting")
     else:
         require_spools(folder)
 

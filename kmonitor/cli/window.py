@@ -147,10 +147,10 @@ def check_screenshot_folder(screenshot: Path) -> None:
     elif not folder.is_dir():
         why = f"there is no folder {folder}"
     elif not os.access(folder, os.W_OK | os.X_OK):
-        why = f"no permission to write in {folder}"
+        why = f"no permission to write to {folder}"
     else:
         return
-    raise UserError(f"{screenshot} cannot be written: {why}.", "Name another file.")
+    raise UserError(f"{screenshot} cannot be written: {why}.", "Choose another file.")
 
 
 def ready_for_qt(*, offscreen: bool) -> None:

@@ -121,11 +121,13 @@ def require_spools(folder: Path) -> list[Path]:
     Raises:
         NoSpools: The folder cannot be read, or has none.
     """
-    remedy = "Choose a folder that trainings wrote to with KMONITOR_SPOOL=FOLDER KMONITOR_HUB=off."
+    remedy = (
+        "Choose a folder that training runs wrote to with KMONITOR_SPOOL=FOLDER KMONITOR_HUB=off."
+    )
     try:
         found = spools_below(folder)
     except OSError as exc:
         raise NoSpools(f"{folder} cannot be read: {exc.strerror or exc}.", remedy) from exc
     if not found:
-        raise NoSpools(f"No training has written to {folder}.", remedy)
+        raise NoSpools(f"No training run has written to {folder}.", remedy)
     return found

@@ -183,7 +183,6 @@ class HubFollower:
         self._lost_wall_s = self._clock.wall_s()
 
     def start(self) -> None:
-        """Start following."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -240,7 +239,13 @@ class HubFollower:
             self._follow()
         except Exception:
             LOG.exception("the follower of %s ended", self._hub_location)
-            self._put(Disconnected("kmonitor failed here; see its log", 0.0, self._lost_wall_s))
+            self._put(
+                Disconnected(
+                    "kmonitor had an internal error on this machine; see its log",
+                    0.0,
+                    self._lost_wall_s,
+                )
+            )
 
     def _follow(self) -> None:
         back_off_s = _BACK_OFF_FIRST_S
@@ -252,7 +257,7 @@ class HubFollower:
             self._is_renewed.clear()
             socket = ViewSocket(self._endpoint)
             try:
-                why = f"no hub answers {self._hub_location}"
+                why = f"no hub responds {self._hub_location}"
                 if self._request_hub(socket):
                     back_off_s = _BACK_OFF_FIRST_S
                     was_admitted = True
@@ -301,7 +306,7 @@ class HubFollower:
         while not self._is_cut_off():
             now_s = self._clock.monotonic_s()
             if now_s - last_message_s > _DEAD_AFTER_S:
-                return "the hub stopped answering"
+                return "the hub stopped responding"
             self._send_due(socket, now_s)
             self._wait(socket, self._pull_cursors.wait_s(now_s, _POLL_S))
             while (message := socket.receive()) is not None:

@@ -64,7 +64,6 @@ def open_tunnel(
 
     Args:
         folders: This user's.
-        host: Which one.
         is_ingest: Forward the socket for trainings instead of the one for windows.
         stop: Given up when it is set.
 

@@ -41,7 +41,6 @@ class RemoteHubFollower:
         """Nothing happens before `start`.
 
         Args:
-            host: Which one, and what is remembered of it.
             local: Where its hub's socket is to appear here.
             wake_reader: See `HubFollower`.
         """
@@ -60,7 +59,6 @@ class RemoteHubFollower:
         return self._follower.inbox
 
     def start(self) -> None:
-        """Start connecting and following."""
         self._follower.start()
         self._host_route.start()
 
@@ -70,7 +68,6 @@ class RemoteHubFollower:
         self._follower.stop()
 
     def send_request(self, message: msgspec.Struct) -> int:
-        """See `HubFollower.send_request`."""
         return self._follower.send_request(message)
 
     def retry_now(self) -> None:
@@ -79,7 +76,6 @@ class RemoteHubFollower:
         self._follower.retry_now()
 
     def drained(self) -> None:
-        """See `HubFollower.drained`."""
         self._follower.drained()
 
     def _on_route_changed(self, changed: RouteChanged) -> None:
@@ -115,7 +111,6 @@ class HostRoute:
         """Nothing happens before `start`.
 
         Args:
-            host: Which one, and what is remembered of it.
             local: Where its hub's socket is to appear here.
             on_change: Called from this thread when the route opened, closed or changed.
         """
@@ -130,7 +125,6 @@ class HostRoute:
         self._thread = threading.Thread(target=self._main, name="kmonitor-host", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -166,7 +160,7 @@ class HostRoute:
             except (UserError, NotPrivate, OSError) as exc:
                 self._rest(exc, is_transient=False)
             except Exception as exc:
-                LOG.exception("the way to %s", self._host.address)
+                LOG.exception("the connection to %s", self._host.address)
                 self._rest(exc, is_transient=False)
 
     def _keep_open(self) -> None:

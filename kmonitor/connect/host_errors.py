@@ -106,7 +106,6 @@ def not_found(address: str, tried: Sequence[str]) -> HostError:
     """No place on the host has kmonitor.
 
     Args:
-        address: The host.
         tried: Which places, in words.
     """
     tried_paths = "; ".join(tried)
@@ -114,8 +113,8 @@ def not_found(address: str, tried: Sequence[str]) -> HostError:
         "no_kmonitor",
         address,
         f"kmonitor was not found on {address}. Tried: {tried_paths}.",
-        f"Install it there from a clone: {_INSTALL}   If it is in an environment that a login"
-        f" does not activate, give its path: kmonitor hosts add {address} --command"
+        f"Install it there from a clone: {_INSTALL}   If it is in an environment that is not"
+        f" activated at login, give its path: kmonitor hosts add {address} --command"
         " /path/to/bin/kmonitor",
     )
 
@@ -124,9 +123,7 @@ def login_ended(address: str, status: int, output: str) -> HostError:
     """The key was accepted, and no command was run: no shell, or start-up files that end it.
 
     Args:
-        address: The host.
         status: Exit status of the login.
-        output: What it said.
     """
     last = _last_line(output)
     detail = f" It says: {last}" if last else ""
@@ -139,13 +136,13 @@ def login_ended(address: str, status: int, output: str) -> HostError:
 
 
 def hub_silent(address: str, seconds: float) -> HostError:
-    """The host was reached, and kmonitor there did not answer within so many seconds."""
+    """The host was reached, and kmonitor there did not respond within so many seconds."""
     return HostError(
         "silent",
         address,
-        f"Connected to {address}, but kmonitor there did not answer within {seconds:g} s.",
-        f"Run this to see why: ssh {address} kmonitor hub status   Its disk or network may be"
-        " hanging.",
+        f"Connected to {address}, but kmonitor there did not respond within {seconds:g} s.",
+        f"Run this to see why: ssh {address} kmonitor hub status   Its disk or network may not"
+        f" be responding.",
     )
 
 
@@ -164,7 +161,6 @@ def too_old(address: str, version: str) -> HostError:
     """The hub there speaks no protocol that this kmonitor does.
 
     Args:
-        address: The host.
         version: kmonitor's version there; empty: so old that it does not say.
     """
     which = f"kmonitor {version}" if version else "The kmonitor"
@@ -202,7 +198,7 @@ def _message_and_remedy(
         "host_key_changed": (
             (
                 f"The host key of {address} has changed: the host was reinstalled, or a"
-                " different machine is answering under its name."
+                " different machine is responding under its name."
             ),
             (
                 "Ask its administrator. If it was reinstalled, follow the instructions printed"
@@ -215,7 +211,7 @@ def _message_and_remedy(
         ),
         "settings": ("ssh rejects its configuration.", "See ~/.ssh/config."),
         "silent": (
-            f"{address} does not answer.",
+            f"{address} is not responding.",
             "It may be off, asleep, or on a network that this machine cannot reach.",
         ),
         "refused": (

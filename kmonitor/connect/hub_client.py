@@ -82,8 +82,8 @@ class HubUnreachable(UserError):
     def __init__(self, endpoint: str, timeout_s: float) -> None:
         is_far = endpoint.startswith(SCHEME)
         super().__init__(
-            f"No hub answered at {endpoint} within {timeout_s:g} s.",
-            "Check that a hub runs there with --bind, and that no firewall blocks it."
+            f"No hub responded at {endpoint} within {timeout_s:g} s.",
+            "Check that a hub is running there with --bind, and that no firewall blocks it."
             if is_far
             else "Start one with `kmonitor` or `kmonitor hub`.",
         )
@@ -96,8 +96,8 @@ class HubStuck(UserError):
 
     def __init__(self, endpoint: str, stuck_s: float) -> None:
         super().__init__(
-            f"The hub at {endpoint} answers, but has processed nothing for {stuck_s:g} s: the"
-            " disk or the database server that holds its history may be hanging.",
+            f"The hub at {endpoint} responds, but has processed nothing for {stuck_s:g} s: the"
+            " disk or the database server that holds its history may not be responding.",
             "See `kmonitor doctor` and the hub's log.",
         )
 
@@ -313,7 +313,6 @@ class HubClient:
         """Who may connect over the network, after a change if one is named.
 
         Args:
-            authorize: Let this key in.
             revoke: Name or key of one that may connect no more.
 
         Raises:

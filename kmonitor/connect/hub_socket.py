@@ -78,7 +78,7 @@ def _load_or_make_keys(folders: Folders, owner: Literal["desktop", "agent"]) -> 
         raise UserError(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
         folder = exc.filename or keys_folder(folders)
-        what = f"This device's keys cannot be kept in {folder}: {exc.strerror}."
+        what = f"This machine's keys cannot be kept in {folder}: {exc.strerror}."
         remedy = "Free some space, or set KMONITOR_HOME to a folder that you can write to."
         raise UserError(what, remedy) from exc
 
@@ -222,7 +222,7 @@ class Handshake:
         elif event == _REFUSED:
             mine = self._hub.keys.public_text
             self._refusal = (
-                f"the hub at {where} does not know this device's key; on its host run: "
+                f"the hub at {where} does not know this machine's key; on its host run: "
                 f"kmonitor authorize {mine} --role {self._hub.role} --name NAME"
             )
         elif event == _NO_HUB:

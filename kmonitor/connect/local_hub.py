@@ -170,9 +170,9 @@ def _failure(folders: Folders, status: int | None, timeout_s: float) -> HubDidNo
         return HubDidNotStart(f"The hub cannot start. {lack}", remedy)
     what = _stderr_text(folders)
     if not what and status is None:
-        what = f"The hub was started but does not answer within {timeout_s:g} s."
+        what = f"The hub was started but did not respond within {timeout_s:g} s."
     elif not what:
-        what = f"The hub ended right after it started, with exit status {status}."
+        what = f"The hub exited right after it started, with status {status}."
     return HubDidNotStart(what, _log_hint(folders))
 
 
@@ -252,7 +252,7 @@ def disk_space_problem(folders: Folders) -> str:
             # Also a quota or a disk that may only be read: these have room, but not for us.
             return f"{folder} is not writable: {exc.strerror}."
         if free < _NEEDED_BYTES:
-            return f"The disk of {folder} is full: {free // 1024} KiB are free."
+            return f"The disk that holds {folder} is full: only {free // 1024} KiB are free."
     return ""
 
 
@@ -270,9 +270,8 @@ class HubSilent(UserError):
 
     def __init__(self, pid: int, lock: Path, remedy: str = "") -> None:
         super().__init__(
-            f"The hub (process {pid}) holds {lock} but does not answer: it is hanging or"
-            " suspended.",
-            remedy or "Stop it with: kmonitor hub stop   Trainings continue and lose no data.",
+            f"The hub (process {pid}) holds {lock} but does not respond: it is hung or suspended.",
+            remedy or "Stop it with: kmonitor hub stop   Training runs continue and lose no data.",
         )
         self.pid = pid
 

@@ -165,7 +165,6 @@ def ensure_remote(
     """The hub on a host, started there when none answers.
 
     Args:
-        address: As for ssh.
         command: The command remembered for the host; empty: none.
         stop: When it is set, the request is given up.
 
@@ -192,7 +191,6 @@ def read_answer(address: str, status: int, out: str, err: str) -> RemoteHub:
     """The hub in what the host printed.
 
     Args:
-        address: The host.
         status: ssh's exit status.
         out: Standard output.
         err: Standard error, of ssh and of the host.
@@ -261,7 +259,7 @@ def _refusal(address: str, reply_text: str) -> HostError:
     try:
         refusal = msgspec.json.decode(reply_text, type=RemoteRefusal)
     except (msgspec.MsgspecError, RecursionError):
-        what = f"kmonitor on {address} sent an answer that this version does not understand."
+        what = f"kmonitor on {address} sent a response that this version does not understand."
         return HostError(
             "broken", address, what, f"Run this to see why: ssh {address} kmonitor doctor"
         )
@@ -276,7 +274,7 @@ def _plain(text: str) -> str:
 
 
 _LOCATIONS: Final = {
-    "launcher": "the interpreter of the last training there",
+    "launcher": "the interpreter of the last training run there",
     "path": "kmonitor on the PATH of a login shell",
     "command": "the command remembered for it",
 }

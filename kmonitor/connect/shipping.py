@@ -158,7 +158,6 @@ class Shipper:
         """Send all that is there now and that the hub has not.
 
         Args:
-            reader: The spool.
             progress: What was done with it before; goes on counting, also when this raises.
 
         Raises:

@@ -41,12 +41,12 @@ class BadAddress(UserError):
         if address.startswith("tcp://"):
             super().__init__(
                 f"{what}: it is the address of a hub.",
-                "Give it as --hub, or remember it first: kmonitor hosts add",
+                "Pass it with --hub, or remember it first: kmonitor hosts add",
             )
             return
         super().__init__(
             f"{what}.",
-            "Write it as for ssh: gpu-01 or user@gpu-01. Ports and other options go into"
+            "Use the form that ssh accepts: gpu-01 or user@gpu-01. Ports and other options go into"
             " ~/.ssh/config, under a name of your choice.",
         )
 
@@ -76,8 +76,8 @@ class NoForwarding(UserError):
     def __init__(self) -> None:
         super().__init__(
             (
-                "Hosts cannot be reached over ssh from Windows: it has no sockets that ssh"
-                " could forward."
+                "Hosts cannot be reached over ssh from Windows: its ssh cannot forward Unix"
+                " sockets."
             ),
             "Connect with keys: start kmonitor hub --bind ADDRESS:PORT there, and use the address "
             "that it prints.",
@@ -215,7 +215,7 @@ class SshTunnel:
             if self.local.exists():
                 return True
             if time.monotonic() > end_s:
-                raise HostError("silent", self.address, f"{self.address} does not answer.")
+                raise HostError("silent", self.address, f"{self.address} is not responding.")
         return False
 
     def error(self) -> HostError | None:

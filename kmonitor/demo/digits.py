@@ -36,7 +36,6 @@ def draw_digits(n_images: int, *, seed: int) -> DigitSet:
     """Draw images, the digits in turn; the same for the same seed.
 
     Args:
-        n_images: How many.
         seed: Of the random generator.
     """
     writing_styles = _writing_styles_by_digit()

@@ -62,7 +62,6 @@ def train(
     Args:
         plan: How long.
         monitored: With `MonitorCallback`.
-        send_report: Gets each report.
     """
     import tensorflow as tf
 
@@ -209,7 +208,6 @@ def main(
 
     Args:
         folds: How many models, one after the other.
-        epochs: Of each.
         pace: Least time of an epoch, seconds, so that people can watch.
         plain: Without kmonitor.
     """

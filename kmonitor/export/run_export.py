@@ -132,7 +132,6 @@ class RunExport(_Export):
 
         Args:
             client: Of the run's hub.
-            run: The run.
             between: Only events of these run times, seconds, both included; None: all.
             is_cancelled: Asked at each row whether nobody wants it any more; None: never.
         """
@@ -180,7 +179,7 @@ class RunExport(_Export):
                     if why == DAMAGED:
                         self._note(row, DAMAGED)
                 case _:
-                    self._note(row, "neither a sample nor an epoch's end")
+                    self._note(row, "no samples and no epoch ends")
 
     def _note(self, row: EventRow, why: str) -> None:
         if len(self._unreadable) < _MOST_NAMED:
@@ -208,8 +207,6 @@ _RUN_COLUMNS = (TableColumn("run", "text"), TableColumn("name", "text"))
 
 @dataclass(frozen=True, slots=True)
 class NamedExport:
-    """One of the runs."""
-
     run: RunSummary
     export: RunExport
 

@@ -111,7 +111,6 @@ class TableLines:
         """Find out where each cell comes from.
 
         Args:
-            columns: Of the table.
             given: Cells that are the same in every line, by column.
         """
         self._given = dict(given or {})
@@ -124,7 +123,6 @@ class TableLines:
         self._before = ("sample", *self._given.values())
 
     def line(self, row: EventRow, event: Sample | EpochEnded) -> Line:
-        """The line of an event."""
         if not isinstance(event, Sample):
             return self._of_epoch(row, event)
         taken = (row.seq, row.t_s, *self._before, *msgspec.structs.astuple(event), None)
@@ -187,8 +185,6 @@ def write_csv(columns: Sequence[TableColumn], lines: Iterable[Line], file: TextI
     """Write the table; an empty cell was not read.
 
     Args:
-        columns: Of the table.
-        lines: Its lines.
         file: Open for writing.
 
     Returns:
@@ -249,8 +245,6 @@ def write_parquet(
     not read is null.
 
     Args:
-        columns: Of the table.
-        lines: Its lines.
         file: Open for writing.
         about: What the file says of the run as a whole.
 

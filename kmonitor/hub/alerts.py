@@ -21,8 +21,13 @@ from typing import IO, Final, Literal
 
 import msgspec
 
-from kmonitor.alerts.evaluator import Alert, AlertEvaluator
-from kmonitor.alerts.messages import decode_held, encode_alerts, encode_held
+from kmonitor.alerts.evaluator import (
+    Alert,
+    AlertEvaluator,
+    decode_held,
+    encode_alerts,
+    encode_held,
+)
 from kmonitor.alerts.rules import load_alert_settings, settings_stamp
 from kmonitor.base.output import last_line
 from kmonitor.hub.log import LOG
@@ -50,8 +55,6 @@ class HubAlerts:
         Args:
             settings: Folder where `alerts.json` lies.
             held: Where this hub keeps what is held back, and finds what the one before it did.
-            host: Name of this host.
-            clock: Time.
         """
         self._folder = settings
         self._held = held
@@ -172,7 +175,7 @@ class HubAlerts:
             else:
                 self._held.unlink(missing_ok=True)
         except OSError as exc:
-            LOG.warning("alerts that are held back would be lost when this hub ends: %s", exc)
+            LOG.warning("alerts that are held back would be lost when this hub stops: %s", exc)
 
     def _start(self, alerts: list[Alert]) -> None:
         for alert in alerts:

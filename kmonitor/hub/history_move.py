@@ -127,7 +127,7 @@ class _Move:
                 f"This one stays in {self._path}: kmonitor hub --store here shows it.",
             )
         if self._first + newest >= self._database.id_range.middle:
-            raise CannotMove(f"{self._path} has too many events to be moved.")
+            raise CannotMove(f"{self._path} has too many events to be copied.")
 
     def _move_run(self, key: int) -> None:
         record = read_record(
@@ -213,7 +213,7 @@ class _Move:
 
     def _differs(self, run: str) -> CannotMove:
         return CannotMove(
-            f"Run {run} did not arrive as it was sent; the copy is not shown, and the original"
+            f"Run {run} differs from the original; the copy is not shown, and the original"
             f" stays in {self._path}.",
             "Check the server's log.",
         )

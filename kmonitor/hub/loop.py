@@ -66,7 +66,6 @@ class LoopSchedule:
         self._tasks.append(_Task(name, interval, act, 0.0))
 
     def run_due(self, now_s: float) -> None:
-        """Run what is due."""
         for task in self._tasks:
             if now_s >= task.next_s:
                 with self._faults.guarded(task.name):
@@ -116,10 +115,8 @@ class HubLoop:
 
         Args:
             folders: This user's folders.
-            context: For the sockets.
             pipe: Wakes the loop from other threads and from signals.
             faults: Where faults are counted.
-            clock: Time.
             options: How it runs; None: as this user's hub, for ever.
 
         Raises:
@@ -343,7 +340,7 @@ class HubLoop:
         schedule.every(0.2, "hints", self._viewer_service.hint)
         schedule.every(0.5, "liveness", self._liveness.judge_all)
         schedule.every(0.2, "spools", self._spools.step)
-        schedule.every(_BOUND_EVERY_S, "spool bound", self._spools.bound)
+        schedule.every(_BOUND_EVERY_S, "spool limit", self._spools.bound)
         schedule.every(2.0, "places", look_around)
         schedule.every(2.0, "expiry", expire)
         schedule.every(0.5, "sweep", self._sweep)

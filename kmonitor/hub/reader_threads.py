@@ -28,7 +28,6 @@ def run_reader_thread(
         what: What it reads, for the log.
         open_reader: Gives a connection for the thread.
         is_stopping: Set when it is to stop.
-        turn: One turn.
     """
     last_text = ""
     while not is_stopping.is_set():
@@ -92,7 +91,6 @@ class PendingRequests:
         """Take a request; False when too many are open.
 
         Args:
-            identity: Who asks.
             request: The request; who waits repeats it, which changes nothing.
             n_events: Events of its run; 0: not known.
             start: Hands it to the thread.

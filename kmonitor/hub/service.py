@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kmonitor.hub",
-        description="Receive the data of this user's trainings, store it, and serve windows.",
+        description="Receive the data of this user's training runs, store it, and serve windows.",
     )
     parser.add_argument("--version", action="version", version=VERSION)
     parser.add_argument("--folder", type=Path, help="only show the spools in this folder")

@@ -80,11 +80,9 @@ class InProcesses:
         """As the tuner's, and bounds for each process.
 
         Args:
-            args: Of the tuner.
             memory: As for `run_folds`. Models that would take more are not built or not trained.
             timeout_s: Likewise, for each execution of a trial.
             retries: Likewise. What is tried again goes on where its last epoch was saved.
-            kwargs: Of the tuner.
 
         Raises:
             TypeError: An argument is of the wrong type.

@@ -110,7 +110,6 @@ def build_without_values(keras: Any, build: Callable[[], Any], bound_bytes: int)
 
     Args:
         keras: Keras 3.
-        build: Makes it.
         bound_bytes: For this process, all in all, where it has values.
 
     Raises:

@@ -58,7 +58,6 @@ def in_processes(
     Args:
         objective: Returns a number, or several.
         memory: As for `run_folds`, for each trial.
-        timeout_s: Likewise.
         retries: Likewise. A trial that is tried again gets the same suggestions.
         study: Folder for what the trials print and the attempts; None: a new one below kmonitor's
             state folder.

@@ -52,19 +52,16 @@ class RemoteTrial(BaseTrial):
         step: float | None = None,
         log: bool = False,
     ) -> float:
-        """As Optuna's."""
         return self._request("suggest_float", name, low, high, step=step, log=log)
 
     @override
     def suggest_int(
         self, name: str, low: int, high: int, *, step: int = 1, log: bool = False
     ) -> int:
-        """As Optuna's."""
         return self._request("suggest_int", name, low, high, step=step, log=log)
 
     @override
     def suggest_categorical(self, name: str, choices: Sequence[Any]) -> Any:
-        """As Optuna's."""
         return self._request("suggest_categorical", name, [*choices])
 
     @override
@@ -84,12 +81,10 @@ class RemoteTrial(BaseTrial):
 
     @override
     def report(self, value: float, step: int) -> None:
-        """As Optuna's."""
         self._request("report", float(value), int(step))
 
     @override
     def should_prune(self) -> bool:
-        """As Optuna's."""
         return self._request("should_prune")
 
     @override
@@ -99,7 +94,6 @@ class RemoteTrial(BaseTrial):
 
     @override
     def set_constraint(self, key: str, value: float) -> None:
-        """As Optuna's."""
         self._request("set_constraint", key, float(value))
 
     def set_system_attr(self, key: str, value: Any) -> None:
@@ -114,7 +108,6 @@ class RemoteTrial(BaseTrial):
     @property
     @override
     def params(self) -> dict[str, Any]:
-        """As Optuna's."""
         return self._request("params")
 
     @property
@@ -126,25 +119,21 @@ class RemoteTrial(BaseTrial):
     @property
     @override
     def user_attrs(self) -> dict[str, Any]:
-        """As Optuna's."""
         return self._request("user_attrs")
 
     @property
     @override
     def constraints(self) -> dict[str, float]:
-        """As Optuna's."""
         return self._request("constraints")
 
     @property
     @override
     def datetime_start(self) -> dt.datetime | None:
-        """As Optuna's."""
         return dt.datetime.fromisoformat(self._request("datetime_start"))
 
     @property
     @override
     def number(self) -> int:
-        """As Optuna's."""
         return self._request("number")
 
     def _request(self, name: str, *args: Any, **named: Any) -> Any:

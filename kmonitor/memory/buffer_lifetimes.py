@@ -147,10 +147,8 @@ def simulate_step(
 
     Args:
         layout: Its calls, in order.
-        steps: For each call.
         sizes: Bytes of each tensor.
         needs_gradient: For each tensor, whether something below it is trained.
-        loss_bytes: Workspace of the loss.
         unseen_bytes: Buffers below it count nothing.
     """
     player = _Player(layout, steps, sizes, needs_gradient, unseen_bytes)

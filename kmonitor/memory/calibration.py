@@ -73,7 +73,6 @@ class Measurements(msgspec.Struct, frozen=True):
         """Measurements of a model's training, on the device that was measured last.
 
         Args:
-            layout: Of the model.
             plan: How it is trained; its batch does not count.
         """
         for key in reversed(list(self.by_key)):
@@ -95,7 +94,6 @@ def measurement_key(layout: ModelLayout, plan: Plan, device: str) -> str:
     Names of layers and variables do not count: Keras numbers them again in each process.
 
     Args:
-        layout: Of the model.
         plan: How it is trained; its batch does not count.
         device: Name of the device, for example "NVIDIA A100-SXM4-40GB" or "CPU".
     """
@@ -243,7 +241,6 @@ def estimate_by_batch(
     """The estimate as a function of the batch size, corrected where something was measured.
 
     Args:
-        layout: Of the model.
         plan: How it is trained; its batch does not count.
         measured: Of this training; those that do not depend on feature maps are ignored.
     """
@@ -277,7 +274,7 @@ def _usable(
 ) -> list[PeakMeasurement]:
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
-        raise NotIdentifiable(f"no batch size has been measured for {STEPS_NEEDED} steps")
+        raise NotIdentifiable(f"no batch size has been measured over {STEPS_NEEDED} steps")
     reasons = [_why_not_comparable(layout, plan, each) for each in enough]
     comparable = [each for each, why in zip(enough, reasons, strict=True) if not why]
     if not comparable:
@@ -394,7 +391,6 @@ class Calibration:
         """Weigh what was measured.
 
         Args:
-            layout: Of the model.
             plan: How it is trained; its batch does not count.
             measured: Each of at least `STEPS_NEEDED` steps; others are left out.
 

@@ -525,7 +525,6 @@ def unmeasured(layout: ModelLayout, backend: Backend) -> tuple[Unmeasured, ...]:
 
     Args:
         layout: Of the model, in the precision that it is trained in.
-        backend: That computes.
     """
     return tuple(_unmeasured_aspects(layout, backend))
 

@@ -169,7 +169,6 @@ def step_by_step(use: Use, effect: Effect) -> Effect:
     other steps.
 
     Args:
-        use: Of the wrapper.
         effect: Of the wrapped layer over all steps at once.
     """
     steps = use.inputs[0].shape[1] if len(use.inputs[0].shape) > 1 else None

@@ -51,7 +51,6 @@ class LayerMemory(msgspec.Struct, frozen=True):
 
     @property
     def total_bytes(self) -> int:
-        """All of it."""
         resident = self.parameter_bytes + self.slot_bytes
         return resident + self.gradient_bytes + self.kept_bytes + self.workspace_bytes
 
@@ -74,7 +73,6 @@ def layer_rows(
     """One row a layer, without the transient parts of the peak.
 
     Args:
-        layout: Of the model.
         activation_bytes_by_call: Bytes that each call keeps.
         slots: For each variable, bytes.
         uncovered: Kinds that no rule covers.

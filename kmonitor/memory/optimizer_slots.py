@@ -54,7 +54,6 @@ class Slots:
 
     @property
     def total_bytes(self) -> int:
-        """All of it."""
         return sum(self.by_variable) + self.other_bytes
 
 
@@ -63,7 +62,6 @@ def slots_of(optimizer: OptimizerLayout | None, variables: Sequence[VariableLayo
 
     Args:
         optimizer: Its name and settings count, not what it has made already.
-        variables: Of the model.
     """
     if optimizer is None:
         return Slots((0,) * len(variables), 0, is_known=True, names=())

@@ -42,7 +42,6 @@ class PeakPart:
 
     @property
     def total(self) -> int:
-        """All of it."""
         return self.gradient + self.kept + self.work
 
 
@@ -55,7 +54,6 @@ def with_parts(
         rows: Of a map, with weights and slots.
         parts: By index of the row, beyond those; -1: of no layer. Where all is less than the
             peak, the rest is the allocator's; where it is more, parts are scaled down.
-        peak_bytes: The whole.
     """
     left = peak_bytes - _resident_bytes(rows)
     placed = list(parts.values())

@@ -59,7 +59,6 @@ def item_bytes(dtype: str) -> int:
 
 
 def variable_bytes(variable: VariableLayout) -> int:
-    """Size of a variable, bytes."""
     return math.prod(variable.shape) * item_bytes(variable.dtype)
 
 
@@ -78,7 +77,6 @@ def with_precision(layout: ModelLayout, policy: str) -> ModelLayout:
     """The same model under another policy; what a layer asked for by itself follows too.
 
     Args:
-        layout: Of the model.
         policy: One of `POLICIES`.
     """
     if policy == layout.precision:

@@ -86,7 +86,6 @@ class Traced:
             rows: Of the estimate by rules.
             batch: Examples a step.
             unseen_bytes: Smaller tensors are not counted.
-            peak_bytes: The peak.
         """
         # Rows behind the layers are those of rules' own rest.
         rows = [row for row in rows if row.path not in (ELSEWHERE, ROUNDING)]

@@ -130,7 +130,6 @@ def advising(
     batch. Where weights, slots or sizes change, it is moved by as much as the rules are.
 
     Args:
-        layout: Of the model.
         plan: How it is trained.
         estimate_batch: The estimate of the training by batch size.
         smaller_inputs: The same model described with smaller inputs, by words for them.

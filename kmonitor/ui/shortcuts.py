@@ -134,11 +134,11 @@ def _line(names: str, text: str, *others: str) -> ShortcutRow:
 
 def _global_shortcuts() -> tuple[ShortcutRow, ...]:
     return (
-        _line("guide", tr("Guide, at the page for the current view")),
+        _line("guide", tr("Guide page for the current view")),
         _line("keyboard", tr("This page")),
         _line("settings", tr("Settings")),
-        _line("next_region previous_region", tr("Next, previous part of the window")),
-        ShortcutRow(("Tab", "Shift+Tab"), tr("Next, previous control")),
+        _line("next_region previous_region", tr("Next or previous part of the window")),
+        ShortcutRow(("Tab", "Shift+Tab"), tr("Next or previous control")),
         ShortcutRow(("Space", "Return"), tr("Press the focused button")),
         ShortcutRow(("Esc",), tr("Close a page, menu or window; clear a search")),
         _line("history", tr("History of all runs")),
@@ -154,15 +154,15 @@ def _global_shortcuts() -> tuple[ShortcutRow, ...]:
 def _runs_and_charts() -> tuple[ShortcutRow, ...]:
     return (
         _line("find_run", tr("Find a run or host")),
-        ShortcutRow(("Up", "Down"), tr("Previous, next run, if no list has the focus")),
-        _line("previous_run next_run", tr("Previous, next run, wherever the focus is")),
+        ShortcutRow(("Up", "Down"), tr("Previous or next run, when no list has focus")),
+        _line("previous_run next_run", tr("Previous or next run, wherever the focus is")),
         ShortcutRow(("Left", "Right"), tr("Move the crosshair of all charts")),
-        ShortcutRow(("+", "-"), tr("Zoom in, out")),
+        ShortcutRow(("+", "-"), tr("Zoom in or out")),
         ShortcutRow(("0",), tr("Show the whole run and follow it")),
-        _line("hold", tr("Freeze the charts; follow again")),
+        _line("hold", tr("Freeze the charts or follow the newest data")),
         _line("add_chart", tr("Add or remove a chart")),
-        _line("events", tr("Events below the charts")),
-        _line("reclaims", tr("Reclaims below the charts")),
+        _line("events", tr("Show or hide events below the charts")),
+        _line("reclaims", tr("Show or hide reclaims below the charts")),
     )
 
 
@@ -176,19 +176,19 @@ def _selected_run() -> tuple[ShortcutRow, ...]:
         _line("auto", tr("Reclaim: collect, then reload if needed")),
         _line("restart", tr("Restart the process")),
         _line("diagnose", tr("Diagnose")),
-        _line("pause", tr("Pause, resume")),
+        _line("pause", tr("Pause or resume")),
         _line("stop", tr("Stop the training (with confirmation)")),
         _line("export", tr("Export its data")),
         _line("export_all", tr("Export the data of all runs on the charts")),
         _line("report", tr("Report as one HTML file")),
-        ShortcutRow(("Down",), tr("More save and reload options, on their buttons")),
+        ShortcutRow(("Down",), tr("More save and reload options (in the menus of their buttons)")),
     )
 
 
 def _grip() -> tuple[ShortcutRow, ...]:
     return (
-        ShortcutRow(("Up", "Down"), tr("Higher, lower")),
-        ShortcutRow(("PgUp", "PgDown"), tr("Much higher, much lower")),
+        ShortcutRow(("Up", "Down"), tr("Raise or lower")),
+        ShortcutRow(("PgUp", "PgDown"), tr("Raise or lower in large steps")),
         ShortcutRow(("Return", "Space"), tr("Set the limit")),
         ShortcutRow(("Esc",), tr("Cancel")),
     )
@@ -196,9 +196,9 @@ def _grip() -> tuple[ShortcutRow, ...]:
 
 def _tables() -> tuple[ShortcutRow, ...]:
     return (
-        ShortcutRow(("Up", "Down"), tr("Next, previous row")),
-        ShortcutRow(("Home", "End"), tr("First, last row")),
-        ShortcutRow(("Return",), tr("Open the full row")),
+        ShortcutRow(("Up", "Down"), tr("Next or previous row")),
+        ShortcutRow(("Home", "End"), tr("First or last row")),
+        ShortcutRow(("Return",), tr("Show the full text of the row")),
         ShortcutRow(("Ctrl+C",), tr("Copy the selected rows as text")),
         ShortcutRow(("Ctrl+A",), tr("Select all rows")),
         ShortcutRow(("Menu",), tr("Context menu")),
@@ -212,8 +212,8 @@ def _history() -> tuple[ShortcutRow, ...]:
         _line("history_compare", tr("Compare the selected runs")),
         _line("history_rename", tr("Rename")),
         _line("history_note", tr("Note")),
-        _line("history_pin", tr("Pin, unpin")),
-        _line("history_delete", tr("Delete (with confirmation)")),
+        _line("history_pin", tr("Pin or unpin")),
+        _line("history_delete", tr("Remove (with confirmation)")),
         ShortcutRow((shortcut_keys("history_close"),), tr("Back")),
     )
 
@@ -222,7 +222,7 @@ def _windows() -> tuple[ShortcutRow, ...]:
     return (
         _line("guide_find", tr("Find in the guide")),
         _line("guide_next", tr("Next match")),
-        _line("guide_back", tr("Back in the guide")),
-        _line("diagnosis_before diagnosis_after", tr("Previous, next diagnosis")),
+        _line("guide_back", tr("Go back in the guide")),
+        _line("diagnosis_before diagnosis_after", tr("Previous or next diagnosis")),
         _line("note_save", tr("Save a note")),
     )

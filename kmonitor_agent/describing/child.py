@@ -34,7 +34,6 @@ def answer_request(
     """Read a request of this kind and write its reply.
 
     Args:
-        kind: The type of the request.
         reply: Makes the reply; may raise anything.
         error_reply: Makes the reply of a text on what went wrong.
     """
@@ -49,7 +48,7 @@ def answer_request(
     except Exception as exc:  # noqa: BLE001 - the user's code may raise anything
         answer = error_reply(user_code_error_text(exc))
     except SystemExit:
-        answer = error_reply("the code ended its process before it made a model")
+        answer = error_reply("the code exited before it created a model")
     with os.fdopen(replies, "wb") as file:
         file.write(msgspec.json.encode(answer))
 

@@ -1,5 +1,10 @@
 """Protocols of a framework, with their values; each backend implements them in its own folder.
 
+A new backend implements `Framework`, and `ReclaimSteps` to be saved and reloaded. It also needs
+a case in `detection` and its names wherever backends differ: `_MODULES` here,
+`keras3.state`, `keras3.resuming`, `global_state`, `object_sizes`, `script_values` and
+`recording.diagnosis`.
+
 `Framework` reads a Keras on a backend, `ReclaimSteps` saves and reloads its models. Steps may
 implement optional protocols too; the agent checks for those with `isinstance`. Which framework a
 model has, `detection` decides; fits resumed by another process and models rebuilt have protocols

@@ -62,11 +62,9 @@ class _Mark:
         self._pass("step_end")
 
     def on_epoch_begin(self, epoch: Any, logs: Any = None) -> None:
-        """An epoch begins."""
         self._pass("epoch_begin")
 
     def on_epoch_end(self, epoch: Any, logs: Any = None) -> None:
-        """An epoch ended."""
         self._pass("epoch_end")
 
     def _pass(self, hook: Hook) -> None:

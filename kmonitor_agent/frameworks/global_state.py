@@ -291,5 +291,4 @@ def _is_py_dataset(data: object) -> bool:
     return any(class_name(cls) == "PyDataset" for cls in class_bases(type(data)))
 
 
-def _skip_epoch_end() -> None:
-    """An epoch that is none."""
+def _skip_epoch_end() -> None: ...

@@ -104,7 +104,6 @@ class TensorFlowInput:
 
         Args:
             elements: Taken so far in the epoch.
-            now_s: Now.
         """
         self.waited_s = 0.0
         self.elements = 0
@@ -115,7 +114,6 @@ class TensorFlowInput:
 
         Args:
             elements: Taken so far in the epoch; the next step begins.
-            now_s: Now.
 
         Returns:
             False if it begins again: it is to be read again within `MOST_GAPS` elements.

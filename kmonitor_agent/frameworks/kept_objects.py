@@ -138,7 +138,6 @@ class KeptObjectWalk:
 
         Args:
             callbacks: Of the fit that runs.
-            model: What it trains.
         """
         # What libraries keep is named after them, even where a variable of the script has it too.
         for value, place in _library_places():

@@ -125,7 +125,6 @@ def closure_values(function: FunctionType, depth: int = 4) -> Iterator[Any]:
     """Values in a closure and in those of functions in it, items of lists and tuples each.
 
     Args:
-        function: Where to begin.
         depth: How many functions deep to follow.
     """
     for cell in function.__closure__ or ():

@@ -68,11 +68,11 @@ def keras_module(model: KerasModel) -> Any:
     return importlib.import_module(keras_package(model))
 
 
-_WRITE: Final = "write rebuild=make_model, a function that returns the model built and compiled"
+_WRITE: Final = "use rebuild=make_model, a function that returns the built and compiled model"
 
 _RETURNS: Final = (
-    "it must return the model built (give its first layer an input shape, or call it once) and"
-    " compiled (model.compile(...))"
+    "it must return a model that is built (give its first layer an input shape, or call it once)"
+    " and compiled (model.compile(...))"
 )
 
 ModelFactory = Callable[[], KerasModel]

@@ -224,7 +224,6 @@ def sequence_length_of(model: Any, fit_locals: Mapping[str, Any]) -> int | None:
     Read off arrays and the element types of data sets; nothing is taken of the data.
 
     Args:
-        model: That is fitted.
         fit_locals: Names of its `fit`, of which `x` is read.
 
     Returns:
@@ -325,7 +324,6 @@ def _number(rate: Any) -> float:
 
 
 def learning_rate_reading(value: float) -> Reading:
-    """A learning rate as a reading."""
     if not math.isfinite(value):
         return Reading.missing("1", "it is not finite")
     return Reading(value, "1", "keras: the optimizer's learning rate")

@@ -136,8 +136,8 @@ def check_same_variables(old: Sequence[VariableShape], new: Sequence[VariableSha
     if old_wanted != new_wanted:
         raise CannotRebuild(
             f"the rebuilt model has different variables ({len(new_wanted)} instead of"
-            f" {len(old_wanted)}, or other shapes); write rebuild=make_model, a function that"
-            " returns the model built, compiled, and with the same layers trainable"
+            f" {len(old_wanted)}, or other shapes); use rebuild=make_model, a function that"
+            " returns the model, built and compiled, with the same layers trainable"
         )
 
 

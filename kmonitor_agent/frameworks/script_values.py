@@ -479,7 +479,6 @@ def numeric_logs(
     Args:
         logs: A dict, or whatever a script gave as one.
         name_of: The name under which a number is reported; empty: it is not.
-        most: So many at most.
         number: Reads a value; None for what is no number.
     """
     metrics: dict[str, float] = {}

@@ -126,7 +126,6 @@ class AgentThread:
         """End these runs, and wait until that is done or time is up.
 
         Args:
-            streams: Of this agent.
             timeout_s: Most seconds for the hub; next to none are taken if none was ever seen.
         """
         with self._lock:
@@ -311,7 +310,7 @@ class AgentLoop:
         end_s = now_s + wait_s
         is_called = self._sleeper()
         looks = [stream.look for stream in streams]
-        # Twenty times a second, in a processor whose caches the step has filled: each call shows.
+        # Ten times a second, in a processor whose caches the step has filled: each call shows.
         # Measured: 40 us of 90 are the kernel's and Python's share of a thread that wakes up.
         while True:
             if is_called(min(poll_s, end_s - now_s)):

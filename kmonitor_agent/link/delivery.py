@@ -3,6 +3,15 @@
 A process has one connection to its hub for all its runs. What can go wrong with one run (a newer
 process took it over, the hub refuses it, it is behind) stays with that run: the connection and the
 other runs go on.
+
+Events are on disk before they are sent, and dropped once the hub has committed them. Training, hub
+and network may therefore die at any moment: the hub's welcome names the last event that it has
+committed, and sending goes on behind it. That may send an event twice, but loses none.
+The hub ignores a sequence number that it has, so delivering twice costs bandwidth and nothing
+else; to deliver exactly once would take a second round trip for each batch.
+
+A window of unacknowledged events bounds what a slow hub costs in memory here. The training thread
+takes no part in any of this: it hands over events and never waits.
 """
 
 import enum
@@ -195,7 +204,9 @@ class RunDelivery:
                 "superseded", "Another process of this run is now reporting to the hub."
             )
         elif error.fatal or error.code == "unauthorised":
-            self._reject(now_s, f"hub_{error.code}", f"The hub refuses: {error.text}")
+            self._reject(
+                now_s, f"hub_{error.code}", f"The hub refused the connection: {error.text}"
+            )
         elif error.code in {"busy", "quota"}:
             self._pause(now_s, min(error.retry_ms / 1000, self._timing.refused_s))
 
@@ -302,7 +313,10 @@ class RunDelivery:
             )
             return
         if welcome.acked > self._delivery_context.outbox.last_seq:
-            text = "The hub claims events that this run never sent; the spool keeps everything."
+            text = (
+                "The hub claims to have events that this run never sent; the spool keeps"
+                " everything."
+            )
             self._reject(now_s, "hub_ahead", text)
             return
         self.hub_seen = True
@@ -445,7 +459,7 @@ class CommandInbox:
             self._on_command(command)
         except Exception as exc:  # noqa: BLE001 - the session's fault must not end this thread
             self._faults.record("link.on_command", exc)
-            self._report(command, "failed", f"internal error of kmonitor: {type(exc).__name__}")
+            self._report(command, "failed", f"internal kmonitor error: {type(exc).__name__}")
 
     def _report(self, command: Command, state: CommandState, why: str) -> None:
         self._emit(

@@ -76,20 +76,19 @@ def _socket_path(named: str, source: str) -> Path:
         named = named.removeprefix("ipc://")
     if "://" in named:
         raise ValueError(
-            f"{source}={named!r}: write "
-            f'"off", the path of a hub\'s socket or its tcp://HOST:PORT?key=KEY, or leave it out '
-            f"for your own hub"
+            f'{source}={named!r}: use "off", the path of a hub\'s socket or its'
+            " tcp://HOST:PORT?key=KEY, or leave it out for your own hub"
         )
     path = expand_user(named)
     if not path.is_absolute():
         raise ValueError(
-            f'{source}={named!r}: write "off" or the absolute path of a hub\'s socket, such as '
-            f"{path.absolute()}"
+            f'{source}={named!r}: use "off" or the absolute path of a hub\'s socket, such as'
+            f" {path.absolute()}"
         )
     if DISK.sees(path, Path.is_dir):
         raise ValueError(
-            f"{source}={named!r} is a folder: write the path of the hub's socket, such as "
-            f"{path / 'run' / 'agents.sock'}, or move everything with KMONITOR_HOME"
+            f"{source}={named!r} is a folder: use the path of the hub's socket, such as"
+            f" {path / 'run' / 'agents.sock'}, or move everything with KMONITOR_HOME"
         )
     if len(str(path).encode()) > SOCKET_PATH_LIMIT_BYTES:
         raise ValueError(

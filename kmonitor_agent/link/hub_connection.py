@@ -172,7 +172,7 @@ class HubConnection:
         except NotPrivate as exc:
             text = (
                 "The hub is not used: other users could have created its socket or read this"
-                " device's key."
+                " machine's key."
             )
             self._notify_once("hub_not_private", text)
             if not self._was_not_private:
@@ -259,7 +259,7 @@ class HubConnection:
         elif error.run:
             return
         elif error.fatal or error.code in {"unauthorised", "superseded"}:
-            self._notify_once(f"hub_{error.code}", f"The hub refuses: {error.text}")
+            self._notify_once(f"hub_{error.code}", f"The hub refused the connection: {error.text}")
             self._leave(now_s, pause_s=self._timing.refused_s)
         elif error.code in {"busy", "quota"}:
             self._leave(now_s, pause_s=min(error.retry_ms / 1000, self._timing.refused_s))
@@ -313,7 +313,6 @@ class HubSearch:
         Args:
             now_s: Monotonic time.
             was_steady: The session had lasted; the pause begins short again.
-            pause_s: Shortest pause.
         """
         if was_steady:
             self._pause_s = self._timing.backoff_s

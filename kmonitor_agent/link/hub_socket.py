@@ -43,7 +43,6 @@ class HubSocket:
         """Make the socket; `connect` connects it.
 
         Args:
-            context: For the socket.
             address: The hub's socket on this host, or its address on the network.
         """
         self.bad_frames = 0

@@ -42,7 +42,6 @@ class Link:
         """Prepare; `start` begins.
 
         Args:
-            run: Run id.
             session_id: Random id of this process start, the one in `started`.
             folders: Where spool and socket lie.
             started: First event of the session; its `t_s` is now.
@@ -56,7 +55,8 @@ class Link:
         """
         if session_id != started.session:
             raise ValueError(
-                f"session {session_id!r} is not that of its first event, {started.session!r}"
+                f"session {session_id!r} does not match that of its first event,"
+                f" {started.session!r}"
             )
         self._agent = agent
         self._clock = agent.clock
@@ -93,7 +93,6 @@ class Link:
         Args:
             interval_s: Seconds between two runs; `EACH_LOOK`: as often as events are looked for,
                 for a task of some microseconds, which is not run again once it raised.
-            task: What to do.
             while_idle: Also while the run is idle.
         """
         self._stream.every(interval_s, task, while_idle=while_idle)

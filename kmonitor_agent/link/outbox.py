@@ -78,7 +78,6 @@ class Outbox:
             emit: Emits an event about the spool itself.
             now_s: The session's `t_s`.
             faults: Where our own faults go.
-            clock: For retention.
             buffer: What holds events while the disk refuses.
         """
         self.last_seq = 0
@@ -212,7 +211,6 @@ class Outbox:
         """Bodies of `first`, `first + 1`, ...; a `LostEvents` for each that is gone.
 
         Args:
-            first: Number to begin at.
             limit: Most events.
             limit_bytes: Most bytes; the first event comes in any case.
 
@@ -408,7 +406,7 @@ class Outbox:
             self._faults.record("link.spool", why)  # what the disk refuses is no fault of ours
         # No path in what leaves the process: the run may be private.
         text = (
-            f"kmonitor cannot write its spool ({plain}): events wait in memory, and the oldest"
+            f"kmonitor cannot write to its spool ({plain}): events wait in memory, and the oldest"
             " samples are dropped when it is full. `kmonitor doctor` shows its location."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
@@ -427,9 +425,9 @@ class Outbox:
     def _recover(self) -> None:
         self.degraded = ""
         self._is_full = False
-        text = "kmonitor can write its spool again."
+        text = "kmonitor can write to its spool again."
         if self._buffer.dropped:
-            text += f" {self._buffer.dropped} events were dropped meanwhile."
+            text += f" {self._buffer.dropped} events were dropped in the meantime."
         self._emit(Notice(t_s=self._now_s(), level="info", code="spool_recovered", text=text))
 
 

@@ -76,7 +76,7 @@ def write_line(text: str) -> None:
         _check_takes(data)
         os.write(_DESCRIPTOR, data)
     except (OSError, ValueError) as exc:
-        raise LineLost(f"standard error cannot be written: {exc}") from exc
+        raise LineLost(f"standard error cannot be written to: {exc}") from exc
 
 
 def _check_takes(data: bytes) -> None:
@@ -101,7 +101,7 @@ WRITTEN_AT_ONCE: Final = 512
 
 EACH_LOOK: Final = 0.0
 """Interval of a task of some microseconds that runs without a turn of the thread's other work,
-each second time that events are looked for (`Timing.drain_s`)."""
+each time that events are looked for (`Timing.drain_s`)."""
 
 IDLE_POLL_S: Final = 1.0
 """How often the tasks of an idle run are run."""
@@ -168,7 +168,6 @@ class RunStream:
         self._upkeep = TaskSchedule(faults.record)
         self.schedule = TaskSchedule(faults.record)
         self._looks: list[Task] = []
-        self._looks_now = False
         folders = context.folders
         writer = SpoolWriter(folders.spool, _facts(context), clock, state=folders.state)
         self.outbox = Outbox(
@@ -238,8 +237,7 @@ class RunStream:
 
         A task that raises is not run again: a fault that lasts would be counted at each look.
         """
-        self._looks_now = not self._looks_now
-        if self._looks_now and not self.is_idle and self._phase is _Phase.OPEN:
+        if not self.is_idle and self._phase is _Phase.OPEN:
             for task in tuple(self._looks):
                 try:
                     task()
@@ -455,8 +453,8 @@ class TrainingNotices:
         """The run is recorded nowhere; `why` is the disk's error."""
         self._write(
             "unrecorded",
-            f"this run is not being recorded: {self._folder_text} cannot be written ({why}) and"
-            " no hub answers. The training is not affected. See: kmonitor doctor",
+            f"this run is not being recorded: {self._folder_text} cannot be written to ({why}) and"
+            " no hub responds. The training is not affected. For details, run: kmonitor doctor",
         )
 
     def homeless(self, what: str) -> None:
@@ -471,4 +469,4 @@ class TrainingNotices:
             write_line(text)
 
 
-NO_HOME: Final = "this user has no home folder; set KMONITOR_HOME to a folder that lasts."
+NO_HOME: Final = "this user has no home folder; set KMONITOR_HOME to a persistent folder."

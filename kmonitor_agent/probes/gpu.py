@@ -58,7 +58,6 @@ class OtherDevice:
         return {"used_bytes": self.used, **self.load.readings()}
 
     def sample(self) -> DeviceSample:
-        """The device in a sample."""
         values = {name: reading.value for name, reading in self.readings().items()}
         return DeviceSample(number=self.number, **values)
 
@@ -111,7 +110,7 @@ class Gpu:
         try:
             memory = self._nvml.nvmlDeviceGetMemoryInfo(self._device)
         except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
-            return all_missing(f"the NVIDIA driver answered: {exc}")
+            return all_missing(f"the NVIDIA driver returned an error: {exc}")
         return DeviceReadings(
             total=Reading(float(memory.total), "bytes", "driver: NVML, device total"),
             used=Reading(float(memory.used), "bytes", "driver: NVML, all processes"),
@@ -189,7 +188,7 @@ class Gpu:
                 "driver: NVML, all processes",
             )
         except Exception as exc:  # noqa: BLE001 - a driver, or a library that is none
-            used = Reading.missing("bytes", f"the NVIDIA driver answered: {exc}")
+            used = Reading.missing("bytes", f"the NVIDIA driver returned an error: {exc}")
         return OtherDevice(number, used, _read_load(self._nvml, device))
 
     def _process_bytes(self) -> Reading:
@@ -238,10 +237,6 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
 
     For a part of a card (MIG) the driver has no utilisation; temperature and power are the whole
     card's.
-
-    Args:
-        nvml: The module.
-        device: A handle.
     """
     card, is_part = _card_of(nvml, device)
     of = ", the whole card of this MIG instance" if is_part else ""

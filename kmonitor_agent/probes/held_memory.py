@@ -167,9 +167,6 @@ def read_proportional_set(folder: Path | str) -> ProportionalSet | None:
 def read_proc_file(path: str) -> bytes:
     """All of a small file of procfs; measured: 8 us less than `Path.read_bytes`.
 
-    Args:
-        path: The file.
-
     Raises:
         OSError: It is gone, or may not be read.
     """
@@ -190,10 +187,6 @@ def _size(text: bytes, name: bytes) -> int | None:
 
 def read_sizes(path: str, *names: str) -> list[int | None]:
     """Sizes in a file of procfs with lines "SwapFree:  148 kB", bytes; None without such a line.
-
-    Args:
-        path: The file.
-        *names: Of the lines.
 
     Raises:
         OSError: It cannot be read.
@@ -269,12 +262,15 @@ class _OtherSystem:
             if sys.platform == "win32":
                 return Reading(float(memory.private), "bytes", "process: private bytes (psutil)")
             if sys.platform != "darwin":
-                return Reading(float(memory.rss), "bytes", "process: psutil resident set")
+                return Reading(
+                    float(memory.rss), "bytes", "process: resident set size (RSS, psutil)"
+                )
             unique = self._read_unique(process, float(memory.rss))
         except FAILURES as exc:
             return Reading.missing("bytes", f"the process's memory cannot be read: {exc}")
         source = (
-            "process: unique set (psutil), extrapolated from the resident set between readings"
+            "process: unique set size (USS, psutil), extrapolated from the resident set size"
+            " (RSS) between readings"
         )
         return Reading(unique, "bytes", source)
 
@@ -311,12 +307,7 @@ class FamilyMemory:
     """
 
     def __init__(self, pid: int | str = "self", proc: Path = PROC) -> None:
-        """Begin with nothing read.
-
-        Args:
-            pid: The process.
-            proc: procfs.
-        """
+        """Begin with nothing read."""
         self.unique_bytes: int | None = None
         self.why_no_shares = "not read yet"
         self.zombies: set[int] = set()
@@ -343,7 +334,7 @@ class FamilyMemory:
         try:
             self._read_shares(children)
         except FAILURES as exc:
-            self.why_no_shares = f"proportional sets cannot be read: {exc}"
+            self.why_no_shares = f"the proportional set sizes (PSS) cannot be read: {exc}"
         self._rests_until_s = time.monotonic() + REST * (time.thread_time() - began_s)
 
     def _read_shares(self, children: Iterable[int]) -> None:
@@ -351,7 +342,7 @@ class FamilyMemory:
         pages_now = read_pages(self._folder)
         process = read_proportional_set(self._folder)
         if process is None:
-            self.why_no_shares = "this kernel does not report proportional set sizes"
+            self.why_no_shares = "this kernel does not report proportional set sizes (PSS)"
             return
         self.why_no_shares = ""
         together = process.held_bytes
@@ -375,9 +366,6 @@ class FamilyMemory:
     def file_bytes_with(self, process: ProcessPages) -> int | None:
         """Pages of files of all together: as last read slowly, and what the process took since.
 
-        Args:
-            process: The process's pages now.
-
         Returns:
             Bytes; None: not known.
         """
@@ -390,7 +378,6 @@ class FamilyMemory:
 
         Args:
             children: Process ids; those that are gone are taken out.
-            process: The process's pages now.
         """
         total = 0
         shared = process.shared_bytes

@@ -23,11 +23,7 @@ _UNIT: Final = "bytes"
 
 
 def read_host(proc: Path = PROC) -> tuple[Reading, Reading]:
-    """What this host could still give without swap, and its free swap, bytes; about 10 us.
-
-    Args:
-        proc: procfs.
-    """
+    """What this host could still give without swap, and its free swap, bytes; about 10 us."""
     if sys.platform != "linux":
         why = "free swap is read on Linux only"
         return _available_by_psutil(), Reading.missing(_UNIT, why)
@@ -78,14 +74,13 @@ def nearest_bound(
 
     Args:
         host: What the host could still give without swap.
-        swap: Free swap.
         cgroup: Left of the control group's limit.
         address_space: Left of the limit on address space.
     """
     bounds = [*_host(host, swap), *(each for each in (cgroup, address_space) if not each.absent)]
     known = [each for each in bounds if each.value is not None]
     if not known:
-        return Reading.missing(_UNIT, host.absent or "the memory that is left is unknown")
+        return Reading.missing(_UNIT, host.absent or "the remaining memory is unknown")
     return min(known, key=lambda each: each.value or 0.0)
 
 

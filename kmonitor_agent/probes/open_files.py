@@ -45,19 +45,19 @@ def read_open_files(folder: Path = PROC / "self") -> Reading:
         process = psutil.Process()
         read = getattr(process, "num_fds", None) or getattr(process, "num_handles", None)
         if read is None:
-            return Reading.missing(_UNIT, "this system does not count open files")
+            return Reading.missing(_UNIT, "this system does not count open file descriptors")
         return Reading(float(read()), _UNIT, "process: psutil")
     except FAILURES as exc:
-        return Reading.missing(_UNIT, f"open files cannot be counted: {exc}")
+        return Reading.missing(_UNIT, f"open file descriptors cannot be counted: {exc}")
 
 
 def read_open_files_limit() -> Reading:
     """How many descriptors this process may have: its soft limit (`ulimit -n`)."""
     if resource is None:
-        return Reading.missing(_UNIT, "this system has no limit on open files")
+        return Reading.missing(_UNIT, "this system has no limit on open file descriptors")
     limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if limit == resource.RLIM_INFINITY:
-        return Reading.missing(_UNIT, "the number of open files has no limit")
+        return Reading.missing(_UNIT, "the number of open file descriptors has no limit")
     return Reading(float(limit), _UNIT, "process: RLIMIT_NOFILE")
 
 

@@ -17,7 +17,6 @@ class Paced(Generic[_T]):
         """Nothing is read yet.
 
         Args:
-            read: Takes the reading.
             core_fraction: Part of a core that it may cost.
             while_changing: The same after a reading that differs from the one before; None: no
                 other.

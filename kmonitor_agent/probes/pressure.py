@@ -23,11 +23,7 @@ class Pressure:
     """Reads pressure; owned by the agent's thread."""
 
     def __init__(self, proc: Path = PROC) -> None:
-        """Find the files.
-
-        Args:
-            proc: procfs.
-        """
+        """Find the files."""
         self._proc = proc
         self._newest = Paced(self._read_all, _CORE_FRACTION)
         self.find()

@@ -89,11 +89,7 @@ class ProcessMemory:
     """Reads memory; owned by the agent's thread."""
 
     def __init__(self, proc: Path = PROC) -> None:
-        """Begin with nothing read slowly.
-
-        Args:
-            proc: procfs.
-        """
+        """Begin with nothing read slowly."""
         self._proc = proc
         self._folder = proc / "self"
         self._family = FamilyMemory(proc=proc)
@@ -181,8 +177,8 @@ class ProcessMemory:
         try:
             unique = psutil.Process().memory_full_info().uss
         except FAILURES as exc:
-            return Reading.missing("bytes", f"the unique set cannot be read: {exc}")
-        return Reading(float(unique), "bytes", "process: unique set (psutil)")
+            return Reading.missing("bytes", f"the unique set size (USS) cannot be read: {exc}")
+        return Reading(float(unique), "bytes", "process: unique set size (USS, psutil)")
 
     def _list_children(self) -> None:
         try:
@@ -211,8 +207,8 @@ class ProcessMemory:
             f" {why}"
             if why
             else (
-                f"children: proportional sets (smaps_rollup), up to {_age_text(self._age_s)}"
-                " old, plus what each has taken since"
+                "children: proportional set sizes (PSS, smaps_rollup), up to"
+                f" {_age_text(self._age_s)} old, plus what each has taken since"
             )
         )
         return Reading(float(added), "bytes", source)
@@ -233,7 +229,7 @@ class ProcessMemory:
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
         if isinstance(pages, Reading) or pages.file_bytes is None:
-            return Reading.missing("bytes", "this system does not report file pages")
+            return Reading.missing("bytes", "this system does not report file-backed pages")
         together = self._family.file_bytes_with(pages)
         if has_children and together is not None:
             source = (
@@ -278,8 +274,8 @@ def _children_by_psutil(pids: set[int]) -> Reading:
             held += float(getattr(psutil.Process(pid).memory_info(), name))
         except FAILURES:
             pids.discard(pid)
-    kind = "private bytes" if name == "private" else "resident sets"
-    return Reading(held, "bytes", f"children: {kind} (psutil)")
+    kind = "private bytes (psutil)" if name == "private" else "resident set sizes (RSS, psutil)"
+    return Reading(held, "bytes", f"children: {kind}")
 
 
 def _descendants(proc: Path) -> set[int] | None:

@@ -143,7 +143,6 @@ class Resources:
 
         Args:
             memory: Knows the children.
-            proc: procfs.
         """
         self._folder = proc / "self"
         self._memory = memory
@@ -204,7 +203,7 @@ class Resources:
             zombies = Reading(
                 float(len(self._memory.children()[1])),
                 "processes",
-                "ended children that were never waited for",
+                "children that have exited but were never waited for (zombies)",
             )
         yield "processes", processes
         yield "processes_of", _whole(processes, left)
@@ -256,7 +255,9 @@ def _room(existing: Path) -> tuple[Reading, Reading]:
     try:
         usage = shutil.disk_usage(existing)
     except OSError as exc:
-        missing = Reading.missing("bytes", f"the disk cannot be read: {exc.strerror}: {existing}")
+        missing = Reading.missing(
+            "bytes", f"disk usage cannot be read: {exc.strerror}: {existing}"
+        )
         return missing, missing
     source = f"disk: {existing}"
     return (

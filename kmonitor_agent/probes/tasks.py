@@ -91,11 +91,7 @@ class TasksLeft:
     """How many more threads or processes can be started; owned by the agent's thread."""
 
     def __init__(self, proc: Path = PROC) -> None:
-        """Begin with nothing read.
-
-        Args:
-            proc: procfs.
-        """
+        """Begin with nothing read."""
         self._proc = proc
         self._left = Paced(self._read, _CORE_FRACTION)
         self._in_use: Hashable = None
@@ -185,8 +181,6 @@ def describe_processes(
 
     Args:
         children: Process ids.
-        zombies: Those of them that ended.
-        proc: procfs.
     """
     found: Counter[tuple[str, str]] = Counter()
     for pid in children:

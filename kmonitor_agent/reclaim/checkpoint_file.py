@@ -108,7 +108,6 @@ def read_variables(path: Path, empty: Callable[..., Any] = np.empty) -> Iterator
     """Values in order as numpy arrays, each checked before it is given.
 
     Args:
-        path: The file.
         empty: Makes the array of shape and dtype in whose memory a large one is read and checked.
 
     Raises:
@@ -234,7 +233,7 @@ def _read_value(raw: FileIO, value: SealedValue, what: str, empty: Callable[...,
     with _sound(what):
         dtype = _parse_dtype(value.facts.dtype)
         if math.prod(value.facts.shape) * dtype.itemsize != value.n_bytes:
-            raise NotACheckpoint(f"{what} has a length that does not fit its shape")
+            raise NotACheckpoint(f"{what} has a length that does not match its shape")
         is_large = value.n_bytes >= _SLICE_BYTES
         array = (empty if is_large else np.empty)(value.facts.shape, dtype)
     raw.seek(value.offset)
@@ -290,7 +289,7 @@ def _read_into(raw: FileIO, part: Any) -> None:
     while rest.nbytes:
         n_bytes = raw.readinto(rest)
         if not n_bytes:
-            raise NotACheckpoint("it ends too early")
+            raise NotACheckpoint("it is truncated")
         rest = rest[n_bytes:]
 
 

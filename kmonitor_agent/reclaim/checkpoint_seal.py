@@ -1,10 +1,16 @@
 """Seal of a checkpoint file: a block before its HDF5 and an index behind it, both our own.
 
+A checkpoint is read after a crash, from a disk that may have been the cause of it. HDF5 checks
+little: a wrong bit in a value is read as another weight, one in its own structure can crash the
+process that reads it, here the training. A wrong weight is worse than no checkpoint, since nothing
+shows it. So nothing is read that was not checked first, and a check of the whole file needs no
+HDF5.
+
 The block is the file's HDF5 user block: magic, CRC-32, then JSON with the header that listings
 show, the file's length and the offset of the index. The index has each value's offset, length and
 CRC-32; the block has the CRC-32 of all bytes that belong to no value. So every byte of the file
-has a checksum, and values are read by their offset: HDF5 itself, which one wrong bit can crash, is
-for other programs.
+has a checksum, and values are read by their offset. HDF5 is for other programs, which open the
+file as usual.
 """
 
 import contextlib
@@ -165,9 +171,7 @@ class SeekableFile(Protocol):
 class WritableFile(SeekableFile, Protocol):
     """One that is being written."""
 
-    def write(self, data: memoryview, /) -> int:
-        """All of it."""
-        ...
+    def write(self, data: memoryview, /) -> int: ...
 
 
 def open_checkpoint(path: Path) -> FileIO:
@@ -266,7 +270,7 @@ def _read_seal(file: SeekableFile) -> SealedContents:
 def _read_block(file: SeekableFile) -> _Block:
     data = b"".join(_chunks(file, 0, BLOCK_BYTES))
     if not data.startswith(MAGIC):
-        raise NotACheckpoint("it does not start like a checkpoint")
+        raise NotACheckpoint("it does not start with the signature of a checkpoint")
     text = data[_CRC_END:]
     if (
         len(data) < BLOCK_BYTES

@@ -199,7 +199,6 @@ class CheckpointStore:
         """The values of a checkpoint in the order of saving, one in memory at a time.
 
         Args:
-            checkpoint: One of this store.
             empty: Makes the arrays that large values are read into; None: numpy's.
 
         Raises:
@@ -242,9 +241,9 @@ class CheckpointStore:
             raise SaveRefused(f"the checkpoint folder cannot be read: {exc}"[:1000]) from exc
         if free < _FREE_FACTOR * state_bytes:
             raise SaveRefused(
-                f"not enough space in {self.folder}: {binary_size(free)} free, but"
-                f" {_FREE_FACTOR} times the state of {binary_size(state_bytes)} is needed; free"
-                " some space, or set checkpoint_dir"
+                f"not enough space in {self.folder}: {binary_size(free)} free, but {_FREE_FACTOR}"
+                f" times the size of the state ({binary_size(state_bytes)}) is needed; free some"
+                " space, or set checkpoint_dir"
             )
 
     def _name(self, tag: CheckpointTag) -> str:
@@ -352,7 +351,6 @@ def export_model(
     but no states of seeds: a training goes on exactly only from the checkpoint.
 
     Args:
-        model: What to write.
         checkpoint: The checkpoint's path; the export has its name.
         free_bytes: Free space there, bytes; None: not checked.
 

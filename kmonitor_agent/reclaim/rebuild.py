@@ -100,8 +100,6 @@ def rebuild(
     Args:
         framework: The model's.
         model: The old one; its `fit` has ended.
-        saved: Its state.
-        store: Where that is.
         script: The script's own way to make the model; None: from its configuration.
 
     Raises:

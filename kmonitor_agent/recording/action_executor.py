@@ -67,7 +67,6 @@ class AutoExecutor:
         Args:
             limits: Holds the escalation of each limit.
             act: Carries out a level.
-            report_progress: Reports a command's state.
         """
         self._limits = limits
         self._act = act
@@ -124,7 +123,7 @@ class AutoExecutor:
             self._report_progress(request, "done" if record.ok else "failed", why)
 
 
-_FUTILE: Final = "it freed nothing before"
+_FUTILE: Final = "it freed nothing last time"
 
 
 def _leaves_traces(fit: Fit) -> bool:
@@ -202,7 +201,6 @@ class ActionExecutor:
             run: Run id, for the checkpoints' tags.
             queue: Where requests wait.
             limits: Called when a limit's action has run.
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out of records.
             faults: Where our own faults go.
@@ -268,7 +266,7 @@ class ActionExecutor:
 
     def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
         if is_expired(request, self._now_s()):
-            self.report_progress(request, "expired", "it expired before a safe point")
+            self.report_progress(request, "expired", "it expired before a safe point was reached")
             return
         if why := self._limits.why_dropped(request):
             self._report_not_done(request, why)
@@ -293,7 +291,7 @@ class ActionExecutor:
 
     def _report_not_done(self, request: ActionRequest, why: str) -> None:
         # "reload follows" was said of a limit's; a script's would be lost without a word.
-        text = f"{request.requested_by}: {request.action} was not done: {why}."
+        text = f"{request.requested_by}: {request.action} was skipped: {why}."
         self._emit(Notice(t_s=self._now_s(), level="info", code="not_done", text=text))
 
     def report_progress(self, request: ActionRequest, state: CommandState, why: str = "") -> None:
@@ -310,7 +308,6 @@ class ActionExecutor:
         """Report a `collect()` that the script called itself, between two fits or in one.
 
         Args:
-            outcome: What it did.
             fit: Ordinal of the newest fit.
             epoch: Index of its newest epoch.
         """
@@ -372,7 +369,6 @@ class ActionExecutor:
 
         Args:
             fit: At its epoch's end.
-            model: What it trains.
         """
         agreement = fit.worker_agreement
         called_by = "" if agreement is None else agreement.called_by(fit.epoch)
@@ -403,7 +399,6 @@ class ActionExecutor:
 
         Args:
             fit: The fit that ends here.
-            request: For it.
         """
         before = read_footprint(fit.framework, fit.model())
         return msgspec.structs.replace(
@@ -416,7 +411,6 @@ class ActionExecutor:
 
         Args:
             fit: The fit that goes on here.
-            request: For it.
             result: Why nothing was saved.
         """
         record = self._record(fit, request, 0, seconds=result.seconds, why=result.why)

@@ -1,4 +1,10 @@
-"""Queue of requests for safe points: put by any thread, taken by the training thread."""
+"""Queue of requests for safe points: put by any thread, taken by the training thread.
+
+The end of an epoch takes requests until none is left, so one that comes while another is carried
+out there is carried out at that same end. One that comes later waits for the next safe point:
+after the last epoch that is the next fit of the process, until the request expires or the process
+ends, which is reported as *expired*.
+"""
 
 import threading
 from collections.abc import Callable, Collection
@@ -81,7 +87,6 @@ class RequestQueue:
         """The oldest request that this safe point serves; an epoch's end serves all.
 
         Args:
-            at: The safe point.
             but_for: Ordinals of fits whose own requests are left.
         """
         with self._changed:
@@ -132,7 +137,6 @@ def is_expired(request: ActionRequest, now_s: float) -> bool:
     """Whether a request's time to live has passed.
 
     Args:
-        request: What waits.
         now_s: Seconds since the session started.
     """
     return request.until_s is not None and now_s > request.until_s

@@ -15,7 +15,7 @@ from kmonitor_agent.wire.messages.commands import (
     SetLimits,
 )
 
-_NO_COMMANDS: Final = "this training does not accept commands: it was started with commands=False"
+_NO_COMMANDS: Final = "this run does not accept commands: it was started with commands=False"
 _TOO_MANY: Final = "too many requests are already waiting"
 _OTHERS: Final = "the arguments belong to a different command"
 _SPECIAL: Final[dict[type, frozenset[CommandName]]] = {
@@ -72,7 +72,7 @@ class CommandHandler:
         """Report what waited too long; called each second."""
         for request in self._queue.take_expired(self._process_session.now_s()):
             self._action_executor.report_progress(
-                request, "expired", "it expired before a safe point"
+                request, "expired", "it expired before a safe point was reached"
             )
 
     def _request(self, command: Command) -> ActionRequest:

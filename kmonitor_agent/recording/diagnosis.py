@@ -44,7 +44,7 @@ _FOLLOWS: Final = (
     "the lines that allocate memory will be reported at the end of the next epoch; until then,"
     " tracemalloc slows Python code down (compiled steps are not affected)"
 )
-_STOPPED: Final = "the lines that allocate are unknown: tracemalloc was switched off"
+_STOPPED: Final = "the lines that allocate are unknown: tracemalloc was disabled"
 _OF_NOBODY: Final = frozenset(
     {"builtins", "collections", "functools", "jax", "jaxlib", "keras", "numpy", "tensorflow"}
     | {"function", "matplotlib", "number", "object", "pandas", "tf"}
@@ -66,7 +66,6 @@ class Diagnoser:
         """Begin with nothing counted.
 
         Args:
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out.
         """
@@ -81,7 +80,6 @@ class Diagnoser:
 
         Args:
             fit: At whose safe point this runs.
-            model: What is trained.
 
         Returns:
             How long the training waited, seconds, and what failed, in words.
@@ -166,22 +164,26 @@ class Diagnoser:
 
     def _holder_text(self, holder: TraceHolder) -> str:
         container_text = (
-            f", kept in `{self._privacy.name(holder.container)}`" if holder.container else ""
+            f", retained in `{self._privacy.name(holder.container)}`" if holder.container else ""
         )
         reason_text = f", {holder.why}{container_text}" if holder.why else ""
         name = self._privacy.name(holder.name)
         return (
-            f"{holder.traces} traces held by `{name}` (a tf.function of the script{reason_text})"
+            f"{holder.traces} traces held by `{name}` (a tf.function in the script{reason_text})"
         )
 
     def _function(self, function: FunctionTraces) -> str:
+        name = self._privacy.name(function.name)
+        operations = f"{function.operations} operations"
+        if function.traces == 1:
+            dead = " (retained for a model that no longer exists)" if function.retained else ""
+            return f"`{name}`: 1 trace{dead}, {operations}"
         dead = (
-            f" ({function.retained} of them kept for models that no longer exist)"
+            f" ({function.retained} of them retained for models that no longer exist)"
             if function.retained
             else ""
         )
-        name = self._privacy.name(function.name)
-        return f"`{name}`: traces {function.traces}{dead}, operations {function.operations}"
+        return f"`{name}`: {function.traces} traces{dead}, {operations}"
 
     def _object(self, growth: ObjectGrowth) -> ObjectGrowth:
         if growth.kind.partition(".")[0] in _OF_NOBODY:
@@ -244,11 +246,9 @@ class KeptObjectCounter:
         """Begin with nothing counted.
 
         Args:
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out.
             held_bytes: What this process holds.
-            time_s: A clock.
             thread_time_s: Time that the calling thread has worked.
         """
         self._emit = emit
@@ -387,7 +387,7 @@ class KeptObjectCounter:
         self._is_refusal_sent = True
         late = (
             f"it takes {self._cost_s * 1000.0:.0f} ms, more than 1 % of the time since the last"
-            " one"
+            " reading"
         )
         self._send(fit, why=why or late)
 

@@ -95,7 +95,6 @@ class EpochTimer:
         """A fit begins.
 
         Args:
-            clock: Counts its steps.
             count_functions: Of the framework: grows with what is traced or compiled.
             privacy: What to leave out.
             fault: Takes what a mark of ours raised.
@@ -194,7 +193,6 @@ class EpochTimer:
         self._validated = (now_s, now_s)
 
     def end_validation(self) -> None:
-        """It ended."""
         if self._kind == "validation":
             self._take(perf_counter())
             self._kind = self._after_validation
@@ -228,7 +226,6 @@ class EpochTimer:
         """An epoch ended, in a hook of ours.
 
         Args:
-            times: Of its steps.
             computed_s: When the last of them was computed, by `perf_counter`; 0: not known.
         """
         # A device that is behind still computes the steps when their validation begins.

@@ -36,16 +36,16 @@ from kmonitor_agent.wire.messages.readings import Reading
 STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, start to start: the median over a whole epoch; in samples, and until the first"
-    " epoch has ended, the median over the current epoch so far",
+    "step clock, start to start: the median over a whole epoch; for samples, and until the first"
+    " epoch ends, the median over the current epoch so far",
 )
 """Where a step time comes from."""
 
 MEAN_STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, first start to last result: the mean over a whole epoch, because its steps"
-    " were queued ahead of the device that computes them",
+    "step clock, first start to last result: the mean over a whole epoch, because its steps were"
+    " queued ahead of the device that computes them",
 )
 """Likewise where the device runs behind."""
 
@@ -218,7 +218,6 @@ class Fit:
         return self.clock.why_untimed(self.planned_steps) if self.last_steps is None else ""
 
     def begin_epoch(self) -> None:
-        """An epoch begins."""
         self.hook_calls = 0
         self.step_logs = None
         self.clock.begin_epoch()
@@ -263,7 +262,6 @@ class Fit:
             self.timer.begin_validation()
 
     def end_validation(self) -> None:
-        """It ended."""
         if self.timer is not None:
             self.timer.end_validation()
         before = self.held_before_bytes

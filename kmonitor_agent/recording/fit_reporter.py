@@ -65,7 +65,7 @@ _CAUGHT: Final = (
     "ended by an exception that the script caught (an error or Ctrl+C), or by sys.exit"
 )
 
-_CUT_OFF: Final = "the process ended while it was running"
+_CUT_OFF: Final = "it was still running when the process ended"
 
 
 class FitReporter:
@@ -86,7 +86,6 @@ class FitReporter:
         """Keep where events go.
 
         Args:
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: What to leave out.
             counts: What Python and malloc have handed out.
@@ -102,7 +101,6 @@ class FitReporter:
         """Report that a fit began.
 
         Args:
-            fit: Which.
             model: What is fitted, for its learning rate.
             facts: How it is compiled.
             epochs: Planned; 0 unknown.
@@ -222,8 +220,6 @@ class FitReporter:
         """Report that a fit ended.
 
         Args:
-            fit: Which.
-            how: In which way.
             exc: What it raised, if known.
         """
         self.kept_objects.unit_ended("fit", fit)
@@ -333,7 +329,6 @@ class ModelReporter:
             reporter: Emits the model's facts.
             faults: Counts our own.
             device: Name of the GPU; empty if none is known.
-            emit: Takes events.
             now_s: Seconds since the session started.
             privacy: With `private`, no layout leaves the process.
         """
@@ -350,7 +345,6 @@ class ModelReporter:
         """A fit begins: keep the allocator's peak before it, and report the model.
 
         Args:
-            fit: Which.
             model: None if it is not built yet: it is reported later.
         """
         facts = fit.undescribed_facts

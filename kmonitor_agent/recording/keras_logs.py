@@ -46,8 +46,6 @@ class KerasLogWriter:
 
         Args:
             sampler: Has what is read on the agent's thread only.
-            current_target: What trains now.
-            emit: Takes events.
             now_s: Seconds since the session started.
         """
         self._sampler = sampler
@@ -61,7 +59,6 @@ class KerasLogWriter:
         """A fit begins whose callback of ours wants its logs filled.
 
         Args:
-            callback: That one.
             fit: None: it is not followed by this callback.
         """
         self._is_wanted = True

@@ -109,7 +109,6 @@ class LimitEnforcer:
         """Begin without limits.
 
         Args:
-            emit: Takes events.
             request: Takes the actions that crossings ask for; False if it does not.
             now_s: Seconds since the session started.
         """
@@ -227,7 +226,6 @@ class LimitEnforcer:
 
         Args:
             metric: Which has no reading.
-            why: Why it has none.
         """
         with self._lock:
             watches = self._limit_watches.watches(metric)
@@ -248,7 +246,6 @@ class LimitEnforcer:
         level done now would have nothing to be judged by.
 
         Args:
-            watch: The limit.
             why_not: The levels that cannot be done here, with the reason.
         """
         now_s = self._now_s()
@@ -270,7 +267,7 @@ class LimitEnforcer:
             tried = "" if watch.escalation is None else watch.escalation.summary()
             watch.reset_base()
         text = (
-            f"{limit_text(watch.spec)}: nothing else helps ({tried}). The limit stays crossed;"
+            f"{limit_text(watch.spec)}: nothing else helps ({tried}). The limit remains exceeded;"
             " the next attempt follows when the value has grown by another 5 %."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
@@ -288,7 +285,7 @@ class LimitEnforcer:
             return ""
         with self._lock:
             if watch not in self._limit_watches.all_watches():
-                return "the limit was changed meanwhile"
+                return "the limit was changed in the meantime"
             return "" if watch.is_crossed else "the limit is no longer exceeded"
 
     def epoch_ended(self) -> None:
@@ -350,8 +347,8 @@ class LimitEnforcer:
         for watch in watches:
             if reading.value is not None and watch.threshold(reading.of) is None:
                 why = (
-                    f"is not watched: a percentage of {watch.spec.metric} is not known here."
-                    " Set it in bytes instead."
+                    f"is not watched: the total for {watch.spec.metric} is not known here, so a"
+                    " percentage cannot be used. Set the limit as a value instead."
                 )
                 self._notify_once(watch.spec, "limit_unbounded", why)
 
@@ -369,7 +366,7 @@ def why_limits_invalid(wanted: SetLimits) -> str:
         if (spec.value is None) == (spec.fraction is None):
             return f"the limit on {spec.metric} needs either a value or a percentage"
         if spec.fraction is not None and spec.metric not in BOUNDED_METRICS:
-            return f"{spec.metric} has no upper bound here: set its limit as a value"
+            return f"{spec.metric} has no upper bound here: set the limit as a value"
         if spec.metric not in wanted.metrics:
-            return f"the limit on {spec.metric} is not among the metrics to be replaced"
+            return f"{spec.metric} is not among the metrics whose limits are to be replaced"
     return ""

@@ -130,7 +130,6 @@ def why_not_possible(name: CommandName, unavailable: Mapping[str, str]) -> str:
     """Why this process cannot carry out a command; empty when it can.
 
     Args:
-        name: The command.
         unavailable: Capability to the reason why the framework lacks it.
     """
     missing = [unavailable[need] for need in _NEEDS.get(name, ()) if need in unavailable]

@@ -86,8 +86,6 @@ class ProcessSession:
         """Keep what is needed later; no thread and no file yet.
 
         Args:
-            run: Run id.
-            name: Run name.
             settings: Of the run's first callback.
             folders: Where spool and logs go.
             privacy: What to leave out.

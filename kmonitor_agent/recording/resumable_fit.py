@@ -71,8 +71,6 @@ class ResumableFit:
         """Begin, before Keras' callbacks are called for the fit's begin.
 
         Args:
-            fit: The fit.
-            run: Run id.
             store: Where states are committed.
             saved: What an earlier process committed of this fit.
             resumed: Called once, with why the saved state was not resumed; empty when it was.
@@ -115,7 +113,9 @@ class ResumableFit:
         state = saved.state
         data = fit_resumer(model).find_data()
         if data is None:
-            raise CannotResume("this version of Keras keeps the data of a fit elsewhere")
+            raise CannotResume(
+                "this version of Keras does not keep the data of a fit where kmonitor expects it"
+            )
         if state.model != name_of(model):
             raise CannotResume(
                 f'it was a fit of the model "{state.model}" and is now a fit of'
@@ -233,9 +233,7 @@ class ResumableFit:
 
         Args:
             kind: At an epoch's end, or the fit's.
-            model: What is fitted.
             callbacks: Of the fit, all called for the epoch's end.
-            origin: Who requested a restart.
             limits: Those set from outside, encoded.
         """
         began_s = time.monotonic()

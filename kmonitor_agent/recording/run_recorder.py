@@ -196,9 +196,7 @@ class RunRecorder:
 
         Args:
             callback: Whose `on_train_begin` this is.
-            model: What is fitted.
             params: As Keras gave them: "epochs", "steps".
-            settings: Of this callback.
         """
         origin = find_origin(callback)
         guarded = self.faults.guarded
@@ -406,7 +404,9 @@ class RunRecorder:
             return
         guarded = self.faults.guarded
         with guarded("run.expire"):
-            self._action_executor.expire_waiting("the process ended before a safe point")
+            self._action_executor.expire_waiting(
+                "the process ended before a safe point was reached"
+            )
         for fit in tuple(self._fits):
             with guarded("run.close_fit"):
                 if self._left_by is None and is_running(fit) and self._close(fit):

@@ -90,9 +90,7 @@ class ResourceReporter:
         Args:
             memory: Knows the children.
             resources: Knows the blocks of shared memory.
-            emit: Takes events.
             now_s: Seconds since the session started.
-            privacy: What to hide.
         """
         self._emit = emit
         self._now_s = now_s
@@ -195,11 +193,7 @@ _FOLDERS_OF: Final = ("filepath", "backup_dir", "filename", "log_dir")
 
 
 def checkpoint_folder(fit: Fit | None) -> Path | None:
-    """Where the callbacks of a fit write, their checkpoints first; None: nowhere that is known.
-
-    Args:
-        fit: That runs.
-    """
+    """Where the callbacks of a fit write, their checkpoints first; None: nowhere that is known."""
     token = None if fit is None else fit.origin.callback_list()
     callbacks = items_of(instance_dict(token).get("callbacks"))
     for name in _FOLDERS_OF:
@@ -268,8 +262,6 @@ class Sampler:
         """Begin with nothing read.
 
         Args:
-            current_target: What to read now.
-            emit: Takes events.
             limits: Judges RAM and VRAM.
             now_s: Seconds since the session started.
             privacy: What to leave out of sources.

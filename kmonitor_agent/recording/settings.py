@@ -52,7 +52,6 @@ def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> No
     """Refuse arguments that there are not.
 
     Args:
-        unknown: Their names.
         known: The names that there are.
 
     Raises:
@@ -61,7 +60,7 @@ def refuse_unknown_arguments(unknown: Iterable[str], known: Iterable[str]) -> No
     names = tuple(known)
     for argument in unknown:
         near = [name for name in names if argument in name] or get_close_matches(argument, names)
-        meant = f"did you mean {near[0]}=?" if near else f"write one of {', '.join(names)}."
+        meant = f"did you mean {near[0]}=?" if near else f"use one of {', '.join(names)}."
         raise TypeError(f"MonitorCallback: {argument}= is not a known argument; {meant}")
 
 
@@ -77,7 +76,7 @@ def check_home(environ: Mapping[str, str]) -> None:
     for variable in FOLDER_VARIABLES:
         written = environ.get(variable, "")
         if written and DISK.sees(expand_user(written), Path.is_file):
-            raise ValueError(f"{variable}={written!r} is a file; write the path of a folder.")
+            raise ValueError(f"{variable}={written!r} is a file; use the path of a folder.")
 
 
 def checked_name(run_name: object) -> str | None:
@@ -91,11 +90,11 @@ def checked_name(run_name: object) -> str | None:
         return None
     if not isinstance(run_name, str):
         raise TypeError(
-            f"MonitorCallback: run_name={run_name!r} is not a string; write run_name='x'."
+            f"MonitorCallback: run_name={run_name!r} is not a string; use run_name='x'."
         )
     name = plain_name(run_name)
     if not name:
-        raise ValueError("MonitorCallback: run_name is empty; write a name or leave it out.")
+        raise ValueError("MonitorCallback: run_name is empty; use a name or leave it out.")
     return elide_name(name)
 
 
@@ -149,23 +148,23 @@ def checked_folder(checkpoint_dir: object) -> Path | None:
         return None
     if checkpoint_dir in ("", b""):
         raise ValueError(
-            "MonitorCallback: checkpoint_dir is empty; write the path of a folder or leave it out."
+            "MonitorCallback: checkpoint_dir is empty; use the path of a folder or leave it out."
         )
     if not isinstance(checkpoint_dir, str | os.PathLike):
         raise TypeError(
-            f"MonitorCallback: checkpoint_dir={checkpoint_dir!r} is no path;"
-            f' write checkpoint_dir="checkpoints" or leave it out.'
+            f"MonitorCallback: checkpoint_dir={checkpoint_dir!r} is not a path; use"
+            ' checkpoint_dir="checkpoints" or leave it out.'
         )
     written = os.fsdecode(cast("os.PathLike[Any]", checkpoint_dir))
     if "\0" in written:
         raise ValueError(
-            f"MonitorCallback: checkpoint_dir={written!r} contains a NUL character;"
-            " write a folder's path without it."
+            f"MonitorCallback: checkpoint_dir={written!r} contains a NUL character; use a path"
+            " without it."
         )
     folder = expand_user(written).absolute()
     if folder.exists() and not folder.is_dir():
         raise ValueError(
-            f"MonitorCallback: checkpoint_dir={written!r} is not a folder; write the path of a"
+            f"MonitorCallback: checkpoint_dir={written!r} is not a folder; use the path of a"
             f" folder, such as {str(folder.with_suffix('')) + '-checkpoints'!r}."
         )
     return folder
@@ -179,10 +178,13 @@ def checked_count(argument: str, value: object) -> int:
         ValueError: It is below 1 or beyond a thousand.
     """
     if isinstance(value, bool) or not isinstance(value, int):
-        raise TypeError(f"MonitorCallback: {argument}={value!r}; write {argument}=2, for example.")
+        raise TypeError(
+            f"MonitorCallback: {argument}={value!r} is not a whole number; use {argument}=2, for"
+            " example."
+        )
     if not 1 <= value <= _MOST_KEPT:
         raise ValueError(
-            f"MonitorCallback: {argument}={value} is outside 1 to {_MOST_KEPT}; write"
+            f"MonitorCallback: {argument}={value} is not between 1 and {_MOST_KEPT}; use"
             f" {argument}=2, for example."
         )
     return value
@@ -197,13 +199,13 @@ def checked_interval_s(sample_interval_s: object) -> float:
     """
     if isinstance(sample_interval_s, bool) or not isinstance(sample_interval_s, int | float):
         raise TypeError(
-            f"MonitorCallback: sample_interval_s={sample_interval_s!r} is not a number; write"
-            " seconds, for example sample_interval_s=1.0."
+            f"MonitorCallback: sample_interval_s={sample_interval_s!r} is not a number; use a"
+            " number of seconds, such as sample_interval_s=1.0."
         )
     if not _SHORTEST_INTERVAL_S <= sample_interval_s <= _LONGEST_INTERVAL_S:  # NaN is not, too
         raise ValueError(
-            f"MonitorCallback: sample_interval_s={str(sample_interval_s)[:40]} is outside 0.05"
-            " to 3600 seconds; write for example sample_interval_s=1.0."
+            f"MonitorCallback: sample_interval_s={str(sample_interval_s)[:40]} is not between 0.05"
+            " and 3600 seconds; use sample_interval_s=1.0, for example."
         )
     return float(sample_interval_s)
 
@@ -220,13 +222,12 @@ def checked_hub(hub: object) -> str | None:
     text = os.fspath(cast("os.PathLike[Any]", hub)) if isinstance(hub, os.PathLike) else hub
     if not isinstance(text, str):
         raise TypeError(
-            f"MonitorCallback: hub={hub!r} is no text;"
-            ' write hub="off", the path of a hub\'s socket or its tcp://HOST:PORT?key=KEY,'
-            " or leave it out."
+            f'MonitorCallback: hub={hub!r} is not a string; use hub="off", the path of a hub\'s'
+            " socket or its tcp://HOST:PORT?key=KEY, or leave it out."
         )
     if not text.strip():
         raise ValueError(
-            'MonitorCallback: hub is empty; write hub="off" for no hub, or leave it out.'
+            'MonitorCallback: hub is empty; use hub="off" for no hub, or leave it out.'
         )
     return text
 
@@ -239,13 +240,14 @@ def checked_switch(argument: str, value: object) -> bool:
     """
     if not isinstance(value, bool):
         raise TypeError(
-            f"MonitorCallback: {argument}={value!r}; write {argument}=True or {argument}=False."
+            f"MonitorCallback: {argument}={value!r} is not valid; use {argument}=True or"
+            f" {argument}=False."
         )
     return value
 
 
 def _limits_remedy(value: object) -> str:
     return (
-        f"MonitorCallback: limits={value!r} is no list of Limit;"
-        ' write limits=[Limit("ram", "80%", action="reload")].'
+        f"MonitorCallback: limits={value!r} is not a list of Limit objects; use"
+        ' limits=[Limit("ram", "80%", action="reload")].'
     )

@@ -84,7 +84,7 @@ class SupervisorClient:
         try:
             self.run_id = supervision.run_id(name)
         except OSError as exc:
-            self.why_not = f"kmonitor run's folder cannot be written: {exc}"
+            self.why_not = f"the folder of kmonitor run cannot be written to: {exc}"
             return
         self._supervision = supervision
         self._state_store = FitStateStore(supervision.states(self.run_id))
@@ -116,7 +116,6 @@ class SupervisorClient:
         """Announce to the supervisor that this process leaves to be started again.
 
         Args:
-            requested_by: Who requested it.
             watch: The limit that did; the next process goes on from what it knows.
 
         Raises:
@@ -153,8 +152,8 @@ class SupervisorClient:
 
 
 _NOT_SUPERVISED: Final = (
-    "this training was not started by kmonitor run, so it cannot be restarted: start it with"
-    " kmonitor run -- python train.py"
+    "this run was not started by kmonitor run, so it cannot be restarted: start it with kmonitor"
+    " run -- python train.py"
 )
 
 
@@ -231,7 +230,6 @@ class SupervisedFits:
 
         Args:
             fit: Before anything of it was reported.
-            model: What is fitted.
         """
         self._supervisor_client.end_if_leaving()
         origin = fit.origin
@@ -308,8 +306,6 @@ class SupervisedFits:
         """The fit's step was traced.
 
         Args:
-            fit: Which.
-            model: What is fitted.
             inexact: What a reload would change in the result; empty if nothing.
         """
         if not fit.why_not_restart:

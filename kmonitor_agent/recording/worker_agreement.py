@@ -47,12 +47,7 @@ class WorkerAgreement:
     """
 
     def __init__(self, group: WorkerGroup, store: CoordinationStore) -> None:
-        """Begin without requests.
-
-        Args:
-            group: Those of the fit.
-            store: Theirs.
-        """
+        """Begin without requests."""
         self.requests: list[ActionRequest] = []
         self._worker_group = group
         self._coordination_store = store
@@ -70,7 +65,6 @@ class WorkerAgreement:
         """Call a meeting at this epoch's end, or at the next one's if some were past it.
 
         Args:
-            request: For a reload.
             epoch: That is running or ends now.
 
         Returns:
@@ -117,7 +111,6 @@ class WorkerAgreement:
         return outcome
 
     def all_prepared(self) -> str:
-        """See `ReloadAgreement.all_prepared`."""
         return self._vote(_YES)
 
     def _called(self, epoch: int) -> str:
@@ -156,7 +149,7 @@ class WorkerAgreement:
             left_s = max(0.1, until_s - monotonic())
             text = self._coordination_store.read(f"{self._epoch}/{what}/{name}", left_s)
             if text is None:
-                return f"{name} gave no answer within {within_s:.0f} s at the end of the epoch"
+                return f"{name} did not respond within {within_s:.0f} s at the end of the epoch"
             if text != _YES:
                 return text
         return ""

@@ -157,7 +157,6 @@ class StudyListener(Protocol):
 
         Args:
             done: Folds that are over.
-            running: Those that run.
             finished_s: Seconds of those that finished.
         """
 
@@ -175,12 +174,10 @@ class StudyListenerGroup:
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """See `StudyListener`."""
         for listener in self._listeners:
             listener.progressed(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """See `StudyListener`."""
         for listener in self._listeners:
             listener.ended(attempt, again=again)
 
@@ -304,7 +301,6 @@ class AttemptsFile:
         """An attempt is about to run.
 
         Args:
-            fold: Index.
             attempt: From 1.
             noun: What its fold is for people.
 

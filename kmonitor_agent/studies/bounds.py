@@ -34,11 +34,7 @@ _WHERE: Final[dict[FitPhase, str]] = {
 
 
 def learned_timeout_s(finished_s: list[float]) -> float | None:
-    """How long a fold may take, by those that finished; None before one has.
-
-    Args:
-        finished_s: Their seconds.
-    """
+    """How long a fold may take, by those that finished; None before one has."""
     if not finished_s:
         return None
     factor = _FACTORS[min(len(finished_s), len(_FACTORS)) - 1]
@@ -49,7 +45,6 @@ def forecast_s(elapsed_s: float, share: float | None, finished_s: list[float]) -
     """How long a fold will take in all, seconds; None while it is not known.
 
     Args:
-        elapsed_s: So far.
         share: Part of its work that is done, 0..1; None: not known.
         finished_s: Seconds of the folds that finished.
     """
@@ -163,7 +158,6 @@ class SilenceJudgement:
         bound is; without that silence the fold might have been in time.
 
         Args:
-            limit_s: That time.
             elapsed_s: How long it took so far.
             finished_s: Seconds of the folds that finished.
         """
@@ -213,7 +207,6 @@ class TimeBound:
         took: silence, not slowness, is what a hang shows.
 
         Args:
-            elapsed_s: So far.
             share: Part of its work that is done, 0..1; None: not known.
             finished_s: Seconds of the folds that finished.
             attempt: From 1; after a learned bound proved too short the next is twice as long.

@@ -66,7 +66,7 @@ class Usage(msgspec.Struct, frozen=True):
         """Raises: TypeError: It is no function, and no object that can be called."""
         if not callable(function) or inspect.isclass(function):
             raise TypeError(
-                f"{self.caller}: {function!r} is not a function; write {self.call}, with the"
+                f"{self.caller}: {function!r} is not a function; use {self.call}, with the"
                 " function's name alone, without ()."
             )
 

@@ -49,7 +49,6 @@ class Fold:
 
         Args:
             index: From 0.
-            directory: Exists.
             attempt: From 1.
             ask_study: Asks the study; None: nobody answers.
         """
@@ -112,12 +111,7 @@ class Fold:
         return self._outcome
 
     def set_outcome(self, outcome: TrialOutcome, why: str) -> None:
-        """A trial of a search will return, but no value.
-
-        Args:
-            outcome: What it is called.
-            why: In words.
-        """
+        """A trial of a search will return, but no value."""
         self._outcome = (outcome, why)
 
     def _indices(self, name: str) -> Any:

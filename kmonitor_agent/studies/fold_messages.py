@@ -227,7 +227,6 @@ class FoldConnection:
         return True
 
     def close(self) -> None:
-        """Close this end."""
         self.is_open = False
         self._end.close()
 

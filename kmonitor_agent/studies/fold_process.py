@@ -51,8 +51,6 @@ class FoldProcess:
 
         Args:
             job: What it is to do.
-            function: The carried function.
-            environ: Its environment.
             output: File that takes what it prints.
 
         Raises:

@@ -87,7 +87,6 @@ class AttemptLauncher:
 
         Args:
             options: What is to be done.
-            facts: What the study is.
             paths: Takes what comes of it.
             folders: Where spools lie.
             tried: How many attempts each fold had.
@@ -237,8 +236,6 @@ def record_attempt_deaths(
 
     Args:
         folders: Where their spools lie.
-        runs: Run ids.
-        attempt: How it ended.
         death: The same, of its process.
         again: Whether the fold is tried again, by this process.
     """

@@ -245,12 +245,11 @@ class LocalAttempt:
         try:
             return pack_value(("", self._answers(self.fold, unpack_value(question))))
         except NotPlainData as exc:
-            return pack_value(("TypeError", f"the answer is a {exc.kind}, not plain data"))
+            return pack_value(("TypeError", f"the reply is a {exc.kind}, not plain data"))
         except Exception as exc:  # noqa: BLE001 - whoever asked gets to know
             return pack_value((type(exc).__name__, str(exc)))
 
     def kill(self, cause: FoldCause, why: str) -> None:
-        """End it for this."""
         if self._seen.killed_for is None and self._seen.returned is None:
             self._seen.killed_for = (cause, why)
             if cause in {"hang", "timeout"}:
@@ -380,7 +379,7 @@ class LocalAttempt:
                 self.process.end()
             return
         if too_much_memory(seen.current_bytes, bounds.memory_bytes):
-            self.kill("out_of_memory", f"its processes held more than memory={self._bound_text}")
+            self.kill("out_of_memory", f"its processes used more than memory={self._bound_text}")
         elif self._memory_cgroup is not None and self._memory_cgroup.kills():
             self.kill(
                 "out_of_memory",

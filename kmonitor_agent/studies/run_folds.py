@@ -181,7 +181,7 @@ def _check_runner(on: object) -> None:
         raise ValueError(_FORK)
     if on not in {"local", "ray"}:
         raise ValueError(
-            f'run_folds: on={on!r} is not known; write on="local" or on="ray", or leave it out.'
+            f'run_folds: on={on!r} is not known; use on="local" or on="ray", or leave it out.'
         )
     if not sys.executable:
         raise FoldsRefused("run_folds: this Python does not report where its executable is.")
@@ -200,9 +200,6 @@ def study_options(
 
     Args:
         timeout_s: As for `run_folds`.
-        memory: Likewise.
-        retries: Likewise.
-        at_once: Likewise.
         usage: How the user handed the function over.
         answers: See `StudyOptions`.
 
@@ -229,7 +226,7 @@ def _count(argument: str, value: object, least: int, most: int) -> int:
         raise TypeError(f"run_folds: {argument}={value!r} is not a whole number.")
     number = int(value)  # numpy's are whole numbers too
     if not least <= number <= most:
-        raise ValueError(f"run_folds: {argument}={number} is outside {least} to {most}.")
+        raise ValueError(f"run_folds: {argument}={number} is not between {least} and {most}.")
     return number
 
 
@@ -239,7 +236,9 @@ def _seconds(timeout_s: object) -> float | None:
     if isinstance(timeout_s, bool) or not isinstance(timeout_s, Real):
         raise TypeError(f"run_folds: timeout_s={timeout_s!r} is not a number of seconds.")
     if not 0 < float(timeout_s) <= _LONGEST_S:
-        raise ValueError(f"run_folds: timeout_s={timeout_s} is not valid; write seconds.")
+        raise ValueError(
+            f"run_folds: timeout_s={timeout_s} is not valid; use a number of seconds."
+        )
     return float(timeout_s)
 
 
@@ -250,8 +249,6 @@ def _for_a_cluster(options: StudyOptions, at_once: int | None) -> StudyOptions:
 
 @dataclass(frozen=True, slots=True)
 class _StartedStudy:
-    """A study that is to run now."""
-
     study_options: StudyOptions
     facts: StudyFacts
     folder: StudyFolder
@@ -325,7 +322,7 @@ def study_path(study: object, folders: Folders) -> Path:
         except (OSError, NotPrivate) as exc:
             raise FoldsRefused(f"run_folds: cannot create a folder for the study: {exc}") from exc
     if not isinstance(study, str | Path) or not str(study):
-        raise TypeError(f'run_folds: study={study!r} is no folder; write study="my-study".')
+        raise TypeError(f'run_folds: study={study!r} is not a path; use study="my-study".')
     return expand_user(str(study)).absolute()
 
 
@@ -342,7 +339,7 @@ def _counted(folder: StudyFolder, folds: object) -> tuple[int, str]:
     if isinstance(folds, Integral):
         return _count("folds", folds, 1, _MOST_FOLDS), ""
     if isinstance(folds, str | bytes) or not isinstance(folds, Iterable):
-        remedy = "write a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
+        remedy = "use a number, such as folds=5, or pairs of indices, such as KFold(5).split(x)"
         raise TypeError(f"run_folds: folds={folds!r} is not valid; {remedy}.")
     count, splits = folder.write_splits(cast("Iterable[Any]", folds))
     return _count("folds", count, 1, _MOST_FOLDS), splits
@@ -378,7 +375,6 @@ def _run_on_ray(started: _StartedStudy, memory: str | float | None) -> None:
 
 
 def study_result(folder: StudyFolder, folds: int) -> Study:
-    """The result of a study that ended."""
     attempts = (each for each in folder.attempts if each.cause != "interrupted")
     table = Attempts(attempts, folder.trouble)
     finished = folder.finished()

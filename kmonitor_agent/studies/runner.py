@@ -59,7 +59,6 @@ class LocalRunner:
 
         Args:
             options: What is to be done.
-            launcher: Starts processes.
             fold_queue: What was done, and which folds wait.
             attempts: What the runners of one study share; None: it is alone.
         """
@@ -132,7 +131,6 @@ class LocalRunner:
         """Run one fold more, to its end.
 
         Args:
-            fold: Its index.
             done: How many are over already.
             ahead: See `run`.
 
@@ -237,7 +235,10 @@ class LocalRunner:
             return  # it is not ours that fills the host, or its own runner ends it
         held = binary_size(largest.held_bytes)
         noun = self._study_options.noun
-        why = f"this host had {binary_size(left)} left, and the {noun} held the most, {held}"
+        why = (
+            f"this host had only {binary_size(left)} of memory left, and the {noun} was using the"
+            f" most ({held})"
+        )
         largest.kill("out_of_memory", why)
 
     def _drop_warm(self) -> None:
@@ -346,7 +347,6 @@ class FoldQueue:
         self.learned_times.step_gaps.learn(gaps)
 
     def note(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt ended."""
         self.folder.note(attempt)
         self._has_noted = True
         self.listener.ended(attempt, again=again)

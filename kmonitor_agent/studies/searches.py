@@ -53,8 +53,6 @@ class TrialRunner:
             function: Of each trial, as for `run_folds`.
             study: Folder; None: a new one below kmonitor's state folder.
             memory: As for `run_folds`.
-            timeout_s: Likewise.
-            retries: Likewise.
             usage: How the user handed the function over.
             called: What is searched, for people; empty: the function.
             quiet: Nothing goes to the terminal or the hub.
@@ -210,12 +208,10 @@ class _SerialListener:
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """See `StudyListener`."""
         with self._lock:
             self._group.progressed(done, running, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """See `StudyListener`."""
         with self._lock:
             self._group.ended(attempt, again=again)
 

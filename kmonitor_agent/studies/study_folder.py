@@ -120,7 +120,6 @@ class StudyFolder(StudyPaths):
         """Open or make it, and lock it.
 
         Args:
-            path: Where it is.
             print_line: Takes a line for the user, on any thread.
 
         Raises:
@@ -208,7 +207,6 @@ class StudyFolder(StudyPaths):
         """An attempt is about to run.
 
         Args:
-            fold: Index.
             attempt: From 1.
             noun: What its fold is for people.
         """
@@ -238,11 +236,7 @@ class StudyFolder(StudyPaths):
             self._print_line(f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}")
 
     def fails(self, exc: Exception) -> None:
-        """Something cannot be written: reported once.
-
-        Args:
-            exc: Why.
-        """
+        """Something cannot be written: reported once."""
         is_new = not self._why_unwritten
         self._why_unwritten = str(exc)
         if is_new:
@@ -356,7 +350,7 @@ def _pair(pair: Any) -> tuple[Any, Any]:
         train = test = np.asarray(None)
     if train.dtype.kind not in "iub" or test.dtype.kind not in "iub":
         raise FoldsRefused(
-            f"run_folds: folds= gives {pair!r:.80}, which is not a pair of indices (train,"
-            " test); write a number, or KFold(5).split(x)."
+            f"run_folds: folds= gives {pair!r:.80}, which is not a pair of indices (train, test);"
+            " use a number, or KFold(5).split(x)."
         )
     return train, test

@@ -54,7 +54,6 @@ class StudyReporter:
 
         Args:
             options: What is to be done.
-            facts: What the study is.
             folder: Where it lies; what ended before is in it.
             folders: Where spool and socket lie.
         """
@@ -72,7 +71,6 @@ class StudyReporter:
     def progressed(
         self, done: int, running: Sequence[RunningAttempt], finished_s: list[float]
     ) -> None:
-        """See `StudyListener`."""
         del done
         # A study whose function is not found is none: nothing is sent before a fold can run.
         if self._link is None and not any(each.is_ready for each in running):
@@ -84,7 +82,6 @@ class StudyReporter:
                 self._follow(each, now_s, finished_s)
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """See `StudyListener`."""
         with self._lock, self._faults.guarded("study.ended"):
             self._open()
             self._report_end(attempt, again=again)
@@ -268,7 +265,6 @@ class FoldCounter:
     """Counts how many folds of a study are how far; no clock, no IO."""
 
     def __init__(self) -> None:
-        """Begin with none."""
         self._finished: set[int] = set()
         self._failed: set[int] = set()
         self._killed: set[int] = set()
@@ -281,7 +277,6 @@ class FoldCounter:
         """What ended before this start.
 
         Args:
-            before: All tries.
             finished: Folds that will not run again; all others will.
         """
         self._finished.update(finished)
@@ -308,7 +303,6 @@ class FoldCounter:
         self._count_outcome(attempt)
 
     def tally(self) -> StudyTally:
-        """The counts."""
         finished, failed, killed = (
             len(each) for each in (self._finished, self._failed, self._killed)
         )

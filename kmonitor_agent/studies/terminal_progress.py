@@ -27,7 +27,6 @@ class TerminalProgress:
         Args:
             folds: How many there are; 0: not known.
             stream: Where to; None: the error stream.
-            noun: What one is.
         """
         self._noun = noun
         self._folds = folds
@@ -70,7 +69,6 @@ class TerminalProgress:
         self.print_line(f"kmonitor: {text}{'; ' if goes_on else ''}{goes_on}")
 
     def ended(self, attempt: Attempt, *, again: bool) -> None:
-        """An attempt ended."""
         took = f"{seconds_text(attempt.seconds)} s, {binary_size(attempt.peak_bytes)}"
         ending = ending_text(attempt)
         why = attempt.why.strip().splitlines()[0] if attempt.why.strip() else ""
@@ -88,7 +86,6 @@ class TerminalProgress:
 
         Args:
             done: Folds that are over.
-            running: Those that run.
             finished_s: Seconds of those that finished.
         """
         now_s = time.monotonic()

@@ -151,7 +151,6 @@ def seal_value(body: bytes, study: str, index: int) -> bytes:
     """A packed value behind its checksum.
 
     Args:
-        body: The value.
         study: The study's id.
         index: The fold's.
     """

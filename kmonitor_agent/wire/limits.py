@@ -57,7 +57,7 @@ _EXAMPLES: Final = {
         (*(metric for metric in STEP_TIME_METRICS if metric != "step_time"), "epoch_time"),
         '"250 ms", "1.5 s" or a number of seconds',
     ),
-    "open_files": '"80%" or a number of files',
+    "open_files": '"80%" or a number of open file descriptors',
     "threads": '"80%" or a number of threads',
     "processes": '"80%" or a number of processes',
     "shared_memory": '"80%", "2 GiB" or a number of bytes',
@@ -116,7 +116,7 @@ class Limit:
         _one_of("metric", metric, LIMIT_METRICS)
         _one_of("action", action, LIMIT_ACTIONS)
         if threshold == "":
-            written = f'write Limit("{metric}", ...) with {_EXAMPLES[metric]}.'
+            written = f'use Limit("{metric}", ...) with {_EXAMPLES[metric]}.'
             raise TypeError(f"Limit: the threshold on {metric} is missing; {written}")
         value, fraction = _threshold(metric, threshold)
         spec = LimitSpec(
@@ -169,7 +169,7 @@ def _seconds_text(seconds: float) -> str:
 def _one_of(argument: str, value: object, known: tuple[str, ...]) -> None:
     if value not in known:
         listed = ", ".join(f'"{name}"' for name in known)
-        raise ValueError(f"Limit: {argument}={value!r} is not valid; write one of {listed}.")
+        raise ValueError(f"Limit: {argument}={value!r} is not valid; use one of {listed}.")
 
 
 def _threshold(metric: str, threshold: object) -> tuple[float | None, float | None]:
@@ -178,7 +178,7 @@ def _threshold(metric: str, threshold: object) -> tuple[float | None, float | No
         return _from_text(metric, threshold)
     if isinstance(threshold, bool) or not isinstance(threshold, int | float):
         raise TypeError(
-            f"Limit: threshold={threshold!r} is not a number; write {_EXAMPLES[metric]}."
+            f"Limit: threshold={threshold!r} is not a number; use {_EXAMPLES[metric]}."
         )
     try:
         return _checked(metric, float(threshold)), None
@@ -200,34 +200,34 @@ def _from_text(metric: str, text: str) -> tuple[float | None, float | None]:
 
 
 def _not_understood(metric: str, text: str) -> ValueError:
-    return ValueError(
-        f'Limit: "{text}" is not a threshold for {metric}; write {_EXAMPLES[metric]}.'
-    )
+    return ValueError(f'Limit: "{text}" is not a threshold for {metric}; use {_EXAMPLES[metric]}.')
 
 
 def _fraction(metric: str, percent: float) -> float:
     if metric not in BOUNDED_METRICS:
         raise ValueError(
-            f"Limit: {metric} has no upper bound, so it has no percentage; write"
+            f"Limit: {metric} has no upper bound, so a percentage cannot be used; use"
             f" {_EXAMPLES[metric]}."
         )
     if not 0 < percent <= 100:  # noqa: PLR2004 - percent
-        raise ValueError(f"Limit: {percent:g}% is outside 0 to 100 %; write for example 80%.")
+        raise ValueError(
+            f"Limit: {percent:g} % is not between 0 % and 100 %; use 80%, for example."
+        )
     return percent / 100
 
 
 def _checked(metric: str, value: float) -> float:
     if not (math.isfinite(value) and 0 < value <= 1e18):  # noqa: PLR2004 - `Amount`'s bound
-        raise ValueError(f"Limit: {value!r} is not a threshold; write {_EXAMPLES[metric]}.")
+        raise ValueError(f"Limit: {value!r} is not a threshold; use {_EXAMPLES[metric]}.")
     if metric in _COUNTED | {"graph", "functions"} and not value.is_integer():
         raise ValueError(
-            f"Limit: {value:g} is not a whole number, which {metric} needs; write"
+            f"Limit: {value:g} is not a whole number, which {metric} needs; use"
             f" {_EXAMPLES[metric]}."
         )
     if metric in _OF_BYTES and value < _SMALLEST_BYTES:
         raise ValueError(
-            f"Limit: {value:g} bytes is below 1 MiB; write {_EXAMPLES[metric]} (write a"
-            " fraction as a percentage)."
+            f"Limit: {value:g} bytes is below 1 MiB; use {_EXAMPLES[metric]} (use a percentage for"
+            " a fraction)."
         )
     return value
 
@@ -235,7 +235,9 @@ def _checked(metric: str, value: float) -> float:
 def _duration(argument: str, seconds: object) -> float:
     is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
     if not is_number or not 0 <= cast("float", seconds) <= 1e9:  # noqa: PLR2004 - 30 years
-        raise ValueError(f"Limit: {argument}={seconds!r} is not valid; write seconds, 0 or more.")
+        raise ValueError(
+            f"Limit: {argument}={seconds!r} is not valid; use a number of seconds, 0 or more."
+        )
     return float(cast("float", seconds))
 
 

@@ -462,11 +462,6 @@
     <name>CrashNoticeBar</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Delete the report</source>
-        <translation>删除已留存的报告</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
         <source>Discard</source>
         <translation>丢弃</translation>
     </message>
@@ -482,8 +477,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Remind me at the next start</source>
+        <source>Remind me the next time kmonitor starts</source>
         <translation>下次启动时再问</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
+        <source>Remove the report</source>
+        <translation>删除已留存的报告</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
@@ -525,13 +525,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Delete the report</source>
-        <translation>删除已留存的报告</translation>
+        <source>Discard</source>
+        <translation>丢弃</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
-        <source>Discard</source>
-        <translation>丢弃</translation>
+        <source>Remove the report</source>
+        <translation>删除已留存的报告</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/crash_views.py"/>
@@ -561,8 +561,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>The demo could not be started: {program}</source>
-        <translation>无法启动演示：{program}</translation>
+        <source>The demo could not be started: {program} cannot be run</source>
+        <translation>无法启动演示：{program} 无法运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
@@ -787,6 +787,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
+        <source>Getting started and more (F1)</source>
+        <translation>入门步骤及更多内容 (F1)</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Guide</source>
         <translation>指南</translation>
     </message>
@@ -812,11 +817,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>The first steps, and more (F1)</source>
-        <translation>入门步骤及更多内容 (F1)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
         <source>Theme</source>
         <translation>主题</translation>
     </message>
@@ -825,7 +825,7 @@
     <name>FirstStartPanel</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>A real training that takes about a minute, in its own process</source>
+        <source>A real training run that takes about a minute, in its own process</source>
         <translation>一次约一分钟的真实训练，在独立进程中运行</translation>
     </message>
     <message>
@@ -860,7 +860,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/first_start_view.py"/>
-        <source>The first line imports the callback, the second passes it to fit. It works with Keras 3 and tf_keras; the data stay on this machine.</source>
+        <source>The first line imports the callback, the second passes it to fit. It works with Keras 3 and tf_keras; your data stays on this machine.</source>
         <translation>第一行导入回调，第二行把它交给 fit。适用于 Keras 3 和 tf_keras；测得的数据只留在本机。</translation>
     </message>
 </context>
@@ -905,7 +905,7 @@
     <name>FolderOpener</name>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/launcher.py"/>
-        <source>A second window could not be started.</source>
+        <source>A second window could not be opened.</source>
         <translation>无法启动第二个窗口。</translation>
     </message>
 </context>
@@ -1204,7 +1204,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>The view is frozen; data still arrive. Press to follow again (Space)</source>
+        <source>The view is frozen; data is still arriving. Press to follow again (Space)</source>
         <translation>视图已定格，数据仍在到达。按下可继续跟随 (Space)</translation>
     </message>
     <message>
@@ -1938,17 +1938,17 @@
     <name>PanelSizes</name>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Height of the events: drag; double-click to reset</source>
+        <source>Drag to change the height of the events panel; double-click to reset it</source>
         <translation>事件区的高度：拖动；双击恢复通常高度</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Width of the actions: drag; double-click to reset</source>
+        <source>Drag to change the width of the actions panel; double-click to reset it</source>
         <translation>操作区的宽度：拖动；双击恢复通常宽度</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/widgets/panel_sizes.py"/>
-        <source>Width of the run list: drag; double-click to reset</source>
+        <source>Drag to change the width of the run list; double-click to reset it</source>
         <translation>运行列表的宽度：拖动；双击恢复通常宽度</translation>
     </message>
 </context>
@@ -2286,7 +2286,7 @@
     <name>VerdictWindow</name>
     <message>
         <location filename="../../kmonitor/ui/verdicts/qt/verdict_window.py"/>
-        <source>Guide: memory in a loop of models, run_folds and collect</source>
+        <source>Guide: memory when training models in a loop, run_folds and collect</source>
         <translation>循环训练模型对内存的影响；指南中的 run_folds 和 collect</translation>
     </message>
     <message>
@@ -2510,7 +2510,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>1 trace held by `{name}` (a tf.function of the script)</source>
+        <source>1 trace held by `{name}` (a tf.function in the script)</source>
         <translation>1 个追踪被 `{name}` 持有（脚本中的 tf.function）</translation>
     </message>
     <message>
@@ -2595,8 +2595,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>About {size} of measurements, events, verdicts and notes will be removed from the history on {where}, for everyone. Checkpoints and all files of the training are kept. This cannot be undone.</source>
-        <translation>约 {size} 的测量值、事件、判定和备注将从 {where} 的历史中删除，所有查看者都不再看到。检查点和训练的所有文件保留。此操作无法撤销。</translation>
+        <source>About {size} of measurements, events, verdicts and notes will be removed from the history on {where}, for everyone. Checkpoints and all files written by the training script are kept. This cannot be undone.</source>
+        <translation>约 {size} 的测量值、事件、判定和备注将从 {where} 的历史中删除，所有查看者都不再看到。检查点和训练脚本写入的所有文件保留。此操作无法撤销。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -2716,11 +2716,6 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Back</source>
         <translation>返回</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Back in the guide</source>
-        <translation>在指南中返回</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
@@ -3043,11 +3038,6 @@
         <translation>由垃圾回收器统计；增长相对于上一次诊断</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Counted: it grew over the same period</source>
-        <translation>正是它被统计到，并在相同区间内增长</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>Creating the model, without weights, in a separate process…</source>
         <translation>正在独立的进程中构建模型（不含权重）…</translation>
@@ -3066,31 +3056,6 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>DataFrames</source>
         <translation>DataFrame</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Delete (with confirmation)</source>
-        <translation>删除（先询问）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Delete run</source>
-        <translation>删除运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Delete {n} runs</source>
-        <translation>删除 {n} 个运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Delete {n} runs?</source>
-        <translation>删除 {n} 个运行？</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Delete “{name}”?</source>
-        <translation>删除“{name}”？</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -3219,11 +3184,6 @@
         <translation>事件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Events below the charts</source>
-        <translation>图表下方的事件</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Events lost in transit; charts have a gap there</source>
         <translation>途中丢失的事件，图表在该处有缺口</translation>
@@ -3322,7 +3282,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>First, last row</source>
+        <source>First or last row</source>
         <translation>第一行、最后一行</translation>
     </message>
     <message>
@@ -3402,7 +3362,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Freeze the charts; follow again</source>
+        <source>Freeze the charts or follow the newest data</source>
         <translation>定格图表；再次跟随</translation>
     </message>
     <message>
@@ -3516,6 +3476,11 @@
         <translation>GPU，本进程</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Go back in the guide</source>
+        <translation>在指南中返回</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>Gradients</source>
         <translation>梯度</translation>
@@ -3554,7 +3519,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Guide, at the page for the current view</source>
+        <source>Guide page for the current view</source>
         <translation>指南，打开与当前内容相关的页面</translation>
     </message>
     <message>
@@ -3566,16 +3531,6 @@
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>HDF5, weights only</source>
         <translation>HDF5，只有权重</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>Hang</source>
-        <translation>挂起</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Higher, lower</source>
-        <translation>升高、降低</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
@@ -3631,6 +3586,11 @@
         <translation>无法访问 hub</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
+        <source>Hung</source>
+        <translation>挂起</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>I/O pressure</source>
@@ -3683,7 +3643,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Install it there from a clone: {line}   If it is in an environment that a login does not activate, give its path: {command}</source>
+        <source>Install it there from a clone: {line}   If it is in an environment that is not activated at login, give its path: {command}</source>
         <translation>在那里从克隆安装：{line}   如果它在登录时不会进入的环境中，请指定其命令：{command}</translation>
     </message>
     <message>
@@ -3724,7 +3684,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>It rose by more than {rise} in the first epoch, and hardly since</source>
+        <source>It rose by more than {rise} in the first epoch, and hardly at all since</source>
         <translation>第一轮中上升超过 {rise}，此后几乎不变</translation>
     </message>
     <message>
@@ -3970,6 +3930,11 @@
         <translation>平均步时间</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>Measured: it grew over the same period</source>
+        <translation>正是它被统计到，并在相同区间内增长</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
         <source>Measured: nothing counted at batch {batch} ({source})</source>
         <translation>实测：没有可统计的内容，批大小 {batch}（{source}）</translation>
@@ -4087,18 +4052,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>More save and reload options, on their buttons</source>
+        <source>More save and reload options (in the menus of their buttons)</source>
         <translation>保存或重新加载的其他方式（在其按钮上）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Move the crosshair of all charts</source>
         <translation>移动所有图表的十字线</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Much higher, much lower</source>
-        <translation>大幅升高、大幅降低</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -4128,17 +4088,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Next, previous control</source>
+        <source>Next or previous control</source>
         <translation>下一个、上一个控件</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Next, previous part of the window</source>
+        <source>Next or previous part of the window</source>
         <translation>窗口的下一个、上一个部分</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Next, previous row</source>
+        <source>Next or previous row</source>
         <translation>下一行、上一行</translation>
     </message>
     <message>
@@ -4440,11 +4400,6 @@
         <translation>打开的文件</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Open the full row</source>
-        <translation>完整打开该行</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>Open the model file to try other lengths.</source>
         <translation>打开该模型的文件：有了它就能尝试其他长度。</translation>
@@ -4534,14 +4489,14 @@
         <translation>暂停失败（{where}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Pause or resume</source>
+        <translation>暂停、继续</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Pause the training after the current batch</source>
         <translation>在当前批次后暂停训练</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Pause, resume</source>
-        <translation>暂停、继续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
@@ -4611,7 +4566,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Pin, unpin</source>
+        <source>Pin or unpin</source>
         <translation>固定、取消固定</translation>
     </message>
     <message>
@@ -4637,17 +4592,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Previous, next diagnosis</source>
+        <source>Previous or next diagnosis</source>
         <translation>上一次、下一次诊断</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Previous, next run, if no list has the focus</source>
+        <source>Previous or next run, when no list has focus</source>
         <translation>上一个、下一个运行（列表没有焦点时）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Previous, next run, wherever the focus is</source>
+        <source>Previous or next run, wherever the focus is</source>
         <translation>上一个、下一个运行（无论焦点在哪里）</translation>
     </message>
     <message>
@@ -4766,11 +4721,6 @@
         <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Python keeps allocated memory, mostly from {line}</source>
-        <translation>Python 滞留已分配的内存，大部分在 {line}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Python memory by line</source>
         <translation>按代码行统计的 Python 内存</translation>
@@ -4851,6 +4801,16 @@
         <translation>内存，独占</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Raise or lower</source>
+        <translation>升高、降低</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Raise or lower in large steps</source>
+        <translation>大幅升高、大幅降低</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -4901,11 +4861,6 @@
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Reclaims</source>
         <translation>回收</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Reclaims below the charts</source>
-        <translation>图表下方的回收</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
@@ -4966,9 +4921,19 @@
         <translation>已重新加载（{where}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Remove (with confirmation)</source>
+        <translation>删除（先询问）</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Remove host</source>
         <translation>移除主机</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>Remove run</source>
+        <translation>删除运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -4976,9 +4941,24 @@
         <translation>从历史中删除</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>Remove {n} runs</source>
+        <translation>删除 {n} 个运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>Remove {n} runs?</source>
+        <translation>删除 {n} 个运行？</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <source>Remove “{host}”?</source>
         <translation>移除“{host}”？</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
+        <source>Remove “{name}”?</source>
+        <translation>删除“{name}”？</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -5313,6 +5293,21 @@
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Shared memory</source>
         <translation>共享内存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Show or hide events below the charts</source>
+        <translation>显示或隐藏图表下方的事件</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Show or hide reclaims below the charts</source>
+        <translation>显示或隐藏图表下方的回收</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Show the full text of the row</source>
+        <translation>显示该行的全文</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/selection.py"/>
@@ -5683,7 +5678,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>The host key of {host} has changed: the host was reinstalled, or a different machine is answering under its name.</source>
+        <source>The host key of {host} has changed: the host was reinstalled, or a different machine is responding under its name.</source>
         <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
     </message>
     <message>
@@ -6263,7 +6258,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Zoom in, out</source>
+        <source>Zoom in or out</source>
         <translation>放大、缩小</translation>
     </message>
     <message>
@@ -6273,12 +6268,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>`{name}`: traces {n} ({dead} of them kept for models that no longer exist), operations {operations}</source>
+        <source>`{name}`: 1 trace (retained for a model that no longer exists), {operations} operations</source>
+        <translation>`{name}`：1 个追踪（为已失效模型滞留），{operations} 个算子</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>`{name}`: 1 trace, {operations} operations</source>
+        <translation>`{name}`：1 个追踪，{operations} 个算子</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>`{name}`: {n} traces ({dead} of them retained for models that no longer exist), {operations} operations</source>
         <translation>`{name}`：{n} 个追踪（其中 {dead} 个为已失效模型滞留），{operations} 个算子</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>`{name}`: traces {n}, operations {operations}</source>
+        <source>`{name}`: {n} traces, {operations} operations</source>
         <translation>`{name}`：{n} 个追踪，{operations} 个算子</translation>
     </message>
     <message>
@@ -6288,7 +6293,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>a function is compiled again for each new shape (XLA)</source>
+        <source>a function is recompiled for each new shape (XLA)</source>
         <translation>一个函数为每种新形状重新编译（XLA）</translation>
     </message>
     <message>
@@ -6303,7 +6308,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>a reload would change the result: {name} computes something different when it is traced again. A value that its Python code reads during tracing, such as an attribute or a random number, has changed. Keep that value in a variable of the framework</source>
+        <source>a reload would change the result: {name} computes something different when it is traced again. A value that its Python code reads during tracing, such as an attribute or a random number, has changed. Keep that value in a framework variable</source>
         <translation>重新加载会改变结果：{name} 再次追踪后计算的内容不同。追踪时 Python 代码读取的内容已经改变，例如某个属性或随机数。改用变量可使步骤保持不变</translation>
     </message>
     <message>
@@ -6519,7 +6524,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>cause unknown; not {what}</source>
+        <source>cause unknown; ruled out: {what}</source>
         <translation>原因未定，已排除：{what}</translation>
     </message>
     <message>
@@ -6537,6 +6542,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>cgroup: {file}, including file-backed pages</source>
         <translation>控制组：{file}，含文件页</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>cgroups are a Linux feature</source>
+        <translation>cgroup 是 Linux 的功能</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -6565,12 +6575,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes ended and were never waited for</source>
+        <source>child processes exited and were never reaped (zombies)</source>
         <translation>子进程已经结束，却无人等待</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>child processes of the training use more and more memory</source>
+        <source>child processes of the training process are using more and more memory</source>
         <translation>训练的子进程占用越来越多</translation>
     </message>
     <message>
@@ -6605,7 +6615,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>close pipes and end child processes: communicate(), close(), terminate(), join()</source>
+        <source>close pipes and stop child processes: communicate(), close(), terminate(), join()</source>
         <translation>关闭管道并结束所启动的进程：communicate()、close()、terminate()、join()</translation>
     </message>
     <message>
@@ -6652,11 +6662,6 @@
         <translation>连接中…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>control groups are a Linux feature</source>
-        <translation>cgroup 是 Linux 的功能</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>copy data from workers or, with PyTorch, call torch.multiprocessing.set_sharing_strategy('file_system')</source>
         <translation>复制工作进程交来的数据，或在 PyTorch 中使用 torch.multiprocessing.set_sharing_strategy('file_system')</translation>
@@ -6685,6 +6690,16 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>create {name} once, outside the loop</source>
         <translation>只创建一次 {name}，放在循环之外</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>created {n} times</source>
+        <translation>创建了 {n} 次</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>created {n} times, retained in `{name}`</source>
+        <translation>创建了 {n} 次，保留在 `{name}` 中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6761,11 +6776,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>driver: NVML, this process</source>
         <translation>驱动：NVML，本进程</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>end not known yet</source>
-        <translation>何时结束尚不知道</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -6861,6 +6871,11 @@
         <translation>打开文件、套接字或管道而不关闭</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/studies/study_page.py"/>
+        <source>finish time not known yet</source>
+        <translation>何时结束尚不知道</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>first {value}</source>
         <translation>起初 {value}</translation>
@@ -6909,7 +6924,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>free memory kept by malloc</source>
+        <source>free memory retained by malloc</source>
         <translation>malloc 保留的空闲内存</translation>
     </message>
     <message>
@@ -6946,7 +6961,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>garbage collections take longer, with more and more objects</source>
+        <source>garbage collections are taking longer, with more and more objects</source>
         <translation>Python 为回收垃圾要检查的对象越来越多</translation>
     </message>
     <message>
@@ -7037,7 +7052,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it expired before a safe point</source>
+        <source>it expired before a safe point was reached</source>
         <translation>在有效期内没有出现安全点</translation>
     </message>
     <message>
@@ -7067,7 +7082,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rose only in the first epoch, while data were read</source>
+        <source>it rose only in the first epoch, while data was being read</source>
         <translation>仅在第一轮中上升，随数据读取均匀增加</translation>
     </message>
     <message>
@@ -7082,17 +7097,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>it was sent, but the training never answered</source>
+        <source>it was sent, but the training process never responded</source>
         <translation>已发送，但训练没有回应</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>it was still running when the process ended</source>
+        <translation>它运行时进程结束了</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>its control group is throttled more and more</source>
-        <translation>其控制组越来越多地被限制使用处理器</translation>
+        <source>its cgroup is being throttled more and more</source>
+        <translation>其 cgroup 越来越多地被限制使用处理器</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its data end at the time limit of its job</source>
+        <source>its data ends at the time limit of its job</source>
         <translation>其数据止于作业的时间上限</translation>
     </message>
     <message>
@@ -7102,17 +7122,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>its growth levels off, like a cache</source>
+        <source>its growth is levelling off, like a cache</source>
         <translation>增长趋于封顶，像缓存一样</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>its growth slows down</source>
+        <source>its growth is slowing down</source>
         <translation>增长在放缓</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its process cannot be seen from here: it has its own process ids (container)</source>
+        <source>its process cannot be seen from here: it is in its own PID namespace (container)</source>
         <translation>从这里看不到其进程：它单独计进程号（容器）</translation>
     </message>
     <message>
@@ -7142,7 +7162,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>its processes held more than memory={bound}</source>
+        <source>its processes used more than memory={bound}</source>
         <translation>其进程占用超过 memory={bound}</translation>
     </message>
     <message>
@@ -7184,11 +7204,6 @@
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>kept after loading</source>
         <translation>加载后保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>kept objects</source>
-        <translation>所保留的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7313,23 +7328,13 @@
         <translation>对数轴</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>made {n} times</source>
-        <translation>创建了 {n} 次</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>made {n} times, kept in `{name}`</source>
-        <translation>创建了 {n} 次，保留在 `{name}` 中</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>major page faults</source>
         <translation>从磁盘取回的页</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>malloc keeps freed memory: a cache, or fragmentation</source>
+        <source>malloc retains freed memory: a cache, or fragmentation</source>
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>
     <message>
@@ -7354,22 +7359,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>mean ± standard deviation of {metric}, the {n} folds that finished</source>
+        <source>mean ± standard deviation of {metric} over the {n} finished folds</source>
         <translation>{metric} 的均值 ± 标准差，已完成的 {n} 折</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>mean ± standard deviation of {metric}, the {n} trials that finished</source>
+        <source>mean ± standard deviation of {metric} over the {n} finished trials</source>
         <translation>{metric} 的均值 ± 标准差，已完成的 {n} 次试验</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>mean ± standard deviation of {metric}, {n} folds at their last epoch</source>
+        <source>mean ± standard deviation of {metric} over {n} folds, each at its last epoch</source>
         <translation>{metric} 的均值 ± 标准差，{n} 折的最后一轮</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
-        <source>mean ± standard deviation of {metric}, {n} trials at their last epoch</source>
+        <source>mean ± standard deviation of {metric} over {n} trials, each at its last epoch</source>
         <translation>{metric} 的均值 ± 标准差，{n} 次试验的最后一轮</translation>
     </message>
     <message>
@@ -7414,13 +7419,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory allocated with malloc</source>
-        <translation>malloc 分出的内存</translation>
+        <source>memory allocated by Python is not freed; most of it was allocated at {line}</source>
+        <translation>Python 分配的内存没有释放，大部分在 {line} 分配</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>memory is short: pages are read back from disk, and tasks wait</source>
-        <translation>内存不足：要从磁盘取回页，任务在等待</translation>
+        <source>memory allocated with malloc</source>
+        <translation>malloc 分出的内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -7443,6 +7448,11 @@
         <translation>内存压力</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>memory pressure: pages are read back from disk, and tasks wait</source>
+        <translation>内存不足：要从磁盘取回页，任务在等待</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>min</source>
         <translation>min</translation>
@@ -7460,7 +7470,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>models or optimizers are built again and again; {what}</source>
+        <source>models or optimizers are being built again and again; {what}</source>
         <translation>模型或优化器被反复新建；{what}</translation>
     </message>
     <message>
@@ -7485,7 +7495,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>native code keeps memory allocated with malloc; Python code does not</source>
+        <source>native code retains memory allocated with malloc; Python code does not</source>
         <translation>原生代码滞留用 malloc 取得的内存，Python 代码行没有</translation>
     </message>
     <message>
@@ -7525,7 +7535,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no batch size has been measured for {n} steps</source>
+        <source>no batch size has been measured over {n} steps</source>
         <translation>没有任何批大小实测满 {n} 步</translation>
     </message>
     <message>
@@ -7738,7 +7748,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>number of kept objects</source>
+        <source>number of retained objects</source>
         <translation>所保留对象的数量</translation>
     </message>
     <message>
@@ -7830,7 +7840,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>out of memory: the kernel killed a process of this host (oom_kill)</source>
+        <source>out of memory: the kernel killed a process on this host (oom_kill)</source>
         <translation>内存不足：此主机内存不足，被内核杀死 (oom_kill)</translation>
     </message>
     <message>
@@ -7925,18 +7935,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>process: psutil resident set</source>
-        <translation>进程：psutil 常驻内存</translation>
+        <source>process: resident set size (RSS, psutil)</source>
+        <translation>进程：常驻内存 (RSS, psutil)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>process: unique set (psutil)</source>
-        <translation>进程：独占内存 (psutil)</translation>
+        <source>process: unique set size (USS, psutil)</source>
+        <translation>进程：独占内存 (USS, psutil)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>process: unique set (psutil), extrapolated from the resident set between readings</source>
-        <translation>进程：独占内存 (psutil)，其间加上常驻内存的增长</translation>
+        <source>process: unique set size (USS, psutil), extrapolated from the resident set size (RSS) between readings</source>
+        <translation>进程：独占内存 (USS, psutil)，其间加上常驻内存 (RSS) 的增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7950,12 +7960,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>proportional sets (smaps_rollup), up to {age} old, plus what each has taken since</source>
-        <translation>按比例分摊的内存 (smaps_rollup)，最多 {age} 前读取，加上此后各自的增长</translation>
+        <source>proportional set sizes (PSS, smaps_rollup), up to {age} old, plus what each has taken since</source>
+        <translation>按比例分摊的内存 (PSS, smaps_rollup)，最多 {age} 前读取，加上此后各自的增长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pyplot, which keeps each figure that is not closed</source>
+        <source>pyplot, which retains each figure that is not closed</source>
         <translation>pyplot（它保留每个未关闭的图形）</translation>
     </message>
     <message>
@@ -7977,6 +7987,11 @@
         <location filename="../../kmonitor/ui/charts/rates.py"/>
         <source>rate available in {epochs}</source>
         <translation>{epochs}后给出速率</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>reap child processes that have exited: wait() or join()</source>
+        <translation>等待已经结束的子进程：wait() 或 join()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -8053,8 +8068,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>resident sets (psutil)</source>
-        <translation>常驻内存 (psutil)</translation>
+        <source>resident set sizes (RSS, psutil)</source>
+        <translation>常驻内存 (RSS, psutil)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
@@ -8078,6 +8093,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>resume</source>
         <translation>继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>retained objects</source>
+        <translation>所保留的内容</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8251,7 +8271,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, start to start: the median over a whole epoch; in samples, and until the first epoch has ended, the median over the current epoch so far</source>
+        <source>step clock, start to start: the median over a whole epoch; for samples, and until the first epoch ends, the median over the current epoch so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
     </message>
     <message>
@@ -8273,6 +8293,11 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>still held: {what}</source>
         <translation>仍被持有：{what}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/folds.py"/>
+        <source>still running when the study ended</source>
+        <translation>运行中研究结束了</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -8303,7 +8328,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>tensors are kept: the framework's allocator grows</source>
+        <source>tensors are retained: the framework's allocator is growing</source>
         <translation>张量被滞留：框架的分配器分出的内存越来越多</translation>
     </message>
     <message>
@@ -8382,14 +8407,14 @@
         <translation>驱动不报告各进程的显存：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>the fit ends before its limit</source>
-        <translation>fit 会在达到上限前结束</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the fit it was meant for had already ended</source>
         <translation>它所针对的 fit 已经结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
+        <source>the fit will end before the limit is reached</source>
+        <translation>fit 会在达到上限前结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8413,12 +8438,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the hub is switched off here: KMONITOR_HUB=off is set.</source>
+        <source>the hub is disabled here: KMONITOR_HUB=off is set.</source>
         <translation>hub 在此处已关闭：设置了 KMONITOR_HUB=off。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the hub stopped answering</source>
+        <source>the hub stopped responding</source>
         <translation>hub 停止回应</translation>
     </message>
     <message>
@@ -8433,7 +8458,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel killed a process in its control group at that time because memory ran out ({how}: oom_kill)</source>
+        <source>the kernel killed a process in its cgroup at that time because memory ran out ({how}: oom_kill)</source>
         <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
     </message>
     <message>
@@ -8518,12 +8543,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the process ended while it was running</source>
-        <translation>它运行时进程结束了</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the process was restarted before it answered</source>
+        <source>the process was restarted before it responded</source>
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
@@ -8553,7 +8573,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>the script keeps more and more</source>
+        <source>the script retains more and more objects</source>
         <translation>脚本保留的内容越来越多</translation>
     </message>
     <message>
@@ -8572,24 +8592,9 @@
         <translation>PyTorch 优化器 {name} 的状态未保存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/studies/folds.py"/>
-        <source>the study ended while it was running</source>
-        <translation>运行中研究结束了</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the study was interrupted</source>
         <translation>研究被中断</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training could not be reached in time</source>
-        <translation>未能及时联系到训练</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training ended before it answered</source>
-        <translation>训练在回应前已结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8607,14 +8612,24 @@
         <translation>训练未暂停</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>the training waited {time}</source>
-        <translation>训练等待了 {time}</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the training process could not be reached in time</source>
+        <translation>未能及时联系到训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training's process has ended</source>
+        <source>the training process ended before it responded</source>
+        <translation>训练在回应前已结束</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the training process has ended</source>
         <translation>训练进程已不存在</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>the training waited {time}</source>
+        <translation>训练等待了 {time}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -8643,12 +8658,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this host had {left} left, and the fold held the most, {held}</source>
+        <source>this host had only {left} of memory left, and the fold was using the most ({held})</source>
         <translation>此主机仅剩 {left}，而该折占用最多：{held}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this host had {left} left, and the trial held the most, {held}</source>
+        <source>this host had only {left} of memory left, and the trial was using the most ({held})</source>
         <translation>此主机仅剩 {left}，而该次试验占用最多：{held}</translation>
     </message>
     <message>
@@ -8668,18 +8683,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this system does not report file pages</source>
+        <source>this run does not accept commands: it was started with commands=False</source>
+        <translation>此运行不接受命令：它以 commands=False 启动</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>this system does not report file-backed pages</source>
         <translation>此系统不单独给出文件页</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training does not accept commands (it was started with commands=False)</source>
-        <translation>此训练不接受命令（它以 commands=False 启动）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this training does not accept commands: it was started with commands=False</source>
-        <translation>此训练不接受命令：它以 commands=False 启动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8703,8 +8713,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
-        <source>time limit learned</source>
-        <translation>时间由学习得出</translation>
+        <source>time limit learned from the finished folds</source>
+        <translation>时间限制由已完成的折得出</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
@@ -8748,7 +8758,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>traces of models that no longer exist are kept</source>
+        <source>traces of models that no longer exist are retained</source>
         <translation>已失效模型的追踪被滞留</translation>
     </message>
     <message>
@@ -8871,11 +8881,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>vram</source>
         <translation>显存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>wait for ended child processes: wait() or join()</source>
-        <translation>等待已经结束的子进程：wait() 或 join()</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
@@ -9030,12 +9035,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>{forecast}; other processes use {rate} of what is left</source>
+        <source>{forecast}; other processes are using up what is left at {rate}</source>
         <translation>{forecast}；其他进程占用所剩的部分，每单位 {rate}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>{forecast}; the fit ends before that, in {left}</source>
+        <source>{forecast}; the fit will end before that, in {left}</source>
         <translation>{forecast}；fit 会先在 {left}后结束</translation>
     </message>
     <message>
@@ -9050,7 +9055,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{host} does not answer.</source>
+        <source>{host} is not responding.</source>
         <translation>{host} 没有回应。</translation>
     </message>
     <message>
@@ -9185,7 +9190,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{name} is traced again and again</source>
+        <source>{name} is retraced repeatedly</source>
         <translation>{name} 被反复追踪</translation>
     </message>
     <message>
@@ -9371,12 +9376,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} traces held by `{name}` (a tf.function of the script)</source>
+        <source>{n} traces held by `{name}` (a tf.function in the script)</source>
         <translation>{n} 个追踪被 `{name}` 持有（脚本中的 tf.function）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} traces held by `{name}` (a tf.function of the script, {why})</source>
+        <source>{n} traces held by `{name}` (a tf.function in the script, {why})</source>
         <translation>{n} 个追踪被 `{name}` 持有（脚本中的 tf.function，{why}）</translation>
     </message>
     <message>
@@ -9421,7 +9426,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{place} grows: {what}</source>
+        <source>{place} is growing: {what}</source>
         <translation>{place} 在增长：{what}</translation>
     </message>
     <message>
@@ -9481,18 +9486,23 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: a division by zero in native code</source>
-        <translation>{signal}：原生代码中除以零</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: an instruction that this CPU does not support</source>
-        <translation>{signal}：此处理器没有的指令</translation>
+        <source>{signal}: arithmetic error in native code, often a division by zero</source>
+        <translation>{signal}：原生代码中的算术错误，往往是除以零</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: bus error, often because /dev/shm or a disk was full</source>
         <translation>{signal}：文件背后的内存已不在；往往是 /dev/shm 或磁盘已满</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{signal}: hangup, often because its terminal was closed</source>
+        <translation>{signal}：挂断，往往是因为其终端已关闭</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{signal}: illegal instruction, often one that this CPU does not support</source>
+        <translation>{signal}：非法指令，往往是此处理器不支持的指令</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9508,11 +9518,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>{signal}: it was interrupted, for example by Ctrl+C</source>
         <translation>{signal}：被中断，如按下 Ctrl+C</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: its terminal was closed</source>
-        <translation>{signal}：其终端已关闭</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9556,7 +9561,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{stall}; memory is short: tasks wait for it {n} % of the time</source>
+        <source>{stall}; memory pressure: tasks wait for memory {n} % of the time</source>
         <translation>{stall}；内存不足：任务有 {n} % 的时间在等待内存</translation>
     </message>
     <message>
@@ -9566,7 +9571,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{state}, but other processes use up what is left</source>
+        <source>{state}, but other processes are using up what is left</source>
         <translation>{state}，但其他进程正在占用所剩的内存</translation>
     </message>
     <message>
@@ -9700,14 +9705,14 @@
         <translation>{what} +{per_unit} / {per}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>{what} are kept in {place}</source>
-        <translation>{what}保留在 {place} 中</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>{what} are removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
         <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>{what} are retained in {place}</source>
+        <translation>{what}保留在 {place} 中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -9761,7 +9766,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>“{name}” is still running: stop its training first.</source>
+        <source>“{name}” is still running: stop it first.</source>
         <translation>“{name}”仍在运行：请先停止其训练。</translation>
     </message>
     <message>

@@ -97,3 +97,21 @@ def test_every_module_that_a_page_names_exists(page: str):
     assert {
         name for name in named if not any(f"/{path}".endswith(f"/{name}") for path in paths)
     } == set()
+
+
+def test_every_test_that_the_fault_matrix_names_exists():
+    file = ROOT / "tests/faults/conftest.py"
+    matrix = [row for row in file.read_text(encoding="utf-8").splitlines() if row.startswith("| ")]
+    named = {
+        name
+        for row in matrix[1:]
+        for name in re.findall(r"[\w/]*\b(?:test_|bench_)\w+|kmonitor\w*(?:/\w+)+", row)
+    }
+
+    assert len(named) > 20
+    assert [
+        name
+        for name in sorted(named)
+        if not any((folder / name).with_suffix(s).exists()
+                   for folder in (file.parent, file.parents[1]) for s in (".py", ""))
+    ] == []  # fmt: skip

@@ -14,12 +14,12 @@ Where each row of the fault matrix is proved (files without a folder are here):
 | agent out of memory | kmonitor_agent/reclaim/restart/test_memory_kill |
 | disk full, read-only | test_agent_disk, test_hub_disk_full |
 | disk hangs | kmonitor_agent/link/test_link |
-| torn or corrupt spool | test_agent_process, test_agent_disk, kmonitor_agent/wire/local |
+| torn or corrupt spool | test_agent_process, test_agent_disk, kmonitor_agent/wire/spool |
 | poison event | test_agent_hub, kmonitor_agent/link/test_send_window |
 | every way a process can end, fork | test_agent_process |
-| wall clock jumps | kmonitor/hub/views/test_commands, kmonitor/hub/ingest/test_states |
+| wall clock jumps | kmonitor/hub/views/test_commands, kmonitor/hub/ingest/test_liveness |
 | restarts amid a command | test_command_storms, kmonitor/hub/views/test_commands |
-| command twice, late, replayed | kmonitor_agent/link/test_command_inbox, test_link |
+| command twice, late, replayed | kmonitor_agent/link/test_command_inbox |
 | unknown, revoked, wrong key; dead doorkeeper; no keys | test_direct_access |
 | another local user | test_direct_access, test_hub_places |
 | raw fuzz, slow handshakes, descriptors, endless frames | test_hub_floods, test_hub_hostile |

@@ -170,7 +170,7 @@ def _refused(client: HubClient) -> bool:
     try:
         client.runs()
     except HubAccessDenied as exc:
-        return "does not know this device's key" in str(exc)
+        return "does not know this machine's key" in str(exc)
     except HubRefused:
         return False
     return False
@@ -298,7 +298,7 @@ def nobody_listens() -> bool:
     "bind", ["gpu-01", "*:5577", "127.0.0.1:99999", "tcp://1.2.3.4:5", ":5577"]
 )
 def test_what_is_no_address_is_refused_with_an_example(doors: HubEndpoints, bind: str):
-    with pytest.raises(NetworkRefused, match="Write ADDRESS:PORT"):
+    with pytest.raises(NetworkRefused, match="Use the form ADDRESS:PORT"):
         doors.listen(bind)
 
 

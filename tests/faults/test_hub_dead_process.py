@@ -69,7 +69,7 @@ def test_a_command_to_a_killed_process_is_refused_at_once(
 
     status = client.command(run, "save")
 
-    assert (status.state, status.why) == ("refused", "the training's process has ended")
+    assert (status.state, status.why) == ("refused", "the training process has ended")
 
 
 def test_a_process_that_hangs_is_silent_until_it_goes_on(

@@ -166,7 +166,7 @@ def test_a_run_that_tells_the_hub_itself_or_was_deleted_is_not_shipped(
         link.link.emit(sample(1))
         wait_until(lambda: link.link.status().acked == 2)
         refused = one(shipper, folders.spool / "run1").refused
-        assert "training itself" in refused
+        assert "training process itself" in refused
         link.link.emit(sample(2))
         wait_until(lambda: link.link.status().acked == 3)
 

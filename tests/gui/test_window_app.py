@@ -137,7 +137,7 @@ def test_a_picture_is_drawn_without_a_screen(folders: Folders, tmp_path: Path) -
     ("fault", "status", "message"),
     [
         ("w.RecordsPanel.paintEvent = lambda *_: 1 / 0", 1, "failed: ZeroDivisionError"),
-        ("a.save_screenshot = lambda *_: 1 / 0", 1, "No picture was written.\nDetails are in "),
+        ("a.save_screenshot = lambda *_: 1 / 0", 1, "No screenshot was saved.\nDetails are in "),
         ("a.KmonitorApp._is_settled = lambda _: {}['gone']", 1, "KeyError"),
         ("s.ScreenshotTimer.start = lambda _: signal.raise_signal(signal.SIGINT)", 130, ""),
     ],
@@ -166,7 +166,7 @@ def test_a_picture_that_fails_ends_with_a_message_and_never_hangs(
     assert ran.returncode == status
     assert message in ran.stderr
     assert ran.stderr.count("kmonitor: ") == (1 if status == 1 else 0)
-    assert "Name another file" not in ran.stderr
+    assert "Choose another file" not in ran.stderr
     assert not (tmp_path / "s.png").exists()
 
 
@@ -261,7 +261,7 @@ def test_a_picture_without_data_says_so_and_why(folders: Folders, tmp_path: Path
     assert (
         f"kmonitor: {shot} shows no data: none arrived in time (The disk is full)." in ran.stderr
     )
-    assert "See: kmonitor doctor" in ran.stderr
+    assert "For details, run: kmonitor doctor" in ran.stderr
     assert shot.read_bytes().startswith(b"\x89PNG")
 
 

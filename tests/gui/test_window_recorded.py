@@ -71,7 +71,7 @@ def test_what_a_hub_recorded_is_noted_compared_and_deleted(
     history.panel.choose(second)
     history.panel.selection_bar.do("delete")
     (box,) = app.window.findChildren(QMessageBox)
-    yes = next(button for button in box.buttons() if button.text() == "Delete run")
+    yes = next(button for button in box.buttons() if button.text() == "Remove run")
     QTest.mouseClick(yes, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: app.workspace.run_store.get(second) is None, timeout=DEADLINE_MS)
     assert app.workspace.edits.trouble == ""

@@ -144,7 +144,7 @@ def test_a_training_that_takes_no_commands_says_so(live_hub: LiveHub):
 
 
 def test_what_a_training_cannot_do_is_refused_with_its_own_reason_alone(live_hub: LiveHub):
-    why = "kmonitor run's folder cannot be written: no space left"
+    why = "the folder of kmonitor run cannot be written to: no space left"
     with SimulatedAgent(
         live_hub.folders, actions=["save", "stop"], unavailable={"restart": why}
     ) as agent:
@@ -152,7 +152,7 @@ def test_what_a_training_cannot_do_is_refused_with_its_own_reason_alone(live_hub
         ran = kmonitor("command", "last", "restart")
 
     assert ran.status == 1
-    assert f"cannot restart: {why} It can: save, stop." in " ".join(ran.err.split())
+    assert f"cannot restart: {why} Available actions: save, stop." in " ".join(ran.err.split())
     assert "did not start it" not in ran.err
 
 
@@ -178,7 +178,7 @@ def test_a_hub_runs_in_the_terminal_until_it_is_stopped(own_hub: Folders):
         process.wait(DEADLINE_S)
 
     assert status.json["pid"] == process.pid
-    assert "runs here until Ctrl+C" in said
+    assert "To stop it, press Ctrl+C" in said
     assert again.status == 1
     assert again.out == ""
     assert again.err.startswith("kmonitor: A hub is already running")

@@ -124,7 +124,7 @@ def test_what_its_beginning_or_length_shows_is_told_without_being_asked(
         path.name for path in tmp_path.glob("*.h5") if path.name != "weights.h5"
     )
     assert " bytes" in states[cut.name]
-    assert "does not start like" in states[zeroed.name]
+    assert "does not start with the signature of" in states[zeroed.name]
     assert " bytes" in states[renamed.name]
     assert [each["epoch"] for each in listed.json if each["path"] == str(zeroed)] == [2]
     assert "damaged: " in shown.out
@@ -190,7 +190,7 @@ def test_where_keras_is_missing_restore_says_where_to_run(tmp_path: Path):
     )
 
     assert ran.status == 1
-    assert "Run this in the environment of the training" in ran.err
+    assert "Run this in the Python environment used for training" in ran.err
     assert "Traceback" not in ran.err
 
 

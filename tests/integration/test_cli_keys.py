@@ -60,7 +60,8 @@ def test_a_device_is_let_in_looks_may_not_command_and_is_revoked(
         status, _, why = say("command", "resnet", "save", "--hub", hub.address.url)
     assert status == 1
     assert (
-        'the key "anna laptop" has the role viewer and may not send commands to trainings' in why
+        'the key "anna laptop" has the role viewer and may not send commands to training runs'
+        in why
     )
     assert "--role operator --name NAME --replace" in why  # without, a known key is refused
 
@@ -114,10 +115,10 @@ def test_what_is_no_key_no_name_or_no_address_is_refused_with_what_to_write(say:
             "!!!\N{HORIZONTAL ELLIPSIS}!!!",
         ),
         (("authorize", "ab" * 32, "--role", "boss", "--name", "x"), "boss"),
-        (("runs", "--hub", "gpu-01"), "write tcp://HOST:PORT?key=KEY"),
+        (("runs", "--hub", "gpu-01"), "use tcp://HOST:PORT?key=KEY"),
         (("runs", "--hub", "tcp://gpu-01:5577"), "has no key"),
         (("keys", "lst"), 'Did you mean "list"'),
-        (("hub", "--bind", "here"), "Write ADDRESS:PORT"),
+        (("hub", "--bind", "here"), "Use the form ADDRESS:PORT"),
     ):
         status, _, told = say(*arguments)
         assert status != 0

@@ -128,7 +128,7 @@ def test_top_asks_before_it_acts(home: Mapping[str, str]) -> None:
         terminal.wait_for("Cancelled.")
         for key, question, result in (
             ("s", "Save a checkpoint", "save is done"),
-            ("c", "Collect traces", "collect is done"),
+            ("c", "free traces", "collect is done"),
             ("r", "Save, clear and reload", "reload is done"),
             ("p", "Pause", "pause is done"),
             ("p", "Resume", "resume is done"),
@@ -243,7 +243,7 @@ def test_top_in_a_pipe_says_what_to_use(home: Mapping[str, str]) -> None:
 def test_runs_are_watched_on_a_terminal(home: Mapping[str, str], columns: int, lines: int) -> None:
     words = ("runs", "--watch", "--state", "live", "--sort", "ram", "--limit", "5")
     with PseudoTerminal(*words, columns=columns, lines=lines, environ=home) as terminal:
-        shown = terminal.wait_for("training", "Ctrl+C ends this")
+        shown = terminal.wait_for("training", "press Ctrl+C to stop")
         terminal.process.terminate()
         terminal.wait_end()
 
@@ -283,7 +283,7 @@ def test_top_stops_a_training(home: Mapping[str, str]) -> None:
         terminal.type("y")
         terminal.wait_for("No run is live")
         terminal.type("a")
-        ended = terminal.wait_for("ended too", "EPOCH")
+        ended = terminal.wait_for("including ended", "EPOCH")
         terminal.type("q")
         assert terminal.wait_end() == 0
 

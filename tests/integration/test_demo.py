@@ -133,7 +133,7 @@ def test_a_training_that_fails_is_reported_with_what_it_said(tmp_path: Path):
     with pytest.raises(UserError) as raised:
         training.wait()
 
-    assert "(plain) ended with status" in raised.value.what
+    assert "(plain) exited with status" in raised.value.what
     assert "folds" in raised.value.remedy
 
 

@@ -210,7 +210,7 @@ def test_diagnosis_names_types_growth_lines_and_holders_and_changes_no_result(
     [lists] = [each for each in second.objects if each.kind == "builtins.list"]
     assert (lists.grown or 0) >= 10_000
     assert second.holders[0].startswith(
-        "6 traces held by `my_step` (a tf.function of the script, 6 shapes"
+        "6 traces held by `my_step` (a tf.function in the script, 6 shapes"
     )
     assert [action for action, _, _ in steps_of(monitor)] == ["diagnose", "diagnose"]
 

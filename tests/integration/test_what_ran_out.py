@@ -223,7 +223,7 @@ def test_others_in_the_group_take_what_is_left_of_a_flat_training(
     assert forecasts, [(each.state, each.units) for each in said]
     assert forecasts[-1].of == "cgroup"
     assert forecasts[-1].by_others == pytest.approx(60 << 20, rel=0.3)
-    assert "other processes use up what is left" in text
+    assert "other processes are using up what is left" in text
     assert "Reloaded" not in text
 
 

@@ -67,18 +67,18 @@ def test_instance_is_a_keras_callback_and_constructing_it_starts_nothing(
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        ({"run_name": ""}, "write a name"),
+        ({"run_name": ""}, "use a name"),
         ({"limits": ["ram"]}, r"limits=\[Limit"),
         ({"sample_interval_s": 0}, "sample_interval_s"),
         ({"commands": 1}, "commands=True"),
         ({"hub": "tcp://host:1"}, "hub"),
-        ({"hub": 5}, "hub=5 is no text"),
+        ({"hub": 5}, "hub=5 is not a string"),
         ({"hub": ""}, "hub is empty"),
         ({"checkpoint_dir": 5}, "checkpoint_dir"),
         ({"checkpoint_dir": ""}, "checkpoint_dir is empty"),
-        ({"keep_checkpoints": 0}, "outside 1 to 1000"),
-        ({"keep_checkpoints": True}, "write keep_checkpoints=2"),
-        ({"logs": "yes"}, "write logs=True"),
+        ({"keep_checkpoints": 0}, "not between 1 and 1000"),
+        ({"keep_checkpoints": True}, "use keep_checkpoints=2"),
+        ({"logs": "yes"}, "use logs=True"),
         ({"hub": "/"}, "is a folder"),
         ({"name": "x"}, "did you mean run_name"),
     ],
@@ -243,7 +243,7 @@ def test_fit_of_a_thread_that_the_process_leaves_behind_is_told_as_interrupted(
     leave.set()
     thread.join(DEADLINE_S)
 
-    assert (end.how, end.message) == ("interrupted", "the process ended while it was running")
+    assert (end.how, end.message) == ("interrupted", "it was still running when the process ended")
 
 
 def test_exception_that_nobody_handles_in_a_thread_is_told_with_its_message(
@@ -282,12 +282,47 @@ def test_request_is_carried_out_and_leaves_a_record(monitor: Any, told: Told, at
     assert (event.fit, event.epoch, event.requested_by, event.mode) == (1, 1, "script", "assign")
 
 
+def test_request_made_while_an_epoch_ends_is_carried_out_at_that_end(monitor: Any, told: Told):
+    asked: list[str] = []
+
+    def ask_amid_the_collect(phase: str, info: dict[str, int]) -> None:
+        if phase == "start" and info["generation"] == 2 and asked == ["collect"]:
+            asked.append("save")
+            monitor.request("save")
+
+    def ask_first(epoch: int) -> None:
+        if epoch == 1:
+            monitor.request("collect")
+            asked.append("collect")
+
+    gc.callbacks.append(ask_amid_the_collect)
+    try:
+        fit(small_model(), Hook(ask_first), monitor)
+    finally:
+        gc.callbacks.remove(ask_amid_the_collect)
+
+    assert [(each.action, each.epoch) for each in of(ActionRecord, told(monitor))] == [
+        ("collect", 1),
+        ("save", 1),
+    ]
+
+
+def test_request_made_after_the_last_epoch_waits_for_the_next_fit(monitor: Any, told: Told):
+    fit(small_model(), monitor)
+    monitor.request("save")
+    assert not monitor.records
+
+    fit(small_model(), monitor)
+
+    assert [(each.fit, each.epoch) for each in of(ActionRecord, told(monitor))] == [(2, 0)]
+
+
 def test_unknown_request_says_what_to_write(monitor: Any):
-    with pytest.raises(ValueError, match='write one of "save"'):
+    with pytest.raises(ValueError, match='use one of "save"'):
         monitor.request("explode")
-    with pytest.raises(ValueError, match='write "epoch" or "batch"'):
+    with pytest.raises(ValueError, match='use "epoch" or "batch"'):
         monitor.request("save", at="once")
-    with pytest.raises(ValueError, match='write "assign" or "recreate"'):
+    with pytest.raises(ValueError, match='use "assign" or "recreate"'):
         monitor.request("reload", mode="magic")
     with pytest.raises(ValueError, match="is for a reload"):
         monitor.request("save", mode="recreate")

@@ -82,8 +82,8 @@ def test_the_record_prints_what_was_released_what_it_freed_and_who_holds_the_res
     assert " of 1 dead model (" in text
     assert " operations), RAM " in text
     assert "iB -> " in text
-    assert "6 traces held by `my_step` (a tf.function of the script, 6 shapes)" in text
-    assert "6 traces held by `by_value` (a tf.function of the script, 6 Python values)" in text
+    assert "6 traces held by `my_step` (a tf.function in the script, 6 shapes)" in text
+    assert "6 traces held by `by_value` (a tf.function in the script, 6 Python values)" in text
 
 
 def test_a_function_that_is_made_again_and_again_is_told_with_who_keeps_it():
@@ -101,9 +101,9 @@ def test_a_function_that_is_made_again_and_again_is_told_with_who_keeps_it():
 
     assert len(keeper.kept) == 6
     assert (
-        "6 traces held by `fresh` (a tf.function of the script, made 6 times, kept in `kept`)"
-        in text
-    )
+        "6 traces held by `fresh` (a tf.function in the script, created 6 times, retained in"
+        " `kept`)"
+    ) in text
 
 
 def test_where_nothing_is_retained_nothing_is_released():
@@ -165,7 +165,7 @@ def test_a_block_s_object_is_for_one_block():
     with block:
         pass
 
-    with pytest.raises(RuntimeError, match="write `with collected"), block:
+    with pytest.raises(RuntimeError, match="use `with collected"), block:
         pass
 
 

@@ -25,14 +25,12 @@ def test_level_that_cannot_be_done_is_passed_over_and_named(
     steps = [escalation.next_step({missing: "not here"}, 0.0) for _ in LEVELS]
 
     assert steps == [*(level for level in LEVELS if level != missing), "nothing"]
-    assert escalation.summary().endswith(f"did not help; {missing} not done: not here")
+    assert escalation.summary().endswith(f"did not help; {missing} skipped: not here")
 
 
 def test_where_no_level_can_be_done_nothing_helps_at_once(escalation: Escalation):
     assert escalation.next_step(dict.fromkeys(LEVELS, "no"), 0.0) == "nothing"
-    assert escalation.summary() == (
-        "collect not done: no; reload not done: no; restart not done: no"
-    )
+    assert escalation.summary() == ("collect skipped: no; reload skipped: no; restart skipped: no")
 
 
 def test_no_level_is_done_twice_within_its_cool_down(escalation: Escalation):
@@ -79,7 +77,7 @@ def test_process_that_was_just_started_again_is_not_left_again_at_once(escalatio
 
     assert steps == ["collect", "reload", "nothing"]
     assert (
-        "restart not done: the limit was exceeded again within its cool-down"
+        "restart skipped: the limit was exceeded again within its cool-down"
         in escalation.summary()
     )
 
@@ -108,9 +106,9 @@ def test_what_gave_nothing_back_is_remembered_over_resets_and_restarts():
     second = Escalation(cooldown_s=60.0)
     second.started_again(0.0, first.remembered)
     assert second.futile("other") == ["collect"]
-    why_not = dict.fromkeys(second.futile("other"), "it freed nothing before")
+    why_not = dict.fromkeys(second.futile("other"), "it freed nothing last time")
     assert second.next_step(why_not, 100.0) == "reload"
-    assert "collect not done: it freed nothing before" in second.summary()
+    assert "collect skipped: it freed nothing last time" in second.summary()
 
 
 def test_what_helped_against_nothing_may_help_against_traces_of_models_that_are_gone():

@@ -168,7 +168,7 @@ def _not_built() -> Any:
 @pytest.mark.parametrize(
     ("rebuild", "words"),
     [
-        (lambda: None, "rebuild= returned None; it must return the model built"),
+        (lambda: None, "rebuild= returned None; it must return a model that is built"),
         (_raising, "rebuild= raised ZeroDivisionError: division by zero; it must return"),
         (_not_built, "rebuild= returned a model that is not built; it must return"),
     ],
@@ -206,16 +206,16 @@ def test_a_subclass_without_configuration_is_refused_at_the_call() -> None:
     model = Own(keras.layers.Dense(1))
     model.compile("sgd", "mse")
 
-    with pytest.raises(ValueError, match="write rebuild=make_model"):
+    with pytest.raises(ValueError, match="use rebuild=make_model"):
         kmonitor_agent.fit(model, **arrays(), verbose=0)
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"rebuild": "no function"}, "write rebuild=make_model, without"),
-        ({"epochs": "ten"}, "write epochs=10"),
-        ({"callbacks": ["none"]}, r"write callbacks=\[MonitorCallback\(\)\]"),
+        ({"rebuild": "no function"}, "use rebuild=make_model, without"),
+        ({"epochs": "ten"}, "use epochs=10"),
+        ({"callbacks": ["none"]}, r"use callbacks=\[MonitorCallback\(\)\]"),
         ({"no_such": 1}, "no_such"),
     ],
 )

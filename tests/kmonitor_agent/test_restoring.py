@@ -223,7 +223,8 @@ def test_damaged_neighbours_end_neither_a_training_nor_a_restore(trained: Any, f
 
     without = saved(trained, folder, act=reload)
     with pytest.raises(
-        CannotRestore, match="damaged checkpoint: it does not start like a checkpoint"
+        CannotRestore,
+        match="damaged checkpoint: it does not start with the signature of a checkpoint",
     ):
         restore(trained, crashing)
     with pytest.raises(CannotRestore, match="describes the model"):

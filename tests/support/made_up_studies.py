@@ -24,7 +24,7 @@ BEGAN_WALL_S: Final = NOW_WALL_S - 3720.0
 TOOK_S: Final = 620.0
 ENDED: Final[dict[str, tuple[str, str]]] = {
     "error": ("ValueError: no luck with fold 4", ""),
-    "out_of_memory": ("its processes held more than memory=4.0 GiB", ""),
+    "out_of_memory": ("its processes used more than memory=4.0 GiB", ""),
     "timeout": ("it took longer than the 2480 s that the finished folds suggest", ""),
     "hang": (
         "no step for 61 s within an epoch; the longest pause until then was 20.3 s",

@@ -14,8 +14,7 @@ from kmonitor.alerts.delivery import (
     invalid_command_reason,
     invalid_webhook_reason,
 )
-from kmonitor.alerts.evaluator import Alert, AlertEvaluator
-from kmonitor.alerts.messages import decode_alerts
+from kmonitor.alerts.evaluator import Alert, AlertEvaluator, decode_alerts
 from kmonitor.alerts.rules import (
     LONGEST_COOL_DOWN_S,
     LONGEST_HOLD_S,
@@ -63,7 +62,7 @@ def alerts(*, json: JsonOption = False) -> int:
 
     Args:
         json: One JSON object: `command`, `webhook`, `form`, `rules`, `hub` (`on`, `off`, or empty
-            where none runs).
+            if none is running).
     """
     settings = load_alert_settings(find_folders().settings)
     reply = request_local_hub(find_folders())
@@ -82,7 +81,7 @@ def alerts(*, json: JsonOption = False) -> int:
     print_text(f"Command  {terminal_safe(settings.command) or 'none'}")
     print_text(f"Webhook  {terminal_safe(settings.webhook) or 'none'} ({settings.form})")
     hubs = {"on": "sends alerts", "off": "has no target for them"}
-    print_text(f"Hub      {hubs.get(hub, 'none runs here now')}")
+    print_text(f"Hub      {hubs.get(hub, 'none is running here now')}")
     print_text()
     rows = [
         (
@@ -152,7 +151,7 @@ def rule(
 
     Args:
         name: As `kmonitor alerts` lists it: `limit:ram`, `verdict:step_time`, `host`, `died`.
-        is_on: Turn alerts of this kind on; `--off`: turn them off.
+        is_on: Enable alerts of this kind; `--off`: disable them.
         hold: How long the condition must last: `30s`, `5m`.
         cool_down: Minimum time between two alerts of the same run or host: `10m`.
     """
@@ -215,7 +214,7 @@ def dry_run(
 
     Args:
         since: How far back: `24h`, `7d`.
-        json: One JSON list of alerts, as a command gets them.
+        json: One JSON list of alerts, each in the form that an alert command receives.
     """
     now_wall_s = time.time()
     begin_wall_s = now_wall_s - seconds_from(since, "--since")

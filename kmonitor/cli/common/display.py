@@ -41,7 +41,7 @@ _WITHOUT_SCREEN = ("offscreen", "minimal", "vnc")
 
 
 class Display(Enum):
-    """Where a window would appear; `SILENT`: a display is named and does not answer."""
+    """Where a window would appear; `SILENT`: a display is named and does not respond."""
 
     SCREEN = "screen"
     OFFSCREEN = "offscreen"
@@ -110,7 +110,7 @@ def _linux_display(environ: Mapping[str, str]) -> DisplayFound:
         return DisplayFound(Display.SCREEN, f"X display {x11}")
     if x11 or wayland:
         named = f"DISPLAY={x11}" if x11 else f"WAYLAND_DISPLAY={wayland}"
-        return DisplayFound(Display.SILENT, f"{named} does not answer")
+        return DisplayFound(Display.SILENT, f"{named} does not respond")
     return DisplayFound(Display.NONE, "neither DISPLAY nor WAYLAND_DISPLAY is set")
 
 

@@ -144,7 +144,7 @@ def _loss_named(
             raise silent from exc
         if host is None or not isinstance(endpoint, str):
             raise
-        remedy = f"Try again. If it persists, run: kmonitor doctor --host {host}"
+        remedy = f"Try again. If the problem persists, run: kmonitor doctor --host {host}"
         raise route_lost(host, remedy) from exc
 
 

@@ -25,7 +25,7 @@ def seconds_from(text: str, option: str) -> float:
     Raises:
         UsageError: It is none.
     """
-    return _amount(text, _SECONDS, 86400, f"{option} {text}: give a duration, such as 30d or 12h")
+    return _amount(text, _SECONDS, 86400, f"{option} {text}: use a duration, such as 30d or 12h")
 
 
 def bytes_from(text: str, option: str) -> int:
@@ -34,7 +34,7 @@ def bytes_from(text: str, option: str) -> int:
     Raises:
         UsageError: It is none.
     """
-    what = f"{option} {text}: give a size with a unit, such as 20GiB or 500MB"
+    what = f"{option} {text}: use a size with a unit, such as 20GiB or 500MB"
     return int(_amount(text, BYTES, None, what))
 
 

@@ -71,7 +71,7 @@ class AmbiguousRun(UserError):
         more = [f"  and {left_out} older ones"] if left_out else []
         super().__init__(
             f'"{terminal_safe(wanted)}" matches {len(found)} runs.',
-            "\n".join(["Give more of the id:", *lines, *more]),
+            "\n".join(["Use more of the id:", *lines, *more]),
         )
 
 
@@ -162,7 +162,7 @@ def _runs_of(folders: Folders, host: RememberedHost) -> list[RunSummary] | str:
         ):
             return client.runs()
     except ConnectCancelled:
-        return f"it did not answer within {HOST_S:g} s."
+        return f"it did not respond within {HOST_S:g} s."
     except UserError as exc:
         return exc.what
     except (NotPrivate, OSError) as exc:

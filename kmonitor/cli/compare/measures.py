@@ -143,7 +143,7 @@ def measures_of_file(path: Path) -> Measures:
         what = f"{terminal_safe(str(path))} is not an export of a run: {terminal_safe(str(exc))}."
         raise CannotCompare(what, "Write one with: kmonitor export RUN --output FILE") from exc
     if not measures.values:
-        what = f"{terminal_safe(str(path))} contains no sample and no epoch."
+        what = f"{terminal_safe(str(path))} contains no samples or epochs."
         raise CannotCompare(what, "Write one with: kmonitor export RUN --output FILE")
     return measures
 

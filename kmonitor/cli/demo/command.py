@@ -73,18 +73,18 @@ class Options:
 
 
 def demo(*, options: Options = Options()) -> int:
-    """Watch a real Keras training that leaks, and how kmonitor fixes it.
+    """Watch a real Keras training run leak memory, and see how kmonitor fixes it.
 
     Example: `kmonitor demo`
 
-    A cross-validation on handwriting-like digits: small convolutional networks, trained one after
-    the other in one process. Keras keeps the traced graphs of each, so the graph and memory use
-    grow. After two models the demo sets a limit. When the fourth crosses it, the training saves,
-    clears and reloads itself in the middle of `fit`, then goes on. The same training runs beside
-    it without kmonitor, and the results are compared bit for bit.
+    A cross-validation on digits that look handwritten: small convolutional networks, trained one
+    after another in one process. Keras keeps the traced graphs of each one, so the graph and
+    memory use grow. After two models the demo sets a limit. When the fourth crosses it, the
+    training run saves, clears and reloads itself in the middle of `fit`, then continues. The same
+    training runs alongside it without kmonitor, and the results are compared bit for bit.
 
-    Exit status 1 if the growth, the crossing, the record of the reload or the equal result is
-    missing.
+    Exit status 1 if memory does not grow, the limit is not crossed, the reload is not recorded, or
+    the results differ.
     """
     plan = _plan(options)
     _check_screenshot_options(options, plan)
@@ -197,7 +197,8 @@ def _play(plan: DemoPlan) -> int:
             print_stderr(f"kmonitor demo: missing: {missing_text}")
         if not lacking:
             print_text(
-                "All shown: growth, crossing, record" + (", equality." if plan.plain else ".")
+                "All demonstrated: growth, limit crossed, reload"
+                " recorded" + (", equal results." if plan.plain else ".")
             )
         if plan.window and plan.screenshot is not None:
             # Last: a picture that fails takes nothing of the result along.

@@ -70,7 +70,9 @@ def missing(
     if not evidence.crossings:
         lacking.append("crossing: the graph size never exceeded its limit")
     if evidence.failed:
-        lacking.append(f"record: a reload failed: {evidence.failed[0].why or 'nothing came back'}")
+        lacking.append(
+            f"record: a reload failed: {evidence.failed[0].why or 'no memory was freed'}"
+        )
     if not evidence.reloads:
         lacking.append("record: no reload was recorded")
     elif not evidence.epochs_after:

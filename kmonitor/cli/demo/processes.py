@@ -85,7 +85,7 @@ class DemoScene:
         while not self.run:
             if not self._next_report():
                 self._trainings["kmonitor"].wait()
-                raise UserError("The demo's training ended before its first epoch.")
+                raise UserError("The demo's training run ended before its first epoch.")
 
     def open_window(self) -> None:
         """Open the app with the demo's run selected, once the hub knows it."""
@@ -150,7 +150,7 @@ class DemoScene:
                 return
             time.sleep(_POLL_S)
         raise UserError(
-            f"The hub did not receive the training's {what} within {_STORED_S:g} s.",
+            f"The hub did not receive the training run's {what} within {_STORED_S:g} s.",
             "Check its data with: kmonitor show last",
         )
 
@@ -250,7 +250,7 @@ class DemoProcess:
             return
         lines = read_own(self._log).decode("utf-8", "replace").splitlines()[-_ERROR_LINES:]
         raise UserError(
-            f"The demo's training ({self.name}) ended with status {status}.",
+            f"The demo's training process ({self.name}) exited with status {status}.",
             "\n".join(["Last output:", *lines]),
         )
 

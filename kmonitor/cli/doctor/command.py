@@ -70,7 +70,7 @@ def examine_store(folders: Folders) -> Iterator[Finding]:
         if not store:
             return
         try_store(store)
-        found = Finding("history", "ok", f"in {shown_store(store)}, which answers")
+        found = Finding("history", "ok", f"in {shown_store(store)}, which is reachable")
     except UserError as exc:
         found = Finding("history", "bad", exc.what, exc.remedy)
     yield found
@@ -133,14 +133,14 @@ def doctor(
     Example: `kmonitor doctor`
 
     Nothing is started, installed or kept here; a small test file is written and removed. All
-    remembered hosts are contacted in parallel, for 15 s at most, and a hub is started if none
-    answers there. Exit status 1 if something is bad: kmonitor cannot work here, or the host of
-    `--host` cannot be reached. A note means that something is missing that only some uses need.
+    remembered hosts are contacted in parallel, for 15 s at most, and a hub is started if none is
+    running there. Exit status 1 if something is bad: kmonitor cannot work here, or the host of
+    `--host` cannot be reached. A note means that something optional is missing.
 
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
         verify: Only compare every stored event with its checksum: about 2 s for a million.
-        host: Check only ssh and this host: written as for ssh, or a name from `kmonitor hosts`.
+        host: Check only ssh and this host: an ssh destination, or a name from `kmonitor hosts`.
     """
     folders = find_folders()
     if verify:
@@ -213,7 +213,7 @@ def _other_package_finding() -> Finding:
             f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
         )
     if not version_of(DISTRIBUTION):
-        found = "runs from a folder, not installed"
+        found = "running from a source folder, not installed"
         return Finding("package names", "note", found, "python -m pip install .")
     return Finding("package names", "ok", f"the imported kmonitor is {DISTRIBUTION}")
 
@@ -264,14 +264,15 @@ def _driver() -> Finding:
         pynvml.nvmlInit()
     except pynvml.NVMLError:
         found = (
-            "no NVIDIA driver on this host; VRAM is then taken from the framework's own allocator"
+            "no NVIDIA driver on this host; VRAM use is then read from the framework's own"
+            " allocator"
         )
         return Finding("NVIDIA driver", "note", found)
     try:
         version = pynvml.nvmlSystemGetDriverVersion()
         count = pynvml.nvmlDeviceGetCount()
     except pynvml.NVMLError as exc:
-        return Finding("NVIDIA driver", "note", f"it answers with an error: {exc}")
+        return Finding("NVIDIA driver", "note", f"it returned an error: {exc}")
     finally:
         pynvml.nvmlShutdown()
     return Finding("NVIDIA driver", "ok", f"{version}, {pluralized(count, 'device')}")
@@ -293,7 +294,7 @@ def _frameworks() -> Iterator[Finding]:
     if keras:
         yield Finding("Keras", "ok", f"{keras} {location}")
     else:
-        absent = f"not installed {location}; trainings may use another environment"
+        absent = f"not installed {location}; training scripts may use another environment"
         yield Finding("Keras", "note", absent, f"for the demo: {how_to_add('demo')}")
     found = [f"{name} {version}" for name, version in backends.items() if version]
     if found:
@@ -325,8 +326,8 @@ def _hub(folders: Folders) -> Iterator[Finding]:
 
 
 def _hub_finding(reply: HubReply, folders: Folders) -> Finding:
-    trainings = pluralized(reply.agents, "training")
-    found = f"version {reply.version} answers, process {reply.pid}, {trainings}"
+    trainings = pluralized(reply.agents, "training run")
+    found = f"version {reply.version} is running, process {reply.pid}, {trainings}"
     if reply.version != kmonitor.__version__:
         remedy = "kmonitor hub stop (the next command starts this version's hub)"
         return Finding("hub", "note", f"{found}; this program is {kmonitor.__version__}", remedy)
@@ -341,7 +342,7 @@ def _metrics_findings(reply: HubReply) -> Iterator[Finding]:
     if reply.prometheus:
         is_local = is_loopback(reply.prometheus)
         who = "every user of this host" if is_local else "anybody who can reach that port"
-        found = f"{reply.prometheus} has no login: {who} can read names and metrics of runs"
+        found = f"{reply.prometheus} has no authentication: {who} can read run names and metrics"
         remedy = "" if is_local else "to serve them to this host only: --prometheus 127.0.0.1:9188"
         yield Finding("metrics", "ok" if is_local else "note", found, remedy)
     if reply.otlp:
@@ -473,9 +474,9 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
         if kind in NETWORK_FILE_SYSTEMS:
             remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay there"
             found = f"{path} is on a network file system ({kind})"
-            yield Finding(f"disk of {subject}", "bad", found, remedy)
+            yield Finding(f"disk that holds the {subject}", "bad", found, remedy)
         elif kind:
-            yield Finding(f"disk of {subject}", "ok", f"{kind}, local")
+            yield Finding(f"disk that holds the {subject}", "ok", f"{kind}, local")
     kind = file_system_of(folders.state)
     if kind in NETWORK_FILE_SYSTEMS:
         found = (
@@ -486,7 +487,7 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
     kind = file_system_of(folders.spool)
     if kind in NETWORK_FILE_SYSTEMS:
         found = f"{folders.spool} is on a network file system ({kind}), used by this host only"
-        yield Finding("disk of spool", "ok", found)
+        yield Finding("disk that holds the spool", "ok", found)
 
 
 def _spool(folders: Folders) -> Finding:

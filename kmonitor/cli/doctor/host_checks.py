@@ -52,7 +52,7 @@ def examine_ssh(hosts: Sequence[RememberedHost]) -> Iterator[Finding]:
     """
     client = shutil.which("ssh")
     if client is None:
-        yield Finding("ssh", "note", "none; only remote hosts need it", _INSTALL)
+        yield Finding("ssh", "note", "not installed; needed only for remote hosts", _INSTALL)
         return
     result = _run_command([client, "-V"])
     version = result[1].strip() if result is not None else ""
@@ -68,7 +68,7 @@ def _settings(client: str, addresses: Sequence[str]) -> Finding:
         result = _run_command([client, "-G", "--", address])
         if result is None or result[0]:
             last = (result[1].strip().splitlines() or [""])[-1] if result is not None else ""
-            found = f"not read for {address}: {last or 'ssh -G does not answer'}"
+            found = f"not read for {address}: {last or 'ssh -G does not respond'}"
             return Finding("ssh settings", "bad", found, "see ~/.ssh/config")
     return Finding("ssh settings", "ok", f"read for {pluralized(len(addresses), 'host')}")
 
@@ -80,12 +80,12 @@ _NO_AGENT: Final = 2
 
 def _agent() -> Finding:
     if not os.environ.get("SSH_AUTH_SOCK"):
-        found = "none; keys with a passphrase cannot be used without one"
+        found = "not running; keys with a passphrase cannot be used without it"
         return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
     tool = shutil.which("ssh-add")
     result = _run_command([tool, "-l"]) if tool is not None else None
     if result is None or result[0] == _NO_AGENT:
-        found = "SSH_AUTH_SOCK names one, but it does not answer"
+        found = "SSH_AUTH_SOCK names one, but it does not respond"
         return Finding("ssh agent", "note", found, 'eval "$(ssh-agent)" && ssh-add')
     if result[0] == _NO_KEYS:
         found = "it holds no key; a key file without a passphrase does not need the agent"
@@ -141,7 +141,7 @@ def _host(folders: Folders, level: FindingLevel, host: RememberedHost) -> Findin
         with deadline(HOST_S) as stop:
             found = check_host(folders, host, stop=stop)
     except ConnectCancelled:
-        what = f"{host.address} took longer than {HOST_S:g} s to answer"
+        what = f"{host.address} took longer than {HOST_S:g} s to respond"
         return Finding(subject, level, what, f"check how long this takes: ssh {host.address} true")
     except HostError as exc:
         step = _STEPS.get(exc.code, "its hub")
@@ -150,7 +150,7 @@ def _host(folders: Folders, level: FindingLevel, host: RememberedHost) -> Findin
         return Finding(subject, level, exc.what.rstrip("."), exc.remedy)
     except (NotPrivate, OSError) as exc:
         return Finding(subject, level, str(exc))
-    what = f"reached; kmonitor {found.version} answers on {found.host}, process {found.pid}"
+    what = f"reached; kmonitor {found.version} is running on {found.host}, process {found.pid}"
     return Finding(subject, "ok", what)
 
 
@@ -162,10 +162,10 @@ _STEPS: Final = {
     "host_key_unknown": "host key",
     "key_refused": "login",
     "settings": "ssh settings",
-    "no_kmonitor": "kmonitor there",
-    "too_old": "kmonitor there",
-    "too_new": "kmonitor there",
-    "forwarding": "socket of its hub",
+    "no_kmonitor": "kmonitor on the host",
+    "too_old": "kmonitor on the host",
+    "too_new": "kmonitor on the host",
+    "forwarding": "hub socket",
     "broken": "connection",
 }
 """Code of a trouble to the step that failed; what is not here is the hub's."""

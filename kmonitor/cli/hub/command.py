@@ -73,7 +73,7 @@ app.command(
 app.command(
     "kmonitor.cli.hub.ensure:ensure",
     name="ensure",
-    help="Start a hub here if none answers, and show where its socket is.\n\n"
+    help="Start a hub here if none is running, and show where its socket is.\n\n"
     "Example: `kmonitor hub ensure --json`",
 )
 
@@ -99,8 +99,8 @@ def run(
 
     Example: `kmonitor hub --keep-days 90`
 
-    Trainings send to it, and `kmonitor` and the other commands read from it; both start one by
-    themselves when none answers.
+    Training runs send data to it, and `kmonitor` and the other commands read from it; both start a
+    hub automatically when none is running.
 
     Under systemd its log goes to the journal. `kmonitor hub keep` sets the default limits of its
     history.
@@ -113,7 +113,7 @@ def run(
         store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
             a password; or `here`, in a file of its own. Default: as set with `kmonitor hub store`.
         prometheus: Serve metrics for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
-            without a login: anybody who can reach the port can read names and metrics of runs.
+            without authentication: anybody who can reach the port can read run names and metrics.
         otlp: Send metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318.
     """
     folders = find_folders()
@@ -157,7 +157,9 @@ def _print_when_running(folders: Folders, is_over: threading.Event) -> None:
         with suppress(UserError, OSError):
             reply = request_local_hub(folders, timeout_s=_ANSWER_S)
             if reply is not None and reply.pid == os.getpid():
-                print_text("The hub runs here until Ctrl+C, or: kmonitor hub stop")
+                print_text(
+                    "The hub is running. To stop it, press Ctrl+C or run: kmonitor hub stop"
+                )
                 print_listen_address(folders)
                 print_metrics_addresses(reply)
                 return
@@ -172,25 +174,28 @@ def print_listen_address(folders: Folders) -> None:
     if reply.fault:
         print_stderr(f"{terminal_safe(reply.fault)}.")
     elif reply.address and not reply.keys:
-        print_text("No keys are authorized yet: kmonitor authorize KEY --role ROLE --name NAME")
+        print_text(
+            "No keys are authorized yet. Authorize one: kmonitor authorize KEY --role ROLE"
+            " --name NAME"
+        )
 
 
 def print_metrics_addresses(reply: HubReply) -> None:
     """Print where others find the hub's metrics, and that no password is needed there."""
     if reply.prometheus:
-        print_text(f"Metrics for Prometheus, without a login: {reply.prometheus}")
+        print_text(f"Metrics for Prometheus, without authentication: {reply.prometheus}")
     if reply.otlp:
         print_text(f"Metrics are sent to: {terminal_safe(reply.otlp)}")
 
 
 @app.command
 def status(*, json: JsonOption = False) -> int:
-    """Show whether a hub answers for this user. Exit status 1 when none does.
+    """Show whether a hub is running for this user. Exit status 1 when none is.
 
     Example: `kmonitor hub status --json`
 
     Args:
-        json: One JSON object, or null when none answers.
+        json: One JSON object, or null when none is running.
     """
     folders = find_folders()
     with folder_faults_named(folders):
@@ -213,8 +218,8 @@ def hub_status_text(reply: HubReply) -> str:
     """One line about a hub that answered."""
     up_s = max(0.0, time.time() - reply.started_wall_s)
     text = (
-        f"Hub {reply.version} answers: process {reply.pid}, up {duration_text(up_s)}, "
-        f"{pluralized(reply.agents, 'training')} and "
+        f"Hub {reply.version} is running: process {reply.pid}, up {duration_text(up_s)}, "
+        f"{pluralized(reply.agents, 'training run')} and "
         f"{pluralized(reply.viewers, 'viewer')} connected, "
         f"{pluralized(reply.rows, 'event')} in {bytes_text(reply.database_bytes)}"
     )
@@ -230,7 +235,7 @@ _STARTING_S = 3.0
 
 @app.command
 def stop() -> int:
-    """Stop the hub. Trainings continue and keep their data on disk until a hub runs again.
+    """Stop the hub. Training runs continue and keep their data on disk until a hub runs again.
 
     Example: `kmonitor hub stop`
     """
@@ -255,13 +260,13 @@ def _end_silent(folders: Folders) -> int:
     if pid is None:
         print_text("No hub is running.")
     else:
-        print_text(f"The hub (process {pid}) did not answer; it was killed.")
+        print_text(f"The hub (process {pid}) did not respond; it was killed.")
     return DONE
 
 
 @app.command
 def keep(*, days: KeepDays = None, size: KeepSize = None) -> int:
-    """Show or set how much history each of your hubs keeps; without options it only shows.
+    """Show or set how much history each of your hubs keeps; without options, only show it.
 
     Example: `kmonitor hub keep --keep-days 90 --keep-size 20GiB`
 
@@ -330,7 +335,7 @@ def install_unit(
     prometheus: Prometheus = "",
     otlp: Otlp = "",
 ) -> int:
-    """Write a systemd user unit that runs this hub, and show how to switch it on.
+    """Write a systemd user unit that runs this hub, and show how to enable it.
 
     Example: `kmonitor hub install-unit --print`
 
@@ -371,8 +376,8 @@ def install_unit(
 def dashboard(*, output: Annotated[Path | None, Parameter(name=("--output", "-o"))] = None) -> int:
     """Write an example dashboard for Grafana (Dashboards, New, Import).
 
-    It queries a Prometheus that scrapes `kmonitor hub --prometheus`, or receives the metrics of
-    `--otlp`.
+    It queries a Prometheus server that scrapes `kmonitor hub --prometheus` or receives the metrics
+    sent with `--otlp`.
 
     Args:
         output: File to write; an existing one is replaced. Default: standard output.

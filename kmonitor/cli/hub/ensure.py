@@ -27,10 +27,10 @@ OFF_FILE = "no-hub"
 
 
 def ensure(*, json: JsonOption = False) -> int:
-    """Start a hub here if none answers, and show where its socket is.
+    """Start a hub here if none is running, and show where its socket is.
 
-    A window on another machine calls this over ssh. It refuses, with exit status 1, if
-    `KMONITOR_HUB=off` is set or the file `settings/no-hub` exists among kmonitor's files.
+    A window on another machine runs this over ssh. It refuses, with exit status 1, if
+    `KMONITOR_HUB=off` is set or the file `settings/no-hub` exists in kmonitor's folder.
 
     Args:
         json: One JSON object: `socket`, `version`, `pid`, `host`, `hub`, `python`, `protocol`;
@@ -50,7 +50,9 @@ def ensure(*, json: JsonOption = False) -> int:
         print_json({name: value for name, value in fields.items() if name != "found_by"})
     elif found is not None:
         print_text(
-            terminal_safe(f"Hub {found.version} answers at {found.socket} (process {found.pid}).")
+            terminal_safe(
+                f"Hub {found.version} is listening at {found.socket} (process {found.pid})."
+            )
         )
     elif refusal is not None:
         print_stderr(f"kmonitor: {refusal.what}")
@@ -74,7 +76,7 @@ def _ensured(folders: Folders) -> RemoteHub:
 
 def _why_disabled(folders: Folders) -> RemoteRefusal | None:
     if os.environ.get("KMONITOR_HUB", "").strip() == "off":
-        what = "the hub is switched off here: KMONITOR_HUB=off is set."
+        what = "the hub is disabled here: KMONITOR_HUB=off is set."
         return RemoteRefusal("disabled", what, "Unset it for non-interactive logins.")
     off_file = folders.settings / OFF_FILE
     if not os.path.lexists(off_file):
@@ -83,5 +85,5 @@ def _why_disabled(folders: Folders) -> RemoteRefusal | None:
         why = " ".join(read_own(off_file).decode("utf-8", "replace").split())[:500]
     except OSError:
         why = ""
-    what = f"the hub is switched off here: {off_file} exists" + (f" ({why})." if why else ".")
+    what = f"the hub is disabled here: {off_file} exists" + (f" ({why})." if why else ".")
     return RemoteRefusal("disabled", what, "Remove that file to allow it.")

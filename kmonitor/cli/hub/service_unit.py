@@ -15,7 +15,7 @@ UNIT_NAME: Final = "kmonitor-hub.service"
 
 _UNIT: Final = """\
 [Unit]
-Description=kmonitor hub: records what this user's Keras trainings report
+Description=kmonitor hub: records what this user's Keras training runs report
 Documentation=man:systemd.unit(5)
 StartLimitIntervalSec=0
 
@@ -24,10 +24,11 @@ Type=exec
 ExecStart={command}
 {environment}# Python would look for modules in the folder that it is started in.
 WorkingDirectory=/
-# It commits what it has received; trainings keep the rest on disk in the meantime.
+# It commits what it has received; training runs keep the rest on disk in the meantime.
 KillSignal=SIGTERM
 TimeoutStopSec=20
-# Also covers a hub that a window started earlier: this one takes over when that one has ended.
+# Also needed if a window has already started a hub: this unit retries, and takes over when that
+# hub stops.
 Restart=on-failure
 RestartSec=10
 UMask=0077

@@ -35,10 +35,11 @@ if TYPE_CHECKING:
 
 
 def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
-    """Show or set where all your hubs keep their history; without a URL it only shows.
+    """Show or set where all your hubs keep their history; without a URL, only show it.
 
-    A team's database on a PostgreSQL server is shared by many hubs: each stores its own runs, and
-    shows those of all. It is tested before it is set, and applies from the next start of a hub.
+    A team's database on a PostgreSQL server is shared by many hubs: each stores its own runs and
+    shows the runs of all. The connection is tested before the setting is saved, and the setting
+    takes effect the next time a hub starts.
 
     Args:
         where: `postgresql://USER@HOST:PORT/DATABASE`, whose password libpq finds in ~/.pgpass or
@@ -65,9 +66,9 @@ def store_text(folders: Folders, url: str) -> str:
 def _print_restart_hint(folders: Folders) -> None:
     if request_local_hub(folders) is not None:
         print_stderr(
-            "The running hub does not change: stop it with kmonitor hub stop, and the next"
+            "The running hub is not affected: stop it with kmonitor hub stop, and the next"
         )
-        print_stderr("one keeps its history there. Trainings wait for it and lose no data.")
+        print_stderr("one keeps its history there. Training runs wait for it and lose no data.")
 
 
 def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:
@@ -87,19 +88,19 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
         try:
             moved = moved_to(folders, url, _progress)
         except KeyboardInterrupt:
-            print_stderr("Interrupted; what was moved stays. Run it again to continue.")
+            print_stderr("Interrupted; what was copied stays. Run it again to continue.")
             raise
     print_text(
-        f"Moved and verified: {pluralized(moved.runs, 'run')},"
+        f"Copied and verified: {pluralized(moved.runs, 'run')},"
         f" {pluralized(moved.events, 'event')}."
     )
     if moved.before:
-        print_text(f"Moved earlier: {pluralized(moved.before, 'run')}.")
+        print_text(f"Copied earlier: {pluralized(moved.before, 'run')}.")
     if moved.ahead:
         print_text(
-            f"{pluralized(moved.ahead, 'run')} already continued in the team's database: their"
+            f"{pluralized(moved.ahead, 'run')} already continued in the team's database; their"
         )
-        print_text("earlier data stay only in the file.")
+        print_text("earlier data is only in the file.")
     if stored_store(folders) != url:
         print_text("To have your hubs keep their history there: kmonitor hub store URL")
     print_text(f"The file in {terminal_safe(str(folders.database))} is unchanged.")
@@ -138,7 +139,7 @@ def moved_to(folders: Folders, store: str, on_progress: Callable[[int, int], obj
             return history_move.copy_history(path, database, on_progress)
         except READ_ERRORS as exc:
             remedy = "Run it again once the server is back: it continues where it stopped."
-            raise UserError(f"The move was interrupted: {exc}.", remedy) from exc
+            raise UserError(f"The copy was interrupted: {exc}.", remedy) from exc
         finally:
             database.close()
     finally:

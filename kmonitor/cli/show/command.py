@@ -189,7 +189,7 @@ def _facts(run: RunSummary) -> list[tuple[str, str]]:
         number = "" if run.checkpoint_epoch is None else f"of epoch {run.checkpoint_epoch + 1}, "
         facts.append(("Checkpoint", f"{number}state {bytes_text(run.checkpoint_bytes)}"))
     if run.faults or run.gaps:
-        facts.append(("Faults", f"{run.faults} of kmonitor itself; {run.gaps} events missing"))
+        facts.append(("Errors", f"{run.faults} in kmonitor itself; {run.gaps} events missing"))
     return facts
 
 

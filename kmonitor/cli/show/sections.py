@@ -64,7 +64,7 @@ def print_verdicts(run: RunSummary, reply: VerdictsReply) -> None:
     print_text()
     if reply.unread:
         known = "as stored so far" if reply.verdicts else "none stored so far"
-        text = f"{known}; {count_text(reply.unread)} samples are being read: ask again in a minute"
+        text = f"{known}; {count_text(reply.unread)} samples are being read: try again in a minute"
         _print_verdict_line("Verdicts", text)
     for verdict in filter(is_said, reply.verdicts):
         # The table above names the allocator's device; there is no room for it here.

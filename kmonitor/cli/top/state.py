@@ -34,12 +34,12 @@ QUESTIONS: Final[dict[CommandName, str]] = {
     "resume": 'Resume "{name}"? y or n',
     "save": 'Save a checkpoint of "{name}" at the end of its epoch? y or n',
     "reload": 'Save, clear and reload "{name}" at the end of its epoch? y or n',
-    "collect": 'Collect traces of models that no longer exist in "{name}"? y or n',
+    "collect": 'In "{name}", free traces of models that no longer exist? y or n',
     "stop": 'Stop "{name}" at the end of its epoch? y or n',
 }
 KEYS_TEXT: Final = (
-    "Up Down j k select   Enter details    / filter   o order    a ended too",
-    "p pause, resume      s save           r reload   c collect  x stop: each asks",
+    "Up Down j k select   Enter details    / filter   o order    a show ended",
+    "p pause, resume      s save           r reload   c collect  x stop (all ask first)",
     "Esc back             PgUp PgDn g G    ? keys     q quit",
 )
 

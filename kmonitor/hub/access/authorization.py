@@ -74,16 +74,14 @@ def why_not(role: Role, tag: str, name: str) -> str:
     """Text for a sender that was refused: what is wrong, and what to do.
 
     Args:
-        role: Its role.
-        tag: What it sent.
         name: Name of its key; empty: it has none, and came over a socket on this host.
     """
     if not name:
-        whose = "trainings" if role == "agent" else "desktops"
+        whose = "training processes" if role == "agent" else "desktops"
         return f"this socket is for {whose} and takes no {tag}"
     kind = KNOWN_TAGS.get(tag)
     if role == "agent":
-        return f'the key "{name}" belongs to a training: it may only report its own runs'
+        return f'the key "{name}" belongs to a training process: it may only report its own runs'
     needed = "agent" if kind is not None and MAY_SEND[kind] == _AGENT else "operator"
     act = _ACTS.get(tag, f"send {tag}")
     # It is known already, and so is refused without `--replace`.
@@ -94,8 +92,8 @@ def why_not(role: Role, tag: str, name: str) -> str:
 
 
 _ACTS: Final[Mapping[str, str]] = {
-    "command_request": "send commands to trainings",
-    "edit": "rename, annotate or delete runs",
+    "command_request": "send commands to training runs",
+    "edit": "rename, annotate or remove runs",
     "keys": "see or change who may connect",
     "audit": "read the audit log",
 }
@@ -135,7 +133,6 @@ class Authorizer:
             peer: Who sent it; None: nobody who may.
             frames: Its frames, the identity first.
             endpoint: Where it came in, to count what is refused.
-            send: For the answer.
         """
         if peer is None:
             self._faults.record(f"{endpoint}: unauthorised", sender_key(frames[0]))
@@ -146,7 +143,7 @@ class Authorizer:
         if peer.is_far and not self._is_within(peer, frames):
             self._faults.record(f"{endpoint}: quota", peer.who)
             self.refusals.of_peer(peer, "send", "it sends more than the hub accepts from one key")
-            text = "this key sends more than the hub accepts from one"
+            text = "this key sends more than the hub accepts from one key"
             error = ErrorMessage(
                 code="quota", text=text, retry_ms=RETRY_MS, request_id=_request_number(frames)
             )
@@ -215,7 +212,6 @@ class SendQuota:
         """Whether a message of so many bytes is within what the key may send now.
 
         Args:
-            key: Whose.
             n_bytes: Size of the message.
             now_s: Monotonic time.
         """

@@ -56,9 +56,7 @@ class HubEndpoints:
 
         Args:
             folders: Where the sockets lie.
-            context: For the sockets.
             faults: Where faults are counted.
-            clock: Time.
             audit: Writes who was refused what.
             on_ended: Called with the keys whose sessions are over.
 

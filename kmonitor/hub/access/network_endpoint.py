@@ -68,7 +68,7 @@ def parse_bind(text: str) -> BindAddress:
     if found is None or int(found["port"]) > _MAX_PORT:
         raise NetworkRefused(
             f'"{text}" is not an address to listen on.',
-            "Write ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for all network"
+            "Use the form ADDRESS:PORT, such as 192.168.1.5:5577, or 0.0.0.0:5577 for all network"
             " interfaces.",
         )
     host = found["host"].strip("[]")
@@ -105,10 +105,8 @@ class NetworkAccess:
         """Listen, once it is proven that strangers are refused.
 
         Args:
-            context: For the sockets.
             bind: `ADDRESS:PORT`.
             folders: Where the hub's own key is.
-            keys: Who is let in.
             faults: Where faults are counted.
             on_refused: Called with each key that may not connect.
 
@@ -150,11 +148,9 @@ class NetworkAccess:
         self._zap.serve()
 
     def receive(self) -> list[bytes] | None:
-        """As `NetworkEndpoint.receive`."""
         return self._network_endpoint.receive() if self._is_open else None
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """As `NetworkEndpoint.send`."""
         return self._is_open and self._network_endpoint.send(identity, message)
 
     def rebind(self) -> bool:
@@ -213,7 +209,8 @@ class NetworkEndpoint:
             raise NetworkRefused(
                 "This build of ZeroMQ does not support encryption, so the hub does not listen"
                 " on the network.",
-                "Install pyzmq from its wheels: pip install --force-reinstall pyzmq",
+                "Install a prebuilt wheel of pyzmq: pip install --force-reinstall --only-binary"
+                " pyzmq pyzmq",
             )
         self._context = context
         self._keys = keys
@@ -248,7 +245,6 @@ class NetworkEndpoint:
         return [far_identity(key, frames[0]), *frames[1:]]
 
     def send(self, identity: bytes, message: msgspec.Struct) -> bool:
-        """As `RouterSocket.send`."""
         sent = send_message(self.socket, routing_id_of(identity), message)
         if sent is None:
             self.unsent += 1
@@ -389,7 +385,7 @@ def _outcome(monitor: "zmq.Socket[bytes]", zap: ZapHandler) -> str:
         if monitor in ready:
             event = recv_monitor_message(monitor)["event"]
             return "accepted" if event == _LET_IN else "refused"
-    return "not answered"
+    return "given no response"
 
 
 def _reachable_endpoint(bound: BindAddress) -> str:

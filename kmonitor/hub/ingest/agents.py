@@ -165,7 +165,7 @@ class AgentService:
             self._send(identity, error)
         elif record is None and self._event_log.registry.count_of(key) >= MAX_RUNS_PER_KEY:
             is_foreign = True
-            text = f"this key has reported {MAX_RUNS_PER_KEY} runs; delete some"
+            text = f"this key has reported {MAX_RUNS_PER_KEY} runs; remove some"
             self._send(identity, ErrorMessage(code="quota", text=text, retry_ms=30_000, run=run))
         return is_foreign
 
@@ -214,7 +214,7 @@ class AgentService:
         silent_s = 0.0 if current is None else self._clock.monotonic_s() - current.last_heard_s
         if current is None or current.identity == identity or silent_s >= _ALIVE_S:
             return False
-        text = "the training itself reports it to this hub"
+        text = "the training process itself reports it to this hub"
         error = ErrorMessage(code="superseded", text=text, fatal=True, run=run)
         if current.ships:
             text = "it is being shipped already"

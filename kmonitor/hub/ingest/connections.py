@@ -90,7 +90,6 @@ class AgentConnections:
         return self._by_socket.get(identity, {}).get(run)
 
     def of_run(self, run: str) -> AgentConnection | None:
-        """The connection of a run."""
         return self._by_run.get(run)
 
     def last_heard_s(self, run: str) -> float | None:
@@ -98,7 +97,6 @@ class AgentConnections:
         return self._last_heard_s.get(run)
 
     def all(self) -> list[AgentConnection]:
-        """Every connection."""
         return list(self._by_run.values())
 
     def drop(self, connection: AgentConnection) -> None:

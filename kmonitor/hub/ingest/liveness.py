@@ -112,7 +112,6 @@ class OomKillWatch:
 
         Args:
             clock: When it was counted.
-            proc: procfs.
         """
         self._clock = clock
         self._proc = proc
@@ -138,7 +137,6 @@ class OomKillWatch:
         counts.append(_Count(record.pid, self._clock.monotonic_s(), groups, host))
 
     def forget_others(self, runs: Collection[str]) -> None:
-        """Forget all other runs."""
         for run in self._counts.keys() - set(runs):
             del self._counts[run]
 
@@ -150,10 +148,7 @@ class OomKillWatch:
         before = counts[0]
         path, is_up = _group_rose(before.groups)
         if is_up:
-            why = (
-                "the kernel killed a process in its control group at that time because memory"
-                " ran out"
-            )
+            why = "the kernel killed a process in its cgroup at that time because memory ran out"
             return OomEvidence("out of memory", f"{why} ({path}: oom_kill)")
         if is_up is None:
             is_up = _rose(before.host, read_oom_kill_count(self._proc / "vmstat"))
@@ -208,7 +203,7 @@ _AWAITED_S = 10.0
 process may hold its lock."""
 
 _GONE = "its process ended unexpectedly"
-_AT_LIMIT = "its data end at the time limit of its job"
+_AT_LIMIT = "its data ends at the time limit of its job"
 _STEPS_S = (3, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 21600, 43200, 86400)
 
 
@@ -229,9 +224,7 @@ class Liveness:
 
         Args:
             log: Knows the runs.
-            connections: Of living agents.
             processes: Sees processes of this host.
-            clock: Time.
             is_settled: Asked of a run whose process is gone, before it is called lost: whether
                 all that the process left on disk is taken, since that may say how it ended.
             watch: Counts out-of-memory kills; None: this host's.
@@ -360,7 +353,7 @@ class Liveness:
 
 def _unseen_reason(record: RunRecord, processes: ProcessWatch) -> str:
     if record.host == processes.host:
-        return "its process cannot be seen from here: it has its own process ids (container)"
+        return "its process cannot be seen from here: it is in its own PID namespace (container)"
     return f"its process on {record.host} cannot be seen from here"
 
 

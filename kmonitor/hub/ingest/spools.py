@@ -63,10 +63,8 @@ class SpoolIngest:
 
         Args:
             root: Folder of all spools.
-            log: Takes the events.
             connections: Of living agents, which send what their spools hold.
             faults: Where faults are counted.
-            clock: Time.
             check: Judges whether the wall clock can be believed.
             is_far: True if events were written on another host, from where somebody carried
                 them here while the process may live on.
@@ -306,7 +304,7 @@ class SpoolTrouble:
     def clear_refusal(self, run: str) -> None:
         """It refuses nothing of this spool any more."""
         if self._refused.pop(run, None) is not None:
-            LOG.info("%s is let go again", self._root / run)
+            LOG.info("%s is released again", self._root / run)
 
     def only(self, runs: Collection[str]) -> None:
         """Forget spools that are not there any more."""

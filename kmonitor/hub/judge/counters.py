@@ -17,7 +17,7 @@ class CounterKind(StrEnum):
     """What a counter counts, once a unit."""
 
     TRACES = "live traces"
-    RETAINED = "traces kept only by the gradient registry"
+    RETAINED = "traces retained only by the gradient registry"
     FUNCTIONS = "functions registered with the runtime"
     BLOCKS = "small blocks allocated by Python"
     PYTHON_BYTES = "bytes allocated by Python code"
@@ -25,14 +25,14 @@ class CounterKind(StrEnum):
     NATIVE_BYTES = "bytes allocated with malloc"
     FREE_BYTES = "free bytes that malloc keeps"
     CODE = "regions of compiled machine code"
-    CHILDREN_BYTES = "resident set of child processes"
-    KEPT_BYTES = "bytes kept by one place in the script"
-    KEPT_OBJECTS = "objects of unknown size kept by one place"
-    NAMED = "descriptors, threads or processes with the same name"
+    CHILDREN_BYTES = "resident set size of child processes"
+    KEPT_BYTES = "bytes retained by one place in the script"
+    KEPT_OBJECTS = "objects of unknown size retained by one place"
+    NAMED = "file descriptors, threads or processes with the same name"
     MAJOR_FAULTS = "major page faults"
     COLLECTIONS = "full garbage collections"
     NAMED_BYTES = "blocks of shared memory with the same name"
-    FIRST_UNIT = "memory growth during the first unit"
+    FIRST_UNIT = "memory growth during the first epoch or fit"
 
 
 ONCE: Final = frozenset({CounterKind.FIRST_UNIT})
@@ -124,7 +124,6 @@ def steadily_counted_growth(
     of bytes eight must add about the same, and explain the growth.
 
     Args:
-        counters: Of all units.
         growth: The judgement of memory.
     """
     found: list[CounterGrowth] = []
@@ -183,7 +182,6 @@ def counter_growth(counter: Counter, growth: Growth) -> CounterGrowth | None:
 
     Args:
         counter: Of the same units as the judged series.
-        growth: The judgement.
     """
     if _is_of_pipeline(counter):
         return None
@@ -217,7 +215,6 @@ def kept_growth(counters: Sequence[Counter], growth: Growth) -> list[CounterGrow
 
     Args:
         counters: Of the same units as the judged series.
-        growth: The judgement.
     """
     found = (_kept_growth(counter, growth) for counter in counters if counter.kind in KEPT)
     return [one for one in found if one is not None]

@@ -205,10 +205,7 @@ def explain_count(
     """What a count grew by, by kind and name, and the remedy for that.
 
     Args:
-        metric: Of what.
-        growth: The judgement.
         earlier: What it was, named some units before; empty: not known.
-        newest: What it is.
     """
     cause, advice = _OF_METRICS[metric]
     counts = {(each.kind, each.name): each.count for each in earlier}

@@ -240,7 +240,6 @@ def _against(before: Judgement, growth: Growth, values: Floats, *, goes_on: bool
     Args:
         before: That of the unit before.
         growth: What was found.
-        values: Of all units.
         goes_on: Whether something counted is still added to.
     """
     found = before.growth.slope if before.growth is not None else None
@@ -266,12 +265,7 @@ def _is_growth_ongoing(growth: Growth, values: Floats, slope: float | None) -> b
 
 
 def unit_of(n_fits: int, n_folds: int = 0) -> UnitKind:
-    """Kind of unit to judge by: in a loop of models an epoch of one says nothing of the next.
-
-    Args:
-        n_fits: Fits that ended.
-        n_folds: Folds that ended.
-    """
+    """Kind of unit to judge by: in a loop of models an epoch of one says nothing of the next."""
     if n_folds >= _MIN_FITS:
         return UnitKind.FOLD
     return UnitKind.FIT if n_fits >= _MIN_FITS else UnitKind.EPOCH

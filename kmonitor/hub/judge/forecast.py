@@ -38,7 +38,6 @@ def forecast_nearest_limit(
         metric: Of a run that grows.
         run: What is known of the run.
         units: Those that were measured.
-        kind: What they are.
     """
     values = highest_of(metric, units, kind)
     of = {"ram": run.ram_of, "vram": run.vram_of}.get(metric)
@@ -86,10 +85,8 @@ def forecast_count(
     """When a count meets its end; None if it does not grow, or has none that is known.
 
     Args:
-        metric: Of what is counted.
         run: What is known of the run.
         units: Those that were measured.
-        growth: The judgement.
     """
     value = units[-1].high.get(metric)
     of = run.counts_of.get(metric)

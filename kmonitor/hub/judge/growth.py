@@ -72,7 +72,7 @@ _FAST_PART: Final = 0.375
 class WhyNot(StrEnum):
     """The first condition for growth that a window does not meet."""
 
-    TOO_FEW = "too few units"
+    TOO_FEW = "too few epochs or fits"
     TOO_SMALL = "the rise is small, or no larger than the noise"
     NO_TREND = "no lasting trend"
     STEPS = "it rises in a few jumps"
@@ -331,7 +331,6 @@ def is_usual_pause(values: Floats, growth: Growth) -> bool:
 
     Args:
         values: What was judged, `[n]`.
-        growth: The judgement.
     """
     window = values[growth.first : growth.last + 1]
     if growth.slope is None or len(window) < 2 * _RECENT:

@@ -135,7 +135,6 @@ class JudgeThread:
         )
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -168,7 +167,6 @@ class JudgeThread:
         return self._open.take(identity, request, n_events, start)
 
     def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
-        """As `PendingRequests.late_replies`."""
         return self._open.late_replies()
 
     def pop_results(self) -> list[JudgeResult]:
@@ -252,7 +250,7 @@ class JudgeThread:
             self._judges.pop(job.run_key, None)
             found = JudgeResult(job.run, fault=exc)
             retry_ms = _RETRY_MS if isinstance(exc, RETRYABLE_ERRORS) else 0
-            text = f"the run could not be judged: {exc}"
+            text = f"the verdicts on the run could not be computed: {exc}"
             reply = ErrorMessage(code="busy", text=text, retry_ms=retry_ms)
         if job.pending_request is not None:
             self._put(_answered(found, job.pending_request, reply))
@@ -357,7 +355,6 @@ def read_packed(connection: StoreConnection, run_key: int, judge: RunJudge) -> i
 
     Args:
         connection: Any connection on the hub's database.
-        run_key: The run.
         judge: Of that run; its `row` is set to the last that was given.
 
     Returns:
@@ -389,7 +386,6 @@ def read_part(
 
     Args:
         connection: Any connection on the hub's database.
-        run_key: The run.
         judge: Of that run; its `row` is set to the last that was given.
         head: Up to this row.
         n_samples: At most so many samples.

@@ -81,7 +81,6 @@ class StallDetector:
         """A fit begins: of its steps and epochs nothing is known, another model may train.
 
         Args:
-            t_s: When.
             steps: In an epoch; None: not known.
             per_call: Steps that one call of the step function makes.
         """
@@ -109,7 +108,6 @@ class StallDetector:
         self.is_in_fit = False
 
     def end_epoch(self, steps: int) -> None:
-        """An epoch ended that had so many steps."""
         self._steps = steps or self._steps
 
     def excuse_until(self, t_s: float) -> None:
@@ -126,7 +124,6 @@ class StallDetector:
         """Look at the step counter.
 
         Args:
-            t_s: When.
             epoch: Index of the running epoch.
             step: Steps that began in it.
 

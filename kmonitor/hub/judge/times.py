@@ -132,7 +132,6 @@ def judge_time(
         metric: Of the step or the epoch.
         judgement: By trend of the whole.
         values: Seconds, those that were measured, `[n]`.
-        units: Of the same.
         before: What was found after the unit before.
     """
     parts = [each for each in _PARTS if metric == "epoch_time" or each in _OF_STEPS]
@@ -328,7 +327,6 @@ def explain_time(
 
     Args:
         metric: Of the step or the epoch.
-        judgement: Of it.
         units: Those that were measured, whose indices the judgement has.
         known: The part that is known to grow.
     """

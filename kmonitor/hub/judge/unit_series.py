@@ -215,7 +215,6 @@ def allocation_growth(allocated: tuple[float, str] | None, growth: Growth) -> li
 
     Args:
         allocated: Bytes, and the line that allocated most; None: nobody looked.
-        growth: The judgement.
     """
     if allocated is None or growth.slope is None:
         return []

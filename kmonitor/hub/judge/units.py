@@ -275,7 +275,6 @@ class _HeldMemory:
                 unit.grew(part, self._began - before)
 
     def end(self, event: EpochEnded, units: Iterable[Unit]) -> None:
-        """It ended."""
         began, self._began = self._began, None
         self._ended = event.ram_process_bytes
         if began is None or self._ended is None:

@@ -1,4 +1,17 @@
-"""Judgements as verdicts, and what of them is worth storing."""
+"""Judgements as verdicts, and what of them is worth storing.
+
+A verdict may wake its owner and restart a training, so a false alarm costs more than a late one,
+and the word must not say more than its number. What is counted is said at once: traces that dead
+models left are a fact after two units. What is only measured needs enough units to separate a
+trend from a sawtooth, a warm-up or a cache that fills (`growth`); until then the rate is shown
+with its interval and called rising.
+
+A state that was called is taken back only on evidence against it, never for want of evidence: a
+judgement that flaps is not read again. A judgement also outlives a reload, a restart and the hub,
+which reads its last verdict back (`remembered`), since what did not help once should not be tried
+again. Verdicts are stored when their state turns or their numbers change visibly: a row for each
+unit would hide the ones that matter.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -103,7 +116,6 @@ def verdict_event(
     """The event; its `t_s` is a run time, until the hub knows which process it belongs to.
 
     Args:
-        details: The verdict.
         found: What grows, if it was looked for.
         forecast: When a limit is met.
     """

@@ -66,7 +66,11 @@ class MetricsExporters:
             else "anybody who can reach this port"
         )
         log = LOG.info if address.ip.is_loopback else LOG.warning
-        log("metrics are served at %s without a login: %s may read them", self._page.url, who)
+        log(
+            "metrics are served at %s without authentication: %s may read them",
+            self._page.url,
+            who,
+        )
 
     def send(self, url: str, *, hub: str, host: str) -> None:
         """Send metrics to the OpenTelemetry collector at `url`.
@@ -97,7 +101,6 @@ class MetricsExporters:
         return "" if self._sender is None else self._sender.trouble
 
     def close(self) -> None:
-        """End all exporters."""
         if self._page is not None:
             self._page.close()
         if self._sender is not None:
@@ -110,7 +113,7 @@ def metrics_endpoint(url: str) -> str:
     Raises:
         ExporterRefused: It is none.
     """
-    remedy = "Write the collector's address, such as http://127.0.0.1:4318."
+    remedy = "Use the collector's address, such as http://127.0.0.1:4318."
     try:
         split = urlsplit(url)
         is_good = split.scheme in {"http", "https"} and bool(split.hostname)
@@ -143,8 +146,9 @@ def page_address(bind: str) -> BindAddress:
     except NetworkRefused as exc:
         raise ExporterRefused(
             f"--prometheus: {exc.what}",
-            "Write ADDRESS:PORT, such as 127.0.0.1:9188 for this host only; with a network"
-            " address, anybody who can reach the port can read the metrics without a login.",
+            "Use the form ADDRESS:PORT, such as 127.0.0.1:9188 for this host only; with a network"
+            " address, anybody who can reach the port can read the metrics without"
+            " authentication.",
         ) from exc
 
 

@@ -48,7 +48,7 @@ def _of_run(name: str, unit: str, about: str, *labels: str) -> MetricDefinition:
 
 
 INFO: Final = _of_run(
-    "info", "", "1, with labels that describe the run", "host", "backend", "model", "job", "study"
+    "info", "", "Always 1; its labels describe the run", "host", "backend", "model", "job", "study"
 )
 STATE: Final = _of_run("state", "", "1 for the current state of the run", "state")
 LAST_EVENT: Final = _of_run(
@@ -60,10 +60,8 @@ RAM: Final = _of_run(
 RAM_LIMIT: Final = _of_run(
     "ram_limit_bytes", "By", "RAM available to the run: what it holds and what is left"
 )
-VRAM: Final = _of_run(
-    "vram_bytes", "By", "Device memory in use, by the allocator or the driver", "source"
-)
-VRAM_LIMIT: Final = _of_run("vram_limit_bytes", "By", "Limit of vram_bytes", "source")
+VRAM: Final = _of_run("vram_bytes", "By", "VRAM in use, by the allocator or the driver", "source")
+VRAM_LIMIT: Final = _of_run("vram_limit_bytes", "By", "Limit on vram_bytes", "source")
 GRAPH: Final = _of_run("graph_operations", "", "Operations in live traces: graph size")
 STEP_TIME: Final = _of_run("step_time_seconds", "s", "Median step time of the last epoch")
 STEP_PERCENTILE: Final = _of_run(
@@ -86,18 +84,22 @@ RATE: Final = _of_run("learning_rate", "", "Last known learning rate")
 VERDICT: Final = _of_run(
     "verdict", "", "1 for a metric that grows or is suspected to leak", "metric", "state"
 )
-FAULTS: Final = _of_run("faults", "", "kmonitor's own faults in the training process")
+FAULTS: Final = _of_run("faults", "", "Errors of kmonitor itself in the training process")
 GAPS: Final = _of_run("lost_events", "", "Events of the run that were lost")
 
 EPOCH_LOG: Final = MetricDefinition(
     "kmonitor_run_log",
     "",
     "A value logged by Keras at the end of the last epoch",
-    "ends of epochs",
+    "epoch ends",
     (*RUN, "log"),
 )
 LOGS_LEFT_OUT: Final = MetricDefinition(
-    "kmonitor_run_logs_left_out", "", "Logs that are not shown", "ends of epochs", RUN
+    "kmonitor_run_logs_left_out",
+    "",
+    "Number of Keras logs that are not exported",
+    "epoch ends",
+    RUN,
 )
 
 RECLAIMS: Final = MetricDefinition(
@@ -117,52 +119,60 @@ RECLAIMED: Final = MetricDefinition(
     "counter",
 )
 RECLAIMING: Final = MetricDefinition(
-    "kmonitor_run_reclaim_seconds", "s", "Time that the training waited for reclaims", _ACTIONS,
-    RUN, "counter",
+    "kmonitor_run_reclaim_seconds", "s", "Time that the training process waited for reclaims",
+    _ACTIONS, RUN, "counter",
 )  # fmt: skip
 
 OF_SAMPLE: Final = {
     "ram_process_bytes": _of_sample("process_bytes", "By", "Memory of the process alone"),
     "ram_file_bytes": _of_sample(
-        "file_bytes", "By", "Pages of files, which the kernel can reclaim"
+        "file_bytes", "By", "File-backed pages, which the kernel can reclaim"
     ),
     "ram_unique_bytes": _of_sample(
-        "unique_bytes", "By", "Unique set: what would be freed if the process ended"
+        "unique_bytes", "By", "Unique set size (USS): what would be freed if the process ended"
     ),
     "ram_children_bytes": _of_sample("children_bytes", "By", "Memory of its children"),
-    "ram_peak_bytes": _of_sample("resident_peak_bytes", "By", "Highest resident set so far"),
+    "ram_peak_bytes": _of_sample(
+        "resident_peak_bytes", "By", "Peak resident set size (RSS) so far"
+    ),
     "cgroup_used_bytes": _of_sample(
         "cgroup_used_bytes",
         "By",
-        "Memory of the limiting control group",
+        "Memory used by the cgroup that limits the run",
     ),
     "ram_left_bytes": _of_sample("ram_left_bytes", "By", "Memory that the process can still get"),
     "swapped_bytes": _of_sample(
         "swapped_bytes", "By", "Memory of the process that is swapped out"
     ),
-    "vram_left_bytes": _of_sample("vram_left_bytes", "By", "Free on the device"),
-    "open_files": _of_sample("open_files", "", "Open descriptors of the process"),
-    "open_files_of": _of_sample("open_files_limit", "", "Limit on open descriptors"),
+    "vram_left_bytes": _of_sample("vram_left_bytes", "By", "VRAM free on the device"),
+    "open_files": _of_sample("open_files", "", "Open file descriptors of the process"),
+    "open_files_of": _of_sample("open_files_limit", "", "Limit on open file descriptors"),
     "threads": _of_sample("threads", "", "Threads of the process"),
     "threads_of": _of_sample("threads_limit", "", "Limit on threads"),
     "processes": _of_sample("child_processes", "", "Child processes, including zombies"),
     "processes_of": _of_sample("child_processes_limit", "", "Limit on threads"),
-    "zombies": _of_sample("zombies", "", "Ended children that were never waited for"),
+    "zombies": _of_sample("zombies", "", "Zombie children: exited but never reaped"),
     "shared_memory_bytes": _of_sample(
         "shared_memory_bytes", "By", "Blocks in /dev/shm created since the run started"
     ),
     "shared_memory_of_bytes": _of_sample(
-        "shared_memory_limit_bytes", "By", "Shared memory in use and free"
+        "shared_memory_limit_bytes", "By", "Total shared memory, used and free"
     ),
-    "disk_used_bytes": _of_sample("disk_used_bytes", "By", "Used on the disk of the checkpoints"),
+    "disk_used_bytes": _of_sample(
+        "disk_used_bytes", "By", "Space used on the disk that holds the checkpoints"
+    ),
     "disk_of_bytes": _of_sample(
-        "disk_limit_bytes", "By", "Used and free on the disk of the checkpoints"
+        "disk_limit_bytes",
+        "By",
+        "Total space, used and free, on the disk that holds the checkpoints",
     ),
     "temp_disk_used_bytes": _of_sample(
-        "temp_disk_used_bytes", "By", "Used on the disk of temporary files"
+        "temp_disk_used_bytes", "By", "Space used on the disk that holds temporary files"
     ),
     "temp_disk_of_bytes": _of_sample(
-        "temp_disk_limit_bytes", "By", "Used and free on the disk of temporary files"
+        "temp_disk_limit_bytes",
+        "By",
+        "Total space, used and free, on the disk that holds temporary files",
     ),
     "major_faults": _of_sample("major_faults", "", "Major page faults of the process"),
     "memory_pressure_fraction": _of_sample(
@@ -172,27 +182,29 @@ OF_SAMPLE: Final = {
         "io_pressure_ratio", "1", "Share of the last 10 s in which tasks waited for a disk"
     ),
     "cgroup_high_events": _of_sample(
-        "cgroup_high_events", "", "Times that the control group was throttled at memory.high"
+        "cgroup_high_events", "", "Number of times that the cgroup was throttled at memory.high"
     ),
     "device_used_bytes": _of_sample(
-        "device_used_bytes", "By", "Used by all processes, as reported by the driver"
+        "device_used_bytes", "By", "VRAM used by all processes, as reported by the driver"
     ),
-    "device_total_bytes": _of_sample("device_total_bytes", "By", "Memory of the device"),
+    "device_total_bytes": _of_sample("device_total_bytes", "By", "Total VRAM of the device"),
     "device_process_bytes": _of_sample(
-        "device_process_bytes", "By", "Used by this process, as reported by the driver"
+        "device_process_bytes", "By", "VRAM used by this process, as reported by the driver"
     ),
     "device_utilisation_fraction": _of_sample(
         "device_utilisation_ratio", "1", "Share of time in which the device was busy"
     ),
     "device_temperature_c": _of_sample(
-        "device_temperature_celsius", "Cel", "As reported by the driver"
+        "device_temperature_celsius", "Cel", "Temperature of the device, as reported by the driver"
     ),
-    "device_power_w": _of_sample("device_power_watts", "W", "As reported by the driver"),
+    "device_power_w": _of_sample(
+        "device_power_watts", "W", "Power draw of the device, as reported by the driver"
+    ),
     "allocator_in_use_bytes": _of_sample(
-        "allocator_in_use_bytes", "By", "In use by the framework's allocator"
+        "allocator_in_use_bytes", "By", "Memory in use by the framework's allocator"
     ),
     "allocator_peak_bytes": _of_sample(
-        "allocator_peak_bytes", "By", "Peak of the framework's allocator"
+        "allocator_peak_bytes", "By", "Peak memory of the framework's allocator"
     ),
     "functions": _of_sample(
         "graph_functions", "", "Functions registered with the framework's runtime"
@@ -201,13 +213,13 @@ OF_SAMPLE: Final = {
     "cpu_cores": _of_sample("cpu_cores", "", "CPUs used by the process"),
     "children_cpu_cores": _of_sample("children_cpu_cores", "", "CPUs used by its children"),
     "cpu_throttled_fraction": _of_sample(
-        "cpu_throttled_ratio", "1", "Share of time in which its control group was throttled"
+        "cpu_throttled_ratio", "1", "Share of time in which its cgroup was throttled"
     ),
     "disk_wait_fraction": _of_sample(
         "disk_wait_ratio", "1", "Share of time in which it waited for the disk"
     ),
     "cpu_clock_hz": _of_sample(
-        "cpu_clock_hertz", "Hz", "Clock of the CPU that the process ran on last"
+        "cpu_clock_hertz", "Hz", "Clock frequency of the CPU that the process last ran on"
     ),
 }
 """By the field of `Sample`."""
@@ -222,24 +234,28 @@ def _counted(name: str, unit: str, about: str, *labels: str) -> MetricDefinition
 
 
 RUNS: Final = _of_hub("runs", "", "Known runs, including ended ones", "state")
-LEFT_OUT: Final = _of_hub("runs_left_out", "", "Live runs that are not shown")
-HUB_INFO: Final = _of_hub("hub_info", "", "1, with the hub's version", "version")
+LEFT_OUT: Final = _of_hub("runs_left_out", "", "Live runs that are not exported")
+HUB_INFO: Final = _of_hub("hub_info", "", "Always 1; a label gives the hub's version", "version")
 HUB_STARTED: Final = _of_hub("hub_start_timestamp_seconds", "s", "When the hub started, UTC")
 HUB_SNAPSHOT: Final = _of_hub(
     "hub_snapshot_timestamp_seconds", "s", "Time at which these metrics were last updated, UTC"
 )
-HUB_AGENTS: Final = _of_hub("hub_trainings", "", "Trainings that are connected")
-HUB_VIEWERS: Final = _of_hub("hub_viewers", "", "Windows that are connected")
+HUB_AGENTS: Final = _of_hub("hub_trainings", "", "Connected training processes")
+HUB_VIEWERS: Final = _of_hub("hub_viewers", "", "Connected kmonitor windows")
 HUB_ROWS: Final = _of_hub("hub_stored_events", "", "Events in the database")
 HUB_DATABASE: Final = _of_hub("hub_database_bytes", "By", "Size of the database")
-HUB_RESIDENT: Final = _of_hub("hub_resident_bytes", "By", "Resident set of the hub")
-HUB_TROUBLES: Final = _of_hub("hub_troubles", "", "Problems of the hub; see its status")
+HUB_RESIDENT: Final = _of_hub("hub_resident_bytes", "By", "Resident set size (RSS) of the hub")
+HUB_TROUBLES: Final = _of_hub(
+    "hub_troubles", "", "Problems that the hub reports; see kmonitor hub status"
+)
 HUB_EVENTS: Final = _counted("hub_events", "", "Events received since the hub started")
 HUB_RECLAIMS: Final = _counted(
     "reclaims", "", "Reclaims of all runs since the hub started", "action", "result"
 )
 HUB_CPU: Final = _counted("hub_cpu_seconds", "s", "CPU time of the hub")
-HUB_FAULTS: Final = _counted("hub_faults", "", "Faults of the hub since it started", "part")
+HUB_FAULTS: Final = _counted(
+    "hub_faults", "", "Internal errors of the hub since it started", "part"
+)
 HUB_REMOVED: Final = _counted(
     "hub_runs_removed", "", "Runs removed to limit the size of the history"
 )

@@ -73,7 +73,6 @@ def points(snapshot: Snapshot, now_s: float) -> Iterator[Point]:
     """Every value of a snapshot.
 
     Args:
-        snapshot: The newest.
         now_s: Monotonic time.
     """
     yield from _of_hub(snapshot.hub)

@@ -64,9 +64,7 @@ class OtlpSender:
 
         Args:
             endpoint: The collector's address for metrics, with its path.
-            holder: Has what is sent.
             hub: The hub's id.
-            host: Name of this host.
             every_s: Time between two sendings, seconds.
         """
         self.trouble = ""
@@ -130,7 +128,7 @@ class OtlpSender:
         if why:
             trouble = (
                 f"metrics do not reach the collector at {self._endpoint} ({why}): current"
-                " values are sent once it answers"
+                " values are sent once it responds"
             )
         if bool(trouble) != bool(self.trouble):
             if trouble:

@@ -58,7 +58,6 @@ class PrometheusPage:
 
         Args:
             bind: Where; port 0: any that is free.
-            holder: Has what is shown.
 
         Raises:
             ExporterRefused: It cannot listen there.

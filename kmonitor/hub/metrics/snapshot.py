@@ -183,8 +183,6 @@ class RunMetricsStore:
         """What is known now; what was kept of runs that have ended is dropped.
 
         Args:
-            hub: The hub itself.
-            records: Every run.
             now_s: Monotonic time.
         """
         known = [record for record in records if record.is_known]

@@ -171,9 +171,9 @@ class CommandQueue:
             if entry.state != "queued" or deadline_s is None or now_s < deadline_s:
                 continue
             if not entry.was_sent:
-                yield entry, "expired", "the training could not be reached in time"
+                yield entry, "expired", "the training process could not be reached in time"
             elif now_s > deadline_s + _ANSWER_GRACE_S:
-                yield entry, "unknown", "it was sent, but the training never answered"
+                yield entry, "unknown", "it was sent, but the training process never responded"
 
     def mark_sent(self, entry: CommandEntry) -> None:
         """Note that it went to the agent: from now on only the agent knows what became of it."""

@@ -116,7 +116,6 @@ class HubEventLog:
         Args:
             database: Where runs and commands are kept.
             faults: Where faults are counted, and whose rows are wrong is named.
-            clock: Time.
             is_lenient: A row in whose place the database has another one is left out and named;
                 else the hub has to read everything again.
         """
@@ -169,7 +168,7 @@ class HubEventLog:
                 and record.is_known
                 and event.session != record.session
             ):
-                self._end_session(record, "the process was restarted before it answered")
+                self._end_session(record, "the process was restarted before it responded")
             t_s = self._applied(record, event)
             row = self._next_row
             self._next_row += 1
@@ -183,7 +182,7 @@ class HubEventLog:
             elif isinstance(event, CommandProgress):
                 self._progress(event, row)
             elif _ends_run(event):
-                self._end_session(record, "the training ended before it answered")
+                self._end_session(record, "the training process ended before it responded")
             for listener in self.listeners:
                 with self._faults.guarded("listener", of=record.run):
                     listener(record, event)
@@ -242,7 +241,7 @@ class HubEventLog:
             t_s=max(0.0, record.last_t_s - record.session_offset_s),
             first=record.accepted + 1,
             last=last,
-            why="neither the training's machine nor the hub still has these",
+            why="neither the training machine nor the hub still has these",
         )
         self._faults.record("gap", f"{record.run} {gap.first}..{gap.last}")
         self.append(record, [(last, "lost", gap, encode_event(gap))])
@@ -260,7 +259,7 @@ class HubEventLog:
         """Write down that a run's process is gone, and close its open commands."""
         # At the time of its newest event; the run comes back only with events of its own number.
         self.notify(record, record.last_t_s, "error", "lost", why)
-        self._end_session(record, "the training's process has ended")
+        self._end_session(record, "the training process has ended")
 
     def notify(
         self, record: RunRecord, run_t_s: float, level: NoticeLevel, code: str, text: str
@@ -268,11 +267,8 @@ class HubEventLog:
         """Store a notice of the hub itself about a run.
 
         Args:
-            record: The run.
             run_t_s: When it happened, run time.
             level: As of `Notice`.
-            code: For programs.
-            text: For people.
         """
         t_s = max(0.0, run_t_s - record.session_offset_s)
         notice = Notice(t_s=t_s, level=level, code=code, text=text)

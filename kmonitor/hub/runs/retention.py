@@ -35,9 +35,6 @@ class Retention:
         """Nothing is removed before the first `step`.
 
         Args:
-            log: What the hub knows.
-            keep: What is kept.
-            clock: Time.
             is_abandoned: Whether a run that has not ended may go all the same.
             check: Whether the clock may be believed.
         """

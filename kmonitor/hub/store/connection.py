@@ -115,7 +115,6 @@ class HubIdRange:
 
     @classmethod
     def of_hub(cls, number: int) -> "HubIdRange":
-        """That of the hub of this number."""
         return cls(number << _HUB_BITS, (number + 1 << _HUB_BITS) - 1)
 
     @classmethod

@@ -52,7 +52,6 @@ def read_event_page(connection: StoreConnection, request: PageRequest, head: int
 
     Args:
         connection: Any connection on the hub's database.
-        request: Which rows.
         head: Newest row id that is stored by the hub whose rows are wanted.
     """
     if request.cursor >= head:

@@ -63,8 +63,6 @@ def sound_bodies(
 
     Args:
         rows: Of `WITHIN_KIND`.
-        run_key: The run.
-        kind: The kind.
     """
     key = run_key & _WITHIN_HUB
     name = kind.encode()

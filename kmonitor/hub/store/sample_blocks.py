@@ -126,10 +126,7 @@ def read_samples(
 
     Args:
         connection: Any connection on the hub's database.
-        run_key: The run.
-        after_row: Behind this row.
         head: Up to this row.
-        limit: At most so many.
     """
     found = connection.execute(_EVENTS, (run_key, after_row, head, limit))
     return _samples(run_key, after_row, list(sound_bodies(found, run_key, "sample")))
@@ -142,8 +139,6 @@ def row_at_time(
 
     Args:
         connection: Any connection on the hub's database.
-        run_key: The run.
-        after_row: Behind this row.
         head: Up to this row.
         t_s: Run time, seconds; samples of rising rows have rising times.
     """
@@ -243,8 +238,6 @@ def next_block(
 
     Args:
         connection: Any connection on the hub's database.
-        run_key: The run.
-        n_samples: Samples of a block.
     """
     packed = _last_row(connection, run_key)
     enough = connection.execute(_ENOUGH, (run_key, packed, n_samples - 1)).fetchone()

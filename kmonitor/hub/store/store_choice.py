@@ -108,7 +108,6 @@ def check_store(store: str, *, is_public: bool = False) -> None:
     """See whether a URL can be a team's database, without asking the server.
 
     Args:
-        store: The URL.
         is_public: It was written where others may read it, as a command line is.
 
     Raises:

@@ -39,7 +39,6 @@ class EditService:
 
         Args:
             who: Whose wish it is, for the audit.
-            request: The wish.
         """
         record = self._event_log.registry.get(request.run)
         if self._event_log.registry.is_of_another(request.run):

@@ -50,7 +50,6 @@ class GrowingArray:
 
     @property
     def values(self) -> Floats:
-        """All values, as a view."""
         return self._values[: self._n]
 
     @property
@@ -84,7 +83,6 @@ class EpochColumns:
         self.fits.append(event.fit)
 
     def end(self, t_s: float, event: EpochEnded) -> None:
-        """An epoch ended."""
         # Starts are read ahead of ends: of those of one number, an end is that of the last before.
         indices = self._indices.get((event.fit, event.epoch), [])
         index = next((at for at in reversed(indices) if self.starts[at] <= t_s), None)
@@ -151,7 +149,6 @@ class RunColumns:
         Args:
             connection: Any connection on the hub's database.
             head: Up to this row, or further if samples behind it are in here already.
-            wanted: Columns.
             n_samples: At most so many samples are read as events.
 
         Returns:
@@ -181,7 +178,6 @@ class RunColumns:
         Args:
             connection: Any connection on the hub's database.
             head: Up to this row.
-            wanted: Columns.
             n_samples: So many of the others; all of them, where there are no more.
             between_s: Others of these run times only, seconds, both included.
 

@@ -98,7 +98,6 @@ class SeriesThread:
         Args:
             open_reader: Gives a connection for the thread.
             wake_hub: Makes the hub's loop take answers; called from this thread.
-            block_samples: Samples of a block.
             outline_over: With more events than these to read, an outline comes first if wanted.
         """
         self._open_reader = open_reader
@@ -121,7 +120,6 @@ class SeriesThread:
         return len(self._open) > 0
 
     def start(self) -> None:
-        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -148,7 +146,6 @@ class SeriesThread:
         )
 
     def late_replies(self) -> list[tuple[bytes, ReplyPending]]:
-        """As `PendingRequests.late_replies`."""
         return self._open.late_replies()
 
     def pop_answers(self) -> list[tuple[bytes, msgspec.Struct]]:

@@ -509,7 +509,7 @@ class CommandService:
         if request.session != record.session:
             return "the training was restarted in a new process after this command was sent"
         if self._is_gone(record):
-            return "the training's process has ended"
+            return "the training process has ended"
         if record.is_shipped or request.name not in record.actions:
             return _cannot(record, request.name)
         if len(self._event_log.command_queue.open_of(request.run)) >= MAX_OPEN_PER_RUN:
@@ -521,7 +521,7 @@ def _cannot(record: "RunRecord", name: str) -> str:
     if record.is_shipped:
         return "this run was read from a folder: commands cannot be sent to its process"
     if not record.actions:
-        return "this training does not accept commands (it was started with commands=False)"
+        return "this run does not accept commands: it was started with commands=False"
     return f"this training cannot {name}"
 
 

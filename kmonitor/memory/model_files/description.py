@@ -192,7 +192,6 @@ def describe(
     """Make the model in a process of its own and have it described.
 
     Args:
-        source: Of the model.
         shapes: For each description a shape for every input, without the batch; empty: the
             model's own.
         sequence: Length for open axes; 0: they stay open.
@@ -216,7 +215,6 @@ def describe_scaled(
     """The model as it is, at scale 1, and with larger and smaller inputs.
 
     Args:
-        source: Of the model.
         scales: Factors of lengths: sides of pictures, steps of sequences. Of a length that the
             model leaves open, multiples of a usual one.
         is_cancelled: Called now and then.
@@ -289,7 +287,6 @@ def trace_model(
     """Make the model in a process of its own, and have it described and its step traced.
 
     Args:
-        source: Of the model.
         shape: For every input, without the batch; empty: the model's own.
         sequence: Length for open axes; 0: they stay open.
         optimizer: Another than the model's; None: its own.
@@ -332,7 +329,6 @@ def answer_of(
     Args:
         code: Python that it runs; it reads JSON from its standard input and writes JSON.
         request: Its input, to be encoded.
-        kind: Of the answer.
         doing: What it does, for the error: "makes the model".
         is_cancelled: Called several times a second; once it is true, the process is ended.
 

@@ -115,9 +115,7 @@ def measure(
     """Load a file in each way, in turn, each time in a new process.
 
     Args:
-        path: The file.
         source: Of its architecture, whose classes were checked.
-        methods: To try.
         repeats: Processes for each way, at least 1.
         on_progress: Called with how many are done, and of how many.
         is_cancelled: Called several times a second.

@@ -28,8 +28,6 @@ def output_shape(
     Args:
         kind: Class name.
         config: The layer's.
-        inputs: Shapes of its inputs.
-        weights: Shapes of its variables.
 
     Raises:
         CannotTell: The kind is not known, or does not fit its inputs.

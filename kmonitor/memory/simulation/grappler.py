@@ -32,7 +32,6 @@ def with_constants(graph: StepGraph, extents: Sequence[SizeFormula], batch: int)
 
     Args:
         graph: A step's own, with the batch open; the rest is folded already.
-        extents: Of its program.
         batch: Examples a step.
     """
     folding = _Folding(extents, batch)

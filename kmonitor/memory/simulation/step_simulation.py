@@ -74,7 +74,6 @@ class Simulation:
         self._outcomes: dict[int, SimulatedPeak] = {}
 
     def peak(self, batch: int) -> SimulatedPeak:
-        """Peak of a step of a batch."""
         if batch not in self._outcomes:
             self._outcomes[batch] = self._played(batch)
         return self._outcomes[batch]

@@ -141,10 +141,8 @@ def action_panel_state(
     """The panel for this run.
 
     Args:
-        run: The run.
         commands: Commands that this window has sent.
         limits: Limits in force and requested.
-        now_wall_s: Now, UTC.
         is_connected: Its hub is reached.
         no_right: Why this window may ask nothing of it; empty: it may.
     """

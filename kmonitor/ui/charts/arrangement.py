@@ -61,7 +61,6 @@ class Arrangement:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Theirs."""
         return tuple(setup.key for setup in self._charts)
 
     @property
@@ -100,7 +99,6 @@ class Arrangement:
         """Put a chart at another place; False where nothing changes.
 
         Args:
-            key: Which.
             to: Its place then, from 0; beyond the ends the nearest.
         """
         if key not in self.keys:

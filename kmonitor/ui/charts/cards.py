@@ -90,10 +90,7 @@ def chart_card_state(
     """The card of one metric of a run.
 
     Args:
-        run: The run.
-        metric: Which.
         rate: How fast it grows.
-        line: Its limit.
         is_connected: Whether the hub is reached.
         device_absent: Why there are no readings of a GPU; empty where there are.
     """

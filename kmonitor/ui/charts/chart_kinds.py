@@ -1,4 +1,8 @@
-"""Kinds of charts, the four metrics and all others: columns, units and names."""
+"""Kinds of charts, the four metrics and all others: columns, units and names.
+
+A new chart of a sampled column is a row in `_MEASURED` and a name in `_titles`. The column itself
+is a field of the wire's `Sample`; its name in a list of readings is in `runs.readings`.
+"""
 
 import re
 from collections.abc import Collection, Iterable

@@ -63,7 +63,6 @@ class ExtraCharts:
         """The chart.
 
         Args:
-            kind: Of what.
             setup: How it is drawn.
             width_px: How wide the range is drawn.
         """
@@ -250,8 +249,6 @@ def best_value_label(store: SeriesStore, run: str, kind: ChartKind) -> RateLabel
 
     Args:
         store: Holds the columns.
-        run: Run id.
-        kind: Of what.
     """
     if not kind.is_of_epochs:
         return _range_label(store, run, kind)

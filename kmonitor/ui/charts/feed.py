@@ -141,12 +141,11 @@ class ChartFeed:
             self._waiting[run] = deque(maxlen=_MAX_WAITING)
             self._request_columns(_PendingRequest(run, _STANDARD_COLUMNS))
 
-    def want(self, columns: Iterable[str], *, by: str = "board") -> None:
+    def want(self, columns: Iterable[str], *, by: str = "charts") -> None:
         """Hold these columns too, of every run that is shown, from now on.
 
         Args:
             columns: In the place of those that the same one wanted before.
-            by: Who wants them.
         """
         self._wanted_columns[by] = tuple(columns)
         for run in self._covered:
@@ -177,8 +176,6 @@ class ChartFeed:
         """Take an event of any run.
 
         Args:
-            row: Its row.
-            event: What it says.
             is_live: False: it comes from history, and the columns know it already.
         """
         if isinstance(event, ActionRecord):
@@ -399,7 +396,6 @@ class FlagStore:
         """Keep a record.
 
         Args:
-            run: Run id.
             row: The hub's row id.
             t_s: Run time, seconds.
             record: What was done.
@@ -408,7 +404,6 @@ class FlagStore:
             self._records.setdefault(run, {})[row] = (t_s, record)
 
     def forget(self, run: str) -> None:
-        """Forget those of a run."""
         self._records.pop(run, None)
 
     def flags(self, run: str, store: SeriesStore, kind: XKind) -> tuple[FlagState, ...]:

@@ -43,8 +43,6 @@ def epoch_rate(
     Args:
         x: Epochs of all fits in a row, `[n]`.
         y: Values, `[n]`.
-        unit: Of the values.
-        run: The run.
         start_epoch: Where the run, or its last reload, was, in epochs; what follows is judged
             after one epoch of warm-up.
     """
@@ -74,7 +72,6 @@ def time_rate(x: FloatArray, y: FloatArray, unit: Unit, *, start_s: float = 0.0)
     Args:
         x: Run time, seconds, `[n]`.
         y: Values, `[n]`.
-        unit: Of the values.
         start_s: Run time of the start or of the last reload, seconds.
     """
     if len(x) < _MIN_POINTS or float(x[-1] - x[0]) < _MIN_SECONDS:

@@ -168,7 +168,6 @@ def span_to_request(series: GrowingSeries, span_s: Span) -> Span | None:
 
     Args:
         series: What is held, of the best that is.
-        span_s: What is shown.
     """
     from_s, to_s = span_s
     first, end = (int(at) for at in np.searchsorted(series.t_s, (from_s, to_s)))

@@ -200,7 +200,6 @@ class SeriesStore:
         """Take a live row; one of a run that is not held is left out.
 
         Args:
-            run: Run id.
             t_s: Run time of the row, seconds.
             event: The row's event.
         """
@@ -267,13 +266,7 @@ class SeriesStore:
     def epoch_bars(
         self, run: str, columns: Sequence[str], visible_range: VisibleRange
     ) -> EpochBars:
-        """Columns with one value an epoch, as bars; of more epochs than fit several share one.
-
-        Args:
-            run: Run id.
-            columns: Of epochs.
-            visible_range: What is shown.
-        """
+        """Columns with one value an epoch, as bars; of more epochs than fit several share one."""
         held = self._runs.get(run)
         if held is None or not len(held.epochs):
             return NO_BARS
@@ -302,8 +295,6 @@ class SeriesStore:
         """The newest part of a column as it is, for a trend: the last epochs or seconds.
 
         Args:
-            run: Run id.
-            column: Column name.
             span_x: How far back from the newest sample, in `kind`.
             kind: Unit of the x that comes back.
         """

@@ -134,7 +134,6 @@ class StandardCharts:
         """The chart of one metric.
 
         Args:
-            metric: Which.
             width_px: How wide the range is drawn.
         """
         run = self._workspace.run_store.current()
@@ -174,7 +173,6 @@ class StandardCharts:
         """The words above one chart; None while there is no run.
 
         Args:
-            metric: Which.
             now_s: Monotonic time: rates are computed once a second.
         """
         run = self._workspace.run_store.current()
@@ -221,9 +219,14 @@ class StandardCharts:
             t_s, y = self._feed.store.recent_points(
                 run.run, column, span_x=math.inf, kind="seconds"
             )
-            limit = strongest_limit(run, metric)
-            cool_down_s = limit.cooldown_s if limit is not None else LimitSpec(metric).cooldown_s
-            counted = dry_run(t_s, y, threshold=line.value, cool_down_s=cool_down_s)
+            limit = strongest_limit(run, metric) or LimitSpec(metric)
+            counted = dry_run(
+                t_s,
+                y,
+                threshold=line.value,
+                hold_s=limit.hold_s,
+                cool_down_s=limit.cooldown_s,
+            )
             found.append(
                 f"{metric_name(metric)}: "
                 + dry_run_text(counted, metric=metric, threshold=line.value, action=line.action)
@@ -462,8 +465,6 @@ class ForecastBuilder:
         """The forecast of one chart; None where there is none.
 
         Args:
-            verdict: Of its metric.
-            column: That it shows.
             newest: Where the newest moment lies on the axis.
         """
         if verdict is None or (forecast := verdict.forecast) is None:

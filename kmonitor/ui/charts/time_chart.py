@@ -56,7 +56,6 @@ class TimeChart:
         """The chart.
 
         Args:
-            run: The selected run.
             width_px: How wide the range is drawn.
         """
         x_kind = self._charts.x_kind

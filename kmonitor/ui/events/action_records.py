@@ -266,7 +266,6 @@ def record_state(record: ActionRecord, *, run_name: str, moment: str) -> RecordS
 
     Args:
         record: What was done.
-        run_name: Of which run.
         moment: When, in the viewer's zone.
     """
     title = action_title(record)

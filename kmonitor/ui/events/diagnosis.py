@@ -119,9 +119,7 @@ class DiagnosisStore:
         """Keep one.
 
         Args:
-            run: Run id.
             row: The hub's row id.
-            found: What was found.
             wall_s: When, UTC.
         """
         diagnoses = self._runs.setdefault(run, [])
@@ -148,9 +146,7 @@ class DiagnosisStore:
         """One diagnosis of a run; None if it is not known.
 
         Args:
-            run: Run id.
             row: The hub's row id; None: the newest.
-            run_name: The run's name.
         """
         diagnoses = self._complete_diagnoses(run)
         wanted = diagnoses[-1:] if row is None else [each for each in diagnoses if each.row == row]

@@ -120,7 +120,6 @@ class ReclaimStore:
         """Keep a record; returns whether it has a row and is new.
 
         Args:
-            run: Run id.
             row: The hub's row id.
             record: What was done.
             wall_s: When, UTC.

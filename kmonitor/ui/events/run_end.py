@@ -149,7 +149,6 @@ def run_end_state(
     """The end of a run in full.
 
     Args:
-        run: A run that has ended.
         minute: Its memory at the end; None if it is not known.
         now_wall_s: Now, UTC epoch seconds.
     """

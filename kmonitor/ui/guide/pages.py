@@ -79,7 +79,6 @@ def find_matches(
 
     Args:
         pages: What is read, by file name.
-        order: Of the pages.
         search_text: As typed; nothing is found for none.
     """
     wanted = search_text.strip().lower()

@@ -102,8 +102,6 @@ def history_cell(row: HistoryRow, column: HistoryColumn, *, now_wall_s: float) -
     """Content of a cell.
 
     Args:
-        row: The run.
-        column: Which column.
         now_wall_s: Now, UTC: how long a living run has said nothing.
     """
     metric = metric_of(column)

@@ -136,7 +136,6 @@ class RunHistory:
 
         Args:
             store: All that are known.
-            now_wall_s: Now, UTC.
         """
         self._renew(store)
         terms = [

@@ -102,7 +102,6 @@ class AuditStore:
         """The list to show now.
 
         Args:
-            now_wall_s: Now, UTC.
             only: Address of the one host that is wanted.
         """
         hosts = {address: hub_list.name for address, hub_list in self._lists.items()}

@@ -99,7 +99,6 @@ class ConnectionStatus:
         """The hub does not answer.
 
         Args:
-            why: As text.
             since_wall_s: Since when, UTC.
             retry_wall_s: When it is tried again, UTC; infinite: not before the user asks.
         """
@@ -207,7 +206,6 @@ class ConnectionStatus:
         return [unwritten] if unwritten in self._hub_troubles else self._hub_troubles
 
     def status(self, *, version: str) -> StatusBarState:
-        """The status bar."""
         shown = f"kmonitor {version}"
         match self.state:
             case "connecting" | "lost" if self._trouble:

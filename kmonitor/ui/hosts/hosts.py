@@ -78,8 +78,6 @@ class Host:
         """The route to it changed.
 
         Args:
-            stage: Its state.
-            what: Why it is closed.
             remedy: What to do about it.
             retry_wall_s: When it is tried again, UTC; None: not before the user asks.
         """
@@ -108,12 +106,7 @@ class Host:
             self._is_read = True
 
     def state(self, now_wall_s: float, *, version: str) -> HostState:
-        """The host in the tree.
-
-        Args:
-            now_wall_s: Now, UTC.
-            version: Of this program.
-        """
+        """The host in the tree."""
         if self.link.is_live:
             note = tr("as {host}").format(host=self.same_as) if self.same_as else ""
             return HostState(self.address, self.name, note, "mute", self._live_text(version))
@@ -202,11 +195,9 @@ class HostList:
         self._hosts.pop(address, None)
 
     def get(self, address: str) -> Host | None:
-        """One of them."""
         return self._hosts.get(address)
 
     def all(self) -> Sequence[Host]:
-        """All of them."""
         return list(self._hosts.values())
 
     def troubled(self, first: str) -> Host | None:
@@ -253,10 +244,7 @@ def host_lines(
     """All hosts, in the order in which they were added.
 
     Args:
-        hosts: The hosts.
         seen_wall_s: When each was last reached by this window or one before it, UTC, by address.
-        now_wall_s: Now, UTC.
-        version: Of this program.
     """
     found: list[HostLine] = []
     for host in hosts.all():
@@ -313,7 +301,6 @@ def command_blocked_reason(hub: HubReply | None, host: str) -> str:
 
     Args:
         hub: The hub's reply about itself and this window's role.
-        host: What it is called.
     """
     if hub is None or getattr(hub, "role", "operator") != "viewer":
         return ""
@@ -341,11 +328,7 @@ def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
 
 
 def confirm_remove(host: str) -> Confirmation:
-    """Question before a host is forgotten.
-
-    Args:
-        host: What it is called.
-    """
+    """Question before a host is forgotten."""
     return Confirmation(
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(

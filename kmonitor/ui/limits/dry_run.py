@@ -26,8 +26,10 @@ class DryRun:
     span_s: float
 
 
-def dry_run(t_s: Floats, values: Floats, *, threshold: float, cool_down_s: float) -> DryRun:
-    """Count how often values rise above a threshold, once in each cool-down.
+def dry_run(
+    t_s: Floats, values: Floats, *, threshold: float, hold_s: float, cool_down_s: float
+) -> DryRun:
+    """Count how often values stay above a threshold for the hold time, once in each cool-down.
 
     The effect of the action is not known: values go on as they were measured. So it is an
     estimate, and a low one where the metric would have grown again after the action.
@@ -36,6 +38,7 @@ def dry_run(t_s: Floats, values: Floats, *, threshold: float, cool_down_s: float
         t_s: Rising times `[n]`, seconds.
         values: `values[n]` at `t_s[n]`; NaN where nothing was measured.
         threshold: In the unit of `values`.
+        hold_s: So long they must stay above.
         cool_down_s: At least so long from one action to the next.
     """
     is_read = ~np.isnan(values)
@@ -45,12 +48,14 @@ def dry_run(t_s: Floats, values: Floats, *, threshold: float, cool_down_s: float
         return DryRun(0, 0.0)
     is_above = values > threshold
     rises = np.flatnonzero(is_above & ~np.concatenate(([False], is_above[:-1])))
+    falls = np.flatnonzero(is_above & ~np.concatenate((is_above[1:], [False])))
     n = 0
     last_s = -np.inf
-    for at in rises:
-        if t_s[at] - last_s >= cool_down_s:
+    for rise, fall in zip(rises, falls, strict=True):
+        held = np.flatnonzero(t_s[rise : fall + 1] - t_s[rise] >= hold_s)
+        if len(held) and t_s[rise + held[0]] - last_s >= cool_down_s:
             n = n + 1
-            last_s = float(t_s[at])
+            last_s = float(t_s[rise + held[0]])
     return DryRun(n, float(t_s[-1] - t_s[0]))
 
 

@@ -64,7 +64,6 @@ def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> Li
     """The actions at this run's limits.
 
     Args:
-        run: The run.
         limits: Its limits, and what new ones would do.
         why_not: Why nothing can be asked of it; empty when it can.
     """
@@ -89,12 +88,7 @@ def limit_actions_state(run: RunSummary, limits: LimitStore, why_not: str) -> Li
 
 
 def limit_action_choices(run: RunSummary, metric: LimitMetric) -> tuple[LimitActionChoice, ...]:
-    """Choices for the limit on one metric; empty where there is none.
-
-    Args:
-        run: The run.
-        metric: Whose limit.
-    """
+    """Choices for the limit on one metric; empty where there is none."""
     limit = strongest_limit(run, metric)
     if limit is None:
         return ()

@@ -71,7 +71,6 @@ _ACTIONS: Final[dict[LimitAction, str]] = {
 
 
 def metric_name(metric: LimitMetric) -> str:
-    """Name of a metric."""
     return tr(_NAMES[metric])
 
 
@@ -144,7 +143,6 @@ def threshold_value(limit: LimitSpec, of: float | None) -> float | None:
     """A limit's threshold in the metric's unit; None for a part of something unknown.
 
     Args:
-        limit: The limit.
         of: What the metric is a part of, same unit; None if nothing bounds it.
     """
     if limit.fraction is None:

@@ -171,7 +171,6 @@ def device_split_state(
     """The memory of a run's device, as far as it can be read.
 
     Args:
-        readings: The run's.
         memory: What its weights and optimizer take.
         backend: Keras backend of the run.
     """

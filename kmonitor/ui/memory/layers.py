@@ -42,7 +42,6 @@ _TITLES: Final[dict[MapPart, str]] = {
 
 
 def part_title(part: MapPart) -> str:
-    """Title of a part."""
     return tr(_TITLES[part])
 
 
@@ -176,7 +175,6 @@ def map_rows(found: MemoryMap, *, has_calls: bool, by: str = "layer") -> tuple[M
     """The table.
 
     Args:
-        found: The map.
         has_calls: The connections of the layers are known.
         by: A column; "layer": in the order of computing, others with the largest first.
     """

@@ -105,7 +105,6 @@ class LoadCostStore:
         self._total = total
 
     def finish(self, costs: Sequence[LoadCost]) -> None:
-        """All of them."""
         self._costs = tuple(costs)
         self._is_running = False
 
@@ -120,7 +119,6 @@ class LoadCostStore:
         self._was_cancelled = True
 
     def state(self) -> LoadCostState:
-        """The state to show now."""
         best = recommend(self._costs)
         text, tone = self._text()
         return LoadCostState(

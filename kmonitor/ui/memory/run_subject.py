@@ -73,7 +73,6 @@ def _of_open_length(subject: MapSubject, layout: ModelLayout) -> MapSubject:
 def run_device_split(
     workspace: Workspace, run: RunSummary, of_map: MapEstimator
 ) -> DeviceSplitState:
-    """Memory of the device of a run."""
     found = of_map.map_estimate.found
     is_it = of_map.subject is not None and of_map.subject.key == run.run
     if found is None or not is_it:

@@ -116,11 +116,7 @@ def file_refused(path: Path, what: str, remedy: str) -> MapSubject:
 
 
 def missing_of(remedy: str) -> Missing:
-    """The other file that would help, by the options that the remedy names.
-
-    Args:
-        remedy: Of the error.
-    """
+    """The other file that would help, by the options that the remedy names."""
     if "--custom" in remedy:
         return "custom"
     return "config" if "--config" in remedy else ""
@@ -132,7 +128,6 @@ def file_described(
     """A file whose model is described.
 
     Args:
-        path: The file.
         layouts: With the scale of their inputs; the model as it is first.
         is_whole: Other sizes were tried already.
     """

@@ -87,7 +87,6 @@ def map_totals_state(result: MapResult, subject: MapSubject, limit: int | None) 
 
     Args:
         result: The map; empty totals where there is none.
-        subject: Whose it is.
         limit: Of the device, bytes; None: none is known.
     """
     found = result.found

@@ -83,7 +83,6 @@ def _optimizer(key: str, *, has_scaling: bool) -> OptimizerLayout | None:
 
 
 def trained_what_if(subject: MapSubject) -> WhatIf:
-    """The training as it is."""
     return WhatIf(batch=subject.batch, size=subject.own)
 
 

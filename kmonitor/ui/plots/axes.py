@@ -92,7 +92,6 @@ def value_axis(
     Args:
         lowest: Least value shown.
         highest: Largest value shown.
-        unit: Of all values.
         height_px: Height of the plot, pixels.
         limit: A limit line; gets `AIR_PX` above it.
     """
@@ -131,7 +130,6 @@ def log_axis(lowest: float, highest: float, *, height_px: float) -> Axis:
 
     Args:
         lowest: Least logarithm shown.
-        highest: Largest.
         height_px: Height of the plot, pixels.
     """
     air = max(highest - lowest, 0.2) * 0.08

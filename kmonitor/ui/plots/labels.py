@@ -46,7 +46,6 @@ def place_flags(
 
     Args:
         flags: Rising in x.
-        frame: Of the plot.
         text_width: How wide a label's text is, pixels.
     """
     seen = [flag for flag in flags if frame.x_lo <= flag.x <= frame.x_hi]
@@ -123,8 +122,6 @@ def clear_of_dots(
 
     Args:
         y: Wanted height of its middle.
-        across: From and to, horizontally.
-        dots: Their middles.
         within: Least and largest height.
         occupied: Heights of other names, and of lines.
         apart: Height of a name.
@@ -154,8 +151,6 @@ def spans_in_band(curve: CurveState, frame: PlotFrame, band: Span) -> list[Span]
     """From and to, horizontally, of each part of a curve in a band.
 
     Args:
-        curve: Its points.
-        frame: Of the plot.
         band: Upper and lower edge, pixels.
     """
     if len(curve.x) < 2:  # noqa: PLR2004 - a line has two ends

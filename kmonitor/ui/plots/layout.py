@@ -81,7 +81,6 @@ def lay_out_chart(
     """Frame, horizontal and vertical axis.
 
     Args:
-        state: What is shown.
         size: Width and height of the whole, pixels.
         left: Margin that the labels of a vertical axis need, pixels.
         room: Of a width, how much the right end needs for names and dots, pixels.
@@ -112,7 +111,6 @@ def y_axis_of(state: ChartState, height_px: float) -> Axis:
     """The vertical axis that holds curves, limit and forecast.
 
     Args:
-        state: What is shown.
         height_px: Height of the plot, pixels.
     """
     if state.y_range is not None:

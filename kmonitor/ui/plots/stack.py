@@ -73,7 +73,6 @@ def layer_boxes(stack: StackState, frame: PlotFrame) -> Iterator[tuple[LayerStat
     """Each layer with its boxes in sight, on whole pixels.
 
     Args:
-        stack: The bars.
         frame: Where, and in which scale.
     """
     left = np.round(_px(frame.left, frame.x_px(0.0), frame.x_px(1.0), stack.x_from, frame.right))

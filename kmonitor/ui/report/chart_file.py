@@ -34,9 +34,6 @@ def chart_file(
 
     Args:
         state: The chart; a limit that is only offered is left out.
-        card: What its card says.
-        palette: In which colours.
-        run_name: Of the selected run.
         typefaces: Names of families, the preferred one first.
     """
     colours = DrawingColours(palette)

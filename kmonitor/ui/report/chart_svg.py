@@ -56,8 +56,6 @@ def chart_svg(state: ChartState, colours: DrawingColours, *, about: str) -> Mark
     """Draw a chart for a page.
 
     Args:
-        state: What it shows.
-        colours: In which colours.
         about: All of it in one sentence, for who cannot see it.
     """
     return svg(state.title, chart_markup(state, colours, CHART_SIZE), CHART_SIZE, about=about)
@@ -87,8 +85,6 @@ def svg(
     """A drawing.
 
     Args:
-        title: What it is called.
-        inside: What it draws.
         size: How large.
         about: All of it in one sentence.
         typefaces: Names of families, the preferred one first.
@@ -129,8 +125,6 @@ class SvgPen:
         """A thin straight line.
 
         Args:
-            begin: Its one end.
-            end: Its other end.
             colour: By its name in the palette.
             dashes: Lengths of dashes and gaps; empty: none.
             opacity: 0..1.
@@ -176,11 +170,8 @@ class SvgPen:
 
         Args:
             at: Where it begins, or ends, or has its middle; the height is that of its middle.
-            text: The words.
             colour: By its name in the palette.
-            anchor: Which of the three.
             px: Size of the type.
-            weight: Of the type.
         """
         return tag(
             "text",

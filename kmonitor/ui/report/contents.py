@@ -248,7 +248,6 @@ def report_contents(client: HubClient, run: RunSummary) -> ReportContents:
 
     Args:
         client: Of the run's hub.
-        run: The run.
 
     Raises:
         UserError: The hub does not answer.
@@ -366,7 +365,6 @@ def study_contents(client: HubClient, loader: ReportLoader, study: RunSummary) -
     Args:
         client: Of the study's hub.
         loader: With the study's own run.
-        study: That run.
 
     Raises:
         UserError: The hub does not answer.

@@ -24,7 +24,6 @@ def tag(name: str, /, *inside: Part, **attributes: str | float) -> Markup:
     """One element.
 
     Args:
-        name: Of the element.
         inside: What it holds: texts are escaped, markup is not.
         attributes: Their names, `_` for `-`, and an `_` at the end left out (`class_`); empty ones
             are left out.

@@ -322,8 +322,6 @@ def write_report(client: HubClient, run: RunSummary, output: Path) -> None:
 
     Args:
         client: Of the run's hub.
-        run: The run.
-        output: The file.
 
     Raises:
         UserError: The hub does not answer, or the file cannot be written; it is as it was.
@@ -338,11 +336,7 @@ _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def report_page(contents: ReportContents) -> str:
-    """The whole file.
-
-    Args:
-        contents: What it says.
-    """
+    """The whole file."""
     body = tag(
         "main",
         _head(contents),

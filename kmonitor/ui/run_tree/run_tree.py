@@ -95,9 +95,7 @@ def host_rows(
     four times a second has no time for its charts.
 
     Args:
-        store: All runs.
         search: Words that must all occur in name or host; empty: everything.
-        now_wall_s: Now, UTC.
         is_connected: Whether this machine's hub is reached.
         hosts: Those that are connected over ssh, with or without runs.
         is_reached: Whether the hub of a run is reached; None: as this machine's.
@@ -208,8 +206,6 @@ def empty_tree_text(
     """Text in place of an empty tree.
 
     Args:
-        store: The runs.
-        search: What is searched for.
         is_connected: Whether the hub is reached.
         has_trouble: Whether it could not be started; then a banner says why.
     """
@@ -275,7 +271,6 @@ def group_line(group: RunGroup, line: str, states: dict[str, RunStateLabel]) -> 
     """The second line of a group's row: the number of ranks, and one in trouble.
 
     Args:
-        group: The runs.
         line: The lead's own line.
         states: States of the members, by run id.
     """

@@ -79,8 +79,6 @@ def run_state_label(
     """How to show a run's state.
 
     Args:
-        summary: The run.
-        now_wall_s: Now, UTC.
         is_connected: False: the hub is lost and what is known of a living run grows old.
     """
     icon, label, tone = _RESTARTING if is_restarting(summary) else _STATE_LABELS[summary.state]

@@ -33,7 +33,6 @@ class RunStore:
         """Keep the runs of a reply; returns True if the selected run is now another one.
 
         Args:
-            reply: Runs of one hub.
             at: The hub's host, by its address; empty: this machine.
         """
         if reply.hub != self._hubs.get(at, reply.hub):
@@ -96,7 +95,6 @@ class RunStore:
         return self._runs.get(self.selected or "")
 
     def get(self, run: str) -> RunSummary | None:
-        """One run."""
         return self._runs.get(run)
 
     def runs(self) -> Sequence[RunSummary]:

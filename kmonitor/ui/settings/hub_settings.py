@@ -129,11 +129,7 @@ class HubSettingsStore:
         return StorageState(text, fixed)
 
     def keys(self, now_wall_s: float) -> HubKeysState:
-        """Who may connect.
-
-        Args:
-            now_wall_s: Now, UTC.
-        """
+        """Who may connect."""
         reply = self._keys
         if reply is None:
             waits = "" if self._trouble else tr("Loading the settings of this machine's hub\u2026")

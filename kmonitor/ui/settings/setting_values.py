@@ -29,7 +29,6 @@ def frame_ms(pace: Pace, *, is_busy: bool) -> int:
 
 
 def pace_titles() -> dict[Pace, str]:
-    """Title of each pace."""
     return {"lively": tr("Fast"), "calm": tr("Normal"), "sparing": tr("Slow")}
 
 

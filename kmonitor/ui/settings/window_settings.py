@@ -95,7 +95,7 @@ def load_settings(folder: Path) -> WindowSettings:
             known[each.name] = msgspec.convert(found[each.encode_name], each.type)
         except msgspec.ValidationError as exc:
             # Another version's, or written by hand: the other fields are as good as before.
-            _log.warning("%s: %s is not used: %s", path, each.name, exc)
+            _log.warning("%s: %s is ignored: %s", path, each.name, exc)
     return WindowSettings(**known)
 
 

@@ -66,7 +66,7 @@ class CrashReport:
         try:
             self.path.unlink(missing_ok=True)
         except OSError as exc:
-            _log.warning("%s could not be deleted: %s", self.path, exc)
+            _log.warning("%s could not be removed: %s", self.path, exc)
 
 
 class CrashReportHandler(logging.Handler):
@@ -256,7 +256,6 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
         is_fatal: It ended the window's process.
         wall_s: When it was written, UTC.
         n: How many reports there are, this one included.
-        now_wall_s: Now, UTC.
     """
     when = moment_text(wall_s, now_wall_s=now_wall_s)
     if is_fatal:
@@ -395,7 +394,6 @@ def _chain(whole: traceback.TracebackException, value: BaseException | None) -> 
 
 
 def exception_title(kind: type[BaseException]) -> str:
-    """Title of a report on an exception."""
     return f"{kind.__name__} in part of the window"
 
 
@@ -403,7 +401,6 @@ def without_personal_names(text: str, *, home: str, user: str) -> str:
     """The same text with shortened paths, and without home folder and user name.
 
     Args:
-        text: A report.
         home: Home folder; empty: not known.
         user: User name; empty: not known.
     """

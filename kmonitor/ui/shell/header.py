@@ -75,9 +75,7 @@ def header_state(
     """The header for this run; empty when there is none.
 
     Args:
-        summary: The selected run.
         verdicts: How metrics of runs develop; None: not shown here.
-        now_wall_s: Now, UTC.
         is_connected: Whether the hub is reached.
     """
     if summary is None:

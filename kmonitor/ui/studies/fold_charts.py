@@ -251,13 +251,17 @@ def _average_text(metric: str, n: int, noun: Noun, *, is_final: bool) -> str:
         text = tr("{metric} of 1 trial at its last epoch")
         text = tr("{metric} of 1 fold at its last epoch") if is_fold else text
     elif is_final:
-        text = tr("mean \u00b1 standard deviation of {metric}, the {n} trials that finished")
+        text = tr("mean \u00b1 standard deviation of {metric} over the {n} finished trials")
         if is_fold:
-            text = tr("mean \u00b1 standard deviation of {metric}, the {n} folds that finished")
+            text = tr("mean \u00b1 standard deviation of {metric} over the {n} finished folds")
     else:
-        text = tr("mean \u00b1 standard deviation of {metric}, {n} trials at their last epoch")
+        text = tr(
+            "mean \u00b1 standard deviation of {metric} over {n} trials, each at its last epoch"
+        )
         if is_fold:
-            text = tr("mean \u00b1 standard deviation of {metric}, {n} folds at their last epoch")
+            text = tr(
+                "mean \u00b1 standard deviation of {metric} over {n} folds, each at its last epoch"
+            )
     return text.format(metric=metric, n=count_text(n))
 
 
@@ -307,9 +311,7 @@ def fold_memory_state(
     """The highest of all tries of each fold.
 
     Args:
-        tries: Of each fold.
         bound_bytes: What a fold may hold; None: only the host bounds it.
-        height_px: Of the plot.
     """
     rams = [_highest(each.ram_bytes for each in of_fold) for of_fold in tries]
     vrams = [_highest(each.vram_bytes for each in of_fold) for of_fold in tries]

@@ -50,7 +50,7 @@ _STATE_STYLES: Final[dict[FoldState, tuple[str, str, Tone]]] = {
     "error": ("error", later("Error"), "crit"),
     "out_of_memory": ("warning", later("Out of memory"), "crit"),
     "timeout": ("clock", later("Timeout"), "crit"),
-    "hang": ("pause", later("Hang"), "crit"),
+    "hang": ("pause", later("Hung"), "crit"),
     "killed": ("bolt", later("Killed"), "crit"),
     "interrupted": ("stop", later("Interrupted"), "warn"),
     "lost": ("unplug", later("Lost"), "crit"),
@@ -119,7 +119,6 @@ def attempts_by_fold(
 
     Args:
         study: The study's own run.
-        record: Events of the study.
         runs: The folds' own runs, by fold.
         now_wall_s: Now, UTC epoch seconds.
     """
@@ -128,7 +127,6 @@ def attempts_by_fold(
 
 
 def last_attempts(tries: Sequence[Sequence[AttemptState]]) -> tuple[AttemptState, ...]:
-    """The last attempt at each fold."""
     return tuple(each[-1] for each in tries)
 
 
@@ -200,7 +198,7 @@ def _running(
         icon=icon,
         label=tr(label),
         tone=tone,
-        why="" if state == "running" else tr("the study ended while it was running"),
+        why="" if state == "running" else tr("still running when the study ended"),
         run=run.run if run is not None else "",
         seconds=seconds,
         forecast_s=seen.fold_progress.forecast_s if is_on and seen is not None else None,

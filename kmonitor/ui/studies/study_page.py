@@ -178,7 +178,7 @@ def study_forecast(
 def study_forecast_text(forecast: StudyForecast | None, *, now_wall_s: float) -> str:
     """The forecast as text: "about 12 min left (10 min to 16 min), until about 14:35"."""
     if forecast is None:
-        return tr("end not known yet")
+        return tr("finish time not known yet")
     moment = moment_text(now_wall_s + forecast.likely_s, now_wall_s=now_wall_s)
     likely, low, high = (
         duration_text(each) for each in (forecast.likely_s, forecast.low_s, forecast.high_s)
@@ -258,9 +258,6 @@ def study_state(
     """The page of a study.
 
     Args:
-        study: Its own run.
-        record: Its events.
-        tries: Of each fold.
         now_wall_s: Now, UTC epoch seconds.
     """
     folds = last_attempts(tries)
@@ -282,7 +279,9 @@ def _facts(record: StudyRecord) -> str:
     started = record.started
     if started is None:
         return ""
-    timeout = tr("time limit learned") if started.folds else tr("no time limit")
+    timeout = (
+        tr("time limit learned from the finished folds") if started.folds else tr("no time limit")
+    )
     if started.timeout_s is not None:
         timeout = tr("time limit {time}").format(time=duration_text(started.timeout_s))
     memory = tr("memory limited by the host")

@@ -110,7 +110,6 @@ def bytes_in_unit(n: float, unit: str, *, decimals: int | None = None) -> str:
     """The number alone of a size in a given unit.
 
     Args:
-        n: Bytes.
         unit: "B", "KiB", "MiB", "GiB", ... as `byte_unit` gives it.
         decimals: How many; None: what suits the size.
     """
@@ -240,7 +239,6 @@ def day_minute_text(wall_s: float) -> str:
 
 
 def amount_text(value: float, unit: Unit) -> str:
-    """A value with its unit."""
     if unit == "functions" and value == 1:
         return tr("1 function")
     return _AMOUNTS[unit](value)
@@ -251,7 +249,6 @@ def rate_text(per: float, unit: Unit, per_what: str) -> str:
 
     Args:
         per: Change in one `per_what`.
-        unit: Of the change.
         per_what: "epoch", "model", "min".
     """
     sign = "+" if per >= 0 else ""
@@ -263,7 +260,6 @@ def change_text(change: float, unit: Unit) -> str:
 
     Args:
         change: How much.
-        unit: Of the change.
     """
     text = _magnitude_text(abs(change), unit)
     return f"\u2212{text}" if change < 0 else text

@@ -45,7 +45,7 @@ _MAP_FORMS: Final = (
     later("rules scaled by {factor}, measured at batch {batch} on {device}"),
     later("measured at batch sizes {sizes}"),
     later("measured at batch sizes {sizes} on {device}"),
-    later("no batch size has been measured for {n} steps"),
+    later("no batch size has been measured over {n} steps"),
     later("only one batch size was measured; a second one is needed"),
     later(
         "the peak occurs when gradients are applied, so it does not depend on the batch size;"
@@ -108,19 +108,19 @@ _MAP_FORMS: Final = (
 """Forms of memory maps and model files."""
 
 _STUDY_FORMS: Final = (
-    later("its processes held more than memory={bound}"),
+    later("its processes used more than memory={bound}"),
     later("the kernel killed one of its processes at memory={bound}"),
     later("the kernel killed it at memory={bound}"),
     later("it ran out of memory, as its output shows"),
-    later("this host had {left} left, and the fold held the most, {held}"),
-    later("this host had {left} left, and the trial held the most, {held}"),
+    later("this host had only {left} of memory left, and the fold was using the most ({held})"),
+    later("this host had only {left} of memory left, and the trial was using the most ({held})"),
     later("it took longer than the {n} s that the finished folds suggest"),
     later("it took longer than timeout_s={n}"),
     later("no step for {n} s at its start; the longest pause until then was {longest} s"),
     later("no step for {n} s within an epoch; the longest pause until then was {longest} s"),
     later("no step for {n} s between epochs; the longest pause until then was {longest} s"),
     later("no step for {n} s after a fit; the longest pause until then was {longest} s"),
-    later("{stall}; memory is short: tasks wait for it {n} % of the time"),
+    later("{stall}; memory pressure: tasks wait for memory {n} % of the time"),
     later("{stall}; tasks wait for the disk {n} % of the time"),
     later("steps are running again, after {n} s without one"),
     later("SIGINT, sent to it alone"),
@@ -144,8 +144,8 @@ _FORMS: Final = (
     later("{allocator} allocator, {device} peak ({sees})"),
     later("the CPU device's allocator has no limit"),
     later(
-        "step clock, start to start: the median over a whole epoch; in samples, and until the"
-        " first epoch has ended, the median over the current epoch so far"
+        "step clock, start to start: the median over a whole epoch; for samples, and until the"
+        " first epoch ends, the median over the current epoch so far"
     ),
     later(
         "step clock, first start to last result: the mean over a whole epoch, because its steps"
@@ -159,20 +159,26 @@ _FORMS: Final = (
     later("jax: instructions of all compiled programs"),
     later("torch.compile: graphs captured since the start or the last reload"),
     later("torch.compile: calls captured since the start or the last reload"),
-    later("process: unique set (psutil)"),
+    later("process: unique set size (USS, psutil)"),
     later("process: peak working set"),
-    later("process: psutil resident set"),
+    later("process: resident set size (RSS, psutil)"),
     later("process: {file}"),
     later("process: private bytes (psutil)"),
-    later("process: unique set (psutil), extrapolated from the resident set between readings"),
+    later(
+        "process: unique set size (USS, psutil), extrapolated from the resident set size (RSS)"
+        " between readings"
+    ),
     later("process: {file}; children: {shares}"),
     later("process and children: Pss_File (smaps_rollup)"),
     later("children: {shares}"),
-    later("proportional sets (smaps_rollup), up to {age} old, plus what each has taken since"),
+    later(
+        "proportional set sizes (PSS, smaps_rollup), up to {age} old, plus what each has taken"
+        " since"
+    ),
     later("RssAnon + VmSwap of each; pages shared by forks may be counted twice: {why}"),
     later("private bytes (psutil)"),
-    later("resident sets (psutil)"),
-    later("this system does not report file pages"),
+    later("resident set sizes (RSS, psutil)"),
+    later("this system does not report file-backed pages"),
     later("cgroup: {file} less inactive_file"),
     later("cgroup: {file}, including file-backed pages"),
     later("host: total memory"),
@@ -182,7 +188,7 @@ _FORMS: Final = (
     later("driver: NVML, device total"),
     later("no cgroup limits this process"),
     later("no cgroup limits this process's memory"),
-    later("control groups are a Linux feature"),
+    later("cgroups are a Linux feature"),
     later("no NVIDIA driver on this host"),
     later("no GPU is visible to this process (CUDA_VISIBLE_DEVICES)"),
     later("nvidia-ml-py is not installed"),
@@ -198,17 +204,21 @@ _FORMS: Final = (
     later("JAX's allocator cannot be read: {why}"),
     later("JAX does not report the memory of {name}"),
     # Who holds traces.
-    later("`{name}`: traces {n}, operations {operations}"),
+    later("`{name}`: 1 trace, {operations} operations"),
     later(
-        "`{name}`: traces {n} ({dead} of them kept for models that no longer exist), operations"
-        " {operations}"
+        "`{name}`: 1 trace (retained for a model that no longer exists), {operations} operations"
+    ),
+    later("`{name}`: {n} traces, {operations} operations"),
+    later(
+        "`{name}`: {n} traces ({dead} of them retained for models that no longer exist),"
+        " {operations} operations"
     ),
     later("1 trace in use by live models"),
     later("{n} traces in use by live models"),
-    later("1 trace held by `{name}` (a tf.function of the script)"),
-    later("{n} traces held by `{name}` (a tf.function of the script)"),
-    later("{n} traces held by `{name}` (a tf.function of the script, {why})"),
-    *(later("made {n} times"), later("made {n} times, kept in `{name}`")),
+    later("1 trace held by `{name}` (a tf.function in the script)"),
+    later("{n} traces held by `{name}` (a tf.function in the script)"),
+    later("{n} traces held by `{name}` (a tf.function in the script, {why})"),
+    *(later("created {n} times"), later("created {n} times, retained in `{name}`")),
     later("{n} custom gradients whose trace is unknown"),
     later("traces cannot be counted: {why}"),
     # Who asked, and what became of it.
@@ -234,9 +244,9 @@ _FORMS: Final = (
         " {why}"
     ),
     later(
-        "a reload would change the result: {name} computes something different when it is"
-        " traced again. A value that its Python code reads during tracing, such as an attribute"
-        " or a random number, has changed. Keep that value in a variable of the framework"
+        "a reload would change the result: {name} computes something different when it is traced"
+        " again. A value that its Python code reads during tracing, such as an attribute or a"
+        " random number, has changed. Keep that value in a framework variable"
     ),
     later("the optimizer {name} ({n} variables) is not part of the model: not saved"),
     later("the state of PyTorch's optimizer {name} is not saved"),
@@ -249,22 +259,20 @@ _FORMS: Final = (
     later("the training is not paused"),
     later("the training is already paused"),
     later("the training has ended"),
-    later("the training's process has ended"),
-    later("the training could not be reached in time"),
-    later("it was sent, but the training never answered"),
-    later("the training ended before it answered"),
-    later("the process was restarted before it answered"),
-    later("it expired before a safe point"),
-    later("it expired before a safe point"),
-    later("this training does not accept commands: it was started with commands=False"),
-    later("this training does not accept commands (it was started with commands=False)"),
+    later("the training process has ended"),
+    later("the training process could not be reached in time"),
+    later("it was sent, but the training process never responded"),
+    later("the training process ended before it responded"),
+    later("the process was restarted before it responded"),
+    later("it expired before a safe point was reached"),
+    later("this run does not accept commands: it was started with commands=False"),
     later("this hub does not know this run"),
     later("the limit was exceeded again within its cool-down"),
     later("the checkpoint could not be written: {why}"),
     # How runs end.
     later("out of memory"),
     later("out of memory: the kernel killed it ({how}: oom_kill)"),
-    later("out of memory: the kernel killed a process of this host (oom_kill)"),
+    later("out of memory: the kernel killed a process on this host (oom_kill)"),
     later("killed; it cannot be determined here whether memory ran out"),
     later(
         "killed by another process, not for lack of memory: the kernel counted no out-of-memory"
@@ -278,11 +286,11 @@ _FORMS: Final = (
     later("{signal}: segmentation fault, often a bug in native code"),
     later("{signal}: it aborted, often after native code failed a check or ran out of memory"),
     later("{signal}: bus error, often because /dev/shm or a disk was full"),
-    later("{signal}: an instruction that this CPU does not support"),
-    later("{signal}: a division by zero in native code"),
+    later("{signal}: illegal instruction, often one that this CPU does not support"),
+    later("{signal}: arithmetic error in native code, often a division by zero"),
     later("{signal}: it was asked to terminate, for example by kill, systemd or a batch system"),
     later("{signal}: it was interrupted, for example by Ctrl+C"),
-    later("{signal}: its terminal was closed"),
+    later("{signal}: hangup, often because its terminal was closed"),
     later("{signal}, which was sent to kmonitor run"),
     later("{why}; restarting in a new process"),
     later("{why}, at the time limit of its job"),
@@ -303,13 +311,13 @@ _FORMS: Final = (
         " {where}"
     ),
     later("in epoch {n} at step {step}"),
-    later("the process ended while it was running"),
+    later("it was still running when the process ended"),
     later("restarting in a new process"),
     later("the run is lost: {why}"),
     later("its process ended unexpectedly"),
     later("its process ended unexpectedly; {what}"),
     later(
-        "the kernel killed a process in its control group at that time because memory ran out"
+        "the kernel killed a process in its cgroup at that time because memory ran out"
         " ({how}: oom_kill)"
     ),
     later("the kernel killed a process on this host at that time because memory ran out"),
@@ -317,8 +325,8 @@ _FORMS: Final = (
     later("no data for {time}; {what}"),
     later("its process is alive"),
     later("its process is gone, and what it left on disk is being read"),
-    later("its process cannot be seen from here: it has its own process ids (container)"),
-    later("its data end at the time limit of its job"),
+    later("its process cannot be seen from here: it is in its own PID namespace (container)"),
+    later("its data ends at the time limit of its job"),
     later("its process on {host} cannot be seen from here"),
     # What is wrong with a hub.
     later("the disk of {folder} is full; free some space"),
@@ -349,9 +357,9 @@ _FORMS: Final = (
     # Ways to hosts and hubs.
     later("the connection ended"),
     later("not connected yet"),
-    later("the hub stopped answering"),
+    later("the hub stopped responding"),
     later("the hub was restarted with another database"),
-    later("{host} does not answer."),
+    later("{host} is not responding."),
     later("It may be off, asleep, or on a network that this machine cannot reach."),
     later("{host} refused the ssh connection."),
     later("Its ssh server is not running, or listens on another port (Port in ~/.ssh/config)."),
@@ -363,12 +371,12 @@ _FORMS: Final = (
     later("Check and accept it once in a terminal: {line}"),
     later(
         "The host key of {host} has changed: the host was reinstalled, or a different machine"
-        " is answering under its name."
+        " is responding under its name."
     ),
     later("kmonitor was not found on {host}. Tried: {what}"),
     later(
-        "Install it there from a clone: {line}   If it is in an environment that a login does"
-        " not activate, give its path: {command}"
+        "Install it there from a clone: {line}   If it is in an environment that is not"
+        " activated at login, give its path: {command}"
     ),
     later("kmonitor {version} on {host} is too old for the version on this machine."),
     later("The kmonitor on {host} is too old for the version on this machine."),
@@ -376,7 +384,7 @@ _FORMS: Final = (
     later("kmonitor {version} on {host} is too new for the version on this machine."),
     later("Install that version here."),
     later("On {host}: {what}"),
-    later("the hub is switched off here: KMONITOR_HUB=off is set."),
+    later("the hub is disabled here: KMONITOR_HUB=off is set."),
     later("Unset it for non-interactive logins."),
     later("{host} does not allow socket forwarding."),
     later("Set AllowStreamLocalForwarding yes in its sshd_config."),

@@ -84,8 +84,6 @@ def evidence_state(
     """A verdict in full.
 
     Args:
-        run: The run.
-        verdict: The verdict.
         now_wall_s: Now, UTC epoch seconds.
         can_request: Whether the run takes commands from here.
     """

@@ -30,12 +30,12 @@ def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> st
     text = _when_text(verdict, forecast, forecast_limit_text(verdict, forecast))
     if forecast.by_others:
         rate = rate_text(forecast.by_others, METRIC_UNITS[verdict.metric], unit_name(verdict))
-        text = tr("{forecast}; other processes use {rate} of what is left").format(
+        text = tr("{forecast}; other processes are using up what is left at {rate}").format(
             forecast=text, rate=rate
         )
     left = epochs_left_before(run, verdict)
     if left is not None:
-        return tr("{forecast}; the fit ends before that, in {left}").format(
+        return tr("{forecast}; the fit will end before that, in {left}").format(
             forecast=text, left=units_text(left, verdict)
         )
     moment = _moment(run, verdict, now_wall_s)
@@ -50,7 +50,7 @@ def short_forecast_text(run: RunSummary, verdict: Verdict) -> str:
     if forecast is None or has_ended(run):
         return ""
     if epochs_left_before(run, verdict) is not None:
-        return tr("the fit ends before its limit")
+        return tr("the fit will end before the limit is reached")
     return _when_text(verdict, forecast, tr("limit"))
 
 

@@ -51,9 +51,9 @@ def time_cause_text(verdict: Verdict) -> str:
     if verdict.cause == "part":
         return _part_text(verdict)
     texts = {
-        "throttled": tr("its control group is throttled more and more"),
+        "throttled": tr("its cgroup is being throttled more and more"),
         "clock": tr("the CPU clock is slower"),
-        "garbage": tr("garbage collections take longer, with more and more objects"),
+        "garbage": tr("garbage collections are taking longer, with more and more objects"),
     }
     return texts.get(verdict.cause, "")
 
@@ -73,7 +73,7 @@ def _open_text(verdict: Verdict) -> str:
             part_name(name) if name in EPOCH_PARTS else others.get(name, name)
             for name in verdict.ruled_out
         )
-        text = tr("cause unknown; not {what}").format(what=", ".join(names))
+        text = tr("cause unknown; ruled out: {what}").format(what=", ".join(names))
     if not verdict.where:
         return text
     return f"{text}: {tr('{part} takes longer').format(part=part_name(verdict.where))}"

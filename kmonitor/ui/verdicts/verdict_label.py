@@ -55,7 +55,6 @@ def verdict_label(run: RunSummary, verdict: Verdict | None, *, now_wall_s: float
     """The verdict on a card.
 
     Args:
-        run: The run.
         verdict: Of the card's metric; None: none yet.
         now_wall_s: Now, UTC epoch seconds.
     """

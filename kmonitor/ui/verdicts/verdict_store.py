@@ -36,7 +36,6 @@ class VerdictStore:
         """Take an event of any run; whether a verdict is now another one.
 
         Args:
-            run: Whose.
             event: A verdict, or what makes the newest ones old.
             is_live: False: it comes from history.
         """

@@ -67,7 +67,6 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
     """What is known, in two or three words: "leak suspected", "measuring".
 
     Args:
-        verdict: What is known.
         is_final: The run has ended, and nothing more is measured.
     """
     if is_final and verdict.state == "measuring":
@@ -136,7 +135,6 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
     """The verdict in one sentence: "leak suspected: train_function is traced again and again".
 
     Args:
-        verdict: What is known.
         is_final: The run has ended, and nothing more is measured.
     """
     is_early = verdict.state in {"measuring", "rising"}
@@ -144,7 +142,7 @@ def verdict_headline(verdict: Verdict, *, is_final: bool = False) -> str:
         return _unjudged_headline(verdict, is_final=is_final)
     text = verdict_state_text(verdict)
     if is_taken_by_others(verdict):
-        return tr("{state}, but other processes use up what is left").format(state=text)
+        return tr("{state}, but other processes are using up what is left").format(state=text)
     cause = "" if verdict.cause == "data_cache" else cause_text(verdict)
     details = "; ".join(part for part in (cause, in_vain_text(verdict)) if part)
     return f"{text}: {details}" if details else text
@@ -221,36 +219,38 @@ def cause_text(verdict: Verdict) -> str:
 def _memory_cause_text(verdict: Verdict) -> str:
     name = verdict.name
     texts = {
-        "retained_traces": tr("traces of models that no longer exist are kept"),
-        "retracing": tr("{name} is traced again and again").format(name=name or tr("a function")),
-        "compiled": tr("a function is compiled again for each new shape (XLA)"),
+        "retained_traces": tr("traces of models that no longer exist are retained"),
+        "retracing": tr("{name} is retraced repeatedly").format(name=name or tr("a function")),
+        "compiled": tr("a function is recompiled for each new shape (XLA)"),
         "rebuilt": tr("models or optimizers are built repeatedly, and something keeps them alive"),
         "kept": _kept_text(verdict),
         "python": tr("Python objects are kept alive"),
-        "tensors": tr("tensors are kept: the framework's allocator grows"),
-        "workers": tr("child processes of the training use more and more memory"),
+        "tensors": tr("tensors are retained: the framework's allocator is growing"),
+        "workers": tr("child processes of the training process are using more and more memory"),
         "malloc": tr(
             "native memory: allocated with malloc by arrays or native code, not by Python"
             " objects or graphs"
         ),
-        "native": tr("native code keeps memory allocated with malloc; Python code does not"),
-        "cache": tr("malloc keeps freed memory: a cache, or fragmentation"),
+        "native": tr("native code retains memory allocated with malloc; Python code does not"),
+        "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
         "unknown": tr("no counter grew with it"),
-        "pressure": tr("memory is short: pages are read back from disk, and tasks wait"),
-        "data_cache": tr("it rose only in the first epoch, while data were read"),
+        "pressure": tr("memory pressure: pages are read back from disk, and tasks wait"),
+        "data_cache": tr("it rose only in the first epoch, while data was being read"),
     }
     if verdict.metric in TIME_METRICS and (text := time_cause_text(verdict)):
         return text
     if verdict.filling is not None:
         return _filling_text(verdict.filling)
     if verdict.kept is not None and verdict.cause == "rebuilt":
-        return tr("models or optimizers are built again and again; {what}").format(
+        return tr("models or optimizers are being built again and again; {what}").format(
             what=kept_place_text(verdict.kept)
         )
     if name and verdict.cause == "retained_traces":
         return f"{texts[verdict.cause]} ({name})"
     if name and verdict.cause == "python":
-        return tr("Python keeps allocated memory, mostly from {line}").format(line=name)
+        return tr(
+            "memory allocated by Python is not freed; most of it was allocated at {line}"
+        ).format(line=name)
     return texts.get(verdict.cause, "")
 
 
@@ -260,7 +260,7 @@ def _counted_cause_text(verdict: Verdict) -> str:
         "files": tr("files, sockets or pipes are opened and never closed"),
         "threads": tr("threads are started and never end"),
         "processes": tr("child processes are started and never end"),
-        "zombies": tr("child processes ended and were never waited for"),
+        "zombies": tr("child processes exited and were never reaped (zombies)"),
         "blocks": tr("blocks of shared memory are created and never unlinked"),
         "disk": tr("files are written and never removed"),
     }
@@ -281,10 +281,10 @@ def _filling_text(fill: CacheFill) -> str:
 
 
 def _kept_text(verdict: Verdict) -> str:
-    """For example "NumPy arrays of (32, 1000) float32 are kept in Log.history: +12 / epoch"."""
+    """For example "NumPy arrays of (32, 10) float32 are retained in Log.history: +12 / epoch"."""
     kept = verdict.kept
     if kept is None:
-        return tr("the script keeps more and more")
+        return tr("the script retains more and more objects")
     text = kept_place_text(kept)
     by_place = [one for one in verdict.grew_with if one.name == kept.place]
     if not by_place:
@@ -302,7 +302,7 @@ def _kept_text(verdict: Verdict) -> str:
 
 
 def kept_place_text(kept: KeptObjects) -> str:
-    """What is kept, and where: "NumPy arrays of (32, 1000) float32 are kept in Log.history"."""
+    """What is kept, and where: "NumPy arrays of (32, 10) float32 are retained in Log.history"."""
     kinds = {
         "numpy.ndarray": tr("NumPy arrays"),
         "tensorflow.Tensor": tr("TensorFlow tensors"),
@@ -322,7 +322,7 @@ def kept_place_text(kept: KeptObjects) -> str:
     }
     if kept.place == "tf.Graph":
         what = tr("dataset functions (from_generator, py_function) and their closures")
-        return tr("{what} are kept in {place}").format(
+        return tr("{what} are retained in {place}").format(
             what=what, place=tr("TensorFlow's root graph")
         )
     what = kinds.get(kept.kind) or tr("{kind} objects").format(kind=kept.kind)
@@ -332,14 +332,14 @@ def kept_place_text(kept: KeptObjects) -> str:
     places = {
         "Out": tr("Out, the results of the notebook's cells"),
         "sys.last_traceback": tr("the frames of the last error (sys.last_traceback)"),
-        "matplotlib.pyplot": tr("pyplot, which keeps each figure that is not closed"),
+        "matplotlib.pyplot": tr("pyplot, which retains each figure that is not closed"),
     }
     place = places.get(kept.place, kept.place)
     if kept.container and kept.place not in places:
         place = f"{place} ({kept.container})"
     if not kept.container and kept.count == 1 and kept.place not in places:
-        return tr("{place} grows: {what}").format(place=place, what=what)
-    return tr("{what} are kept in {place}").format(what=what, place=place)
+        return tr("{place} is growing: {what}").format(place=place, what=what)
+    return tr("{what} are retained in {place}").format(what=what, place=place)
 
 
 def growing_part_text(verdict: Verdict) -> str:
@@ -380,7 +380,7 @@ def confidence_text(verdict: Verdict) -> str:
     if verdict.cause == "data_cache":
         return tr("Probably a dataset cache; this is not proven")
     texts = {
-        "counted": tr("Counted: it grew over the same period"),
+        "counted": tr("Measured: it grew over the same period"),
         "fitting": tr("Likely: the growth is usually caused by this, but it is not proven"),
         "open": tr("Cause unknown"),
     }
@@ -417,8 +417,8 @@ def no_growth_reason(verdict: Verdict) -> str:
         "too_small": tr("the change is small, or within the noise"),
         "no_trend": tr("there is no lasting trend"),
         "steps": tr("it rises in a few jumps, as buffers do"),
-        "slowing": tr("its growth slows down"),
-        "bending": tr("its growth levels off, like a cache"),
+        "slowing": tr("its growth is slowing down"),
+        "bending": tr("its growth is levelling off, like a cache"),
         "stopped": tr("it rose before, but not lately"),
     }
     return texts.get(verdict.why_not, "")
@@ -438,7 +438,7 @@ def evidence_lines(verdict: Verdict) -> list[str]:
     if verdict.cause == "data_cache":
         rise = bytes_text(sum(one.per_unit for one in verdict.grew_with))
         lines.append(
-            tr("It rose by more than {rise} in the first epoch, and hardly since").format(
+            tr("It rose by more than {rise} in the first epoch, and hardly at all since").format(
                 rise=rise
             )
         )
@@ -518,7 +518,7 @@ def _counted_advice() -> dict[str, VerdictAdvice]:
         "close_files": VerdictAdvice(tr("close files after use: with open(...) as file")),
         "close_sockets": VerdictAdvice(tr("close connections, or reuse one session")),
         "close_pipes": VerdictAdvice(
-            tr("close pipes and end child processes: communicate(), close(), terminate(), join()")
+            tr("close pipes and stop child processes: communicate(), close(), terminate(), join()")
         ),
         "share_less": VerdictAdvice(
             tr(
@@ -529,7 +529,9 @@ def _counted_advice() -> dict[str, VerdictAdvice]:
         "pool_once": VerdictAdvice(
             tr("create the thread pool once, or shut it down: with ThreadPoolExecutor() as pool")
         ),
-        "wait_for_children": VerdictAdvice(tr("wait for ended child processes: wait() or join()")),
+        "wait_for_children": VerdictAdvice(
+            tr("reap child processes that have exited: wait() or join()")
+        ),
         "unlink_blocks": VerdictAdvice(
             tr("close and unlink each shared memory block after reading it")
         ),
@@ -551,12 +553,12 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "python_bytes": tr("memory allocated by Python"),
         "allocator_bytes": tr("framework allocator"),
         "native_bytes": tr("memory allocated with malloc"),
-        "free_bytes": tr("free memory kept by malloc"),
+        "free_bytes": tr("free memory retained by malloc"),
         "functions": tr("registered functions"),
         "code": tr("regions of compiled code"),
         "children_bytes": tr("memory of child processes"),
-        "kept_bytes": tr("kept objects"),
-        "kept_objects": tr("number of kept objects"),
+        "kept_bytes": tr("retained objects"),
+        "kept_objects": tr("number of retained objects"),
         "named": tr("count"),
         "major_faults": tr("major page faults"),
         "collections": tr("full garbage collections"),

@@ -46,10 +46,7 @@ class MenuButton(QPushButton):
         """A button on which the first choice is chosen.
 
         Args:
-            theme: The theme.
-            name: What is chosen.
             choices: Titles by key.
-            parent: Its parent.
             is_prominent: Whether it looks set with any choice but the first.
         """
         super().__init__(parent)
@@ -149,8 +146,6 @@ class SegmentedControl(QFrame):
 
         Args:
             choices: Titles by key.
-            name: What is chosen.
-            parent: Its parent.
         """
         super().__init__(parent)
         self.setObjectName("segments")

@@ -44,7 +44,6 @@ class NameDialog(QInputDialog):
         """Ask nothing before `open`.
 
         Args:
-            text: What it says.
             value: What the field begins with.
             parent: The window that it is above.
             most_letters: How long a name may be; None: as long as it likes.

@@ -17,7 +17,6 @@ def add_shortcut(
 
     Args:
         name: In `kmonitor.ui.shortcuts.KEYS`.
-        widget: What it belongs to.
         slot: Called when it is pressed: a method of a QObject.
 
     Raises:

@@ -31,8 +31,6 @@ class ElidedLabel(QLabel):
 
         Args:
             role: What the style sheet knows it by.
-            text: What it says.
-            parent: Its parent.
             at_end: Cut at the end instead of in the middle.
             takes_room: Take all room there is, instead of no more than the text needs.
             elides_parts: Leave out whole parts first, which dots separate, from the end.

@@ -97,11 +97,17 @@ class PanelSizes(QObject):
     def _name(self, side: Side) -> str:
         match side:
             case "left":
-                return self.tr("Width of the run list: drag; double-click to reset")
+                return self.tr(
+                    "Drag to change the width of the run list; double-click to reset it"
+                )
             case "right":
-                return self.tr("Width of the actions: drag; double-click to reset")
+                return self.tr(
+                    "Drag to change the width of the actions panel; double-click to reset it"
+                )
             case "below":
-                return self.tr("Height of the events: drag; double-click to reset")
+                return self.tr(
+                    "Drag to change the height of the events panel; double-click to reset it"
+                )
 
     def _due(self, side: Side, usual: int) -> int:
         chosen = self._chosen[side]

@@ -187,9 +187,7 @@ class CellDelegate(QStyledItemDelegate):
         """Of the table that owns it.
 
         Args:
-            theme: The theme.
             cell_of: What is painted at an index.
-            parent: The table.
         """
         super().__init__(parent)
         self._theme = theme

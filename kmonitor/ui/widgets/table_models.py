@@ -38,8 +38,7 @@ class CellTableModel(QAbstractTableModel, Generic[RowT]):
         """Texts in the order of the columns."""
 
     @abstractmethod
-    def tooltip_of(self, row: RowT, column: int) -> str:
-        """The tooltip of a cell."""
+    def tooltip_of(self, row: RowT, column: int) -> str: ...
 
     @abstractmethod
     def is_number(self, column: int) -> bool:
@@ -117,7 +116,6 @@ class TextTableModel(CellTableModel[tuple[str, ...]]):
 
         Args:
             right: Columns of numbers.
-            parent: Its parent.
         """
         super().__init__(parent)
         self._right = frozenset(right)

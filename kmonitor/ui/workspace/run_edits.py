@@ -103,31 +103,28 @@ def delete_blocked_reason(run: RunSummary) -> str:
     """Why a run cannot be deleted now, whoever asks; empty where it can be tried."""
     if has_ended(run) or run.state == "silent":
         return ""
-    return tr("\u201c{name}\u201d is still running: stop its training first.").format(
-        name=run.name
-    )
+    return tr("\u201c{name}\u201d is still running: stop it first.").format(name=run.name)
 
 
 def confirm_delete(runs: Sequence[RunSummary], hosts: Sequence[str]) -> Confirmation:
     """Question before runs are deleted, with what is lost.
 
     Args:
-        runs: One at least.
         hosts: What the hosts of their hubs are called, each once.
     """
     size = bytes_text(float(sum(run.stored_bytes for run in runs)))
     where = ", ".join(hosts)
     lost = tr(
-        "About {size} of measurements, events, verdicts and notes will be removed from the"
-        " history on {where}, for everyone. Checkpoints and all files of the training are kept."
-        " This cannot be undone."
+        "About {size} of measurements, events, verdicts and notes will be removed from the history"
+        " on {where}, for everyone. Checkpoints and all files written by the training script are"
+        " kept. This cannot be undone."
     ).format(size=size, where=where)
     if len(runs) == 1:
-        title = tr("Delete \u201c{name}\u201d?").format(name=runs[0].name)
-        yes = tr("Delete run")
+        title = tr("Remove \u201c{name}\u201d?").format(name=runs[0].name)
+        yes = tr("Remove run")
     else:
-        title = tr("Delete {n} runs?").format(n=len(runs))
-        yes = tr("Delete {n} runs").format(n=len(runs))
+        title = tr("Remove {n} runs?").format(n=len(runs))
+        yes = tr("Remove {n} runs").format(n=len(runs))
         lost = f"{_names(runs)}\n\n{lost}"
     n_pinned = sum(run.pinned for run in runs)
     if n_pinned:

@@ -95,7 +95,6 @@ class JaxFramework:
         return self._allocator.read()
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
-        """See `HasTraceHolders`."""
         programs = sorted(self._programs.many(), key=lambda each: each.traces, reverse=True)
         return tuple(
             TraceHolder(each.name, each.traces, f"{each.traces} shapes")
@@ -103,7 +102,6 @@ class JaxFramework:
         )
 
     def reclaim_steps(self) -> ReclaimSteps | None:
-        """The steps."""
         return self._steps
 
     def _unavailable(self, internals: JaxInternals) -> dict[str, str]:
@@ -186,11 +184,9 @@ class Keras3JaxReclaim:
         return why
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
-        """See `HasModelParts.models_in`."""
         return models_in(model)
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """See `HasModelParts.not_saved`."""
         return unsaved_optimizers(model)
 
     def inexact(self, model: KerasModel) -> str:

@@ -52,13 +52,11 @@ class Keras3FitData:
     epochs: int
 
     def has_iterator(self) -> bool | None:
-        """See `FitData.has_iterator`."""
         if not self._lasts_and_draws() or self.iterator._steps_seen:  # noqa: SLF001
             return None
         return self.iterator._current_iterator is not None  # noqa: SLF001
 
     def skip_epochs(self, epochs: int, *, goes_on: bool, start: IteratorStart | None) -> None:
-        """See `FitData.skip_epochs`."""
         iterator = self.iterator
         if goes_on and start is not None and self._lasts_and_draws():
             for _ in range(start.epochs):
@@ -72,7 +70,6 @@ class Keras3FitData:
             _run_through(iterator, eats)
 
     def skip_evaluations(self, model: Any, evaluations: int) -> None:
-        """See `FitData.skip_evaluations`."""
         arguments = self.validation
         if not evaluations or not arguments or not _has_state(arguments["x"]):
             return
@@ -194,17 +191,17 @@ class Keras3FitResumer:
     """Implements `FitResumer`."""
 
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
-        """See `FitResumer.why_not_resumable`."""
         del callbacks
         if not has_attribute(model, "_initial_epoch"):
             return "this version of Keras cannot start a fit at a later epoch"
         why = _why_unsupported(model)
         if not why and self.find_data() is None:
-            return "this version of Keras keeps the data of a fit elsewhere"
+            return (
+                "this version of Keras does not keep the data of a fit where kmonitor expects it"
+            )
         return why
 
     def find_data(self) -> Keras3FitData | None:
-        """See `FitResumer.find_data`."""
         frame = find_fit_frame("epoch_iterator")
         if frame is None:
             return None
@@ -233,11 +230,9 @@ class Keras3FitResumer:
     def build_again(
         self, model: KerasModel, config: Any, trained: Sequence[Sequence[int]]
     ) -> None:
-        """See `FitResumer.build_again`."""
         build_with_optimizers(model, config, trained, optimizers_of(model), _build)
 
     def make_global_seed(self) -> None:
-        """See `FitResumer.make_global_seed`."""
         try:
             from keras.src.random import seed_generator
 
@@ -260,7 +255,8 @@ def _why_unsupported(model: KerasModel) -> str:
         return "this version of Keras does not report its backend"
     if backend not in _BACKENDS:
         return (
-            f"with Keras on {backend} restart is not supported; it works on {', '.join(_BACKENDS)}"
+            f"restart is not supported with Keras on {backend}; it is supported on"
+            f" {', '.join(_BACKENDS)}"
         )
     if distribution is not None:
         return "the model is trained under keras.distribution, over several devices"

@@ -49,7 +49,9 @@ def check_functions(model: KerasModel) -> None:
         StateUnreadable: It does not.
     """
     if not all(has_attribute(model, name) for name in FUNCTIONS):
-        raise StateUnreadable("this model keeps its step functions elsewhere")
+        raise StateUnreadable(
+            "this model does not keep its step functions where kmonitor expects them"
+        )
 
 
 def drop_functions(model: KerasModel) -> Sequence[str]:

@@ -87,7 +87,6 @@ class TensorFlowFramework:
         return self._allocator.read()
 
     def trace_holders(self) -> tuple[TraceHolder, ...]:
-        """See `HasTraceHolders`."""
         return tuple(functions_with_many_traces(self._internals, but=STEP_FUNCTIONS))
 
     def reclaim_steps(self) -> ReclaimSteps | None:

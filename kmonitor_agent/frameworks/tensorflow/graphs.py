@@ -249,7 +249,6 @@ def trace_arguments(name: str, definition: Any) -> TensorArguments | None:
 
     Args:
         name: Name of the registered function.
-        definition: Its FunctionDef.
     """
     if not is_trace_of_call(name):
         return None

@@ -59,8 +59,8 @@ from kmonitor_agent.frameworks.tensorflow.workers import why_not_alone
 
 _OTHER_STEP: Final = (
     "a reload would change the result: {name} computes something different when it is traced"
-    " again. A value that its Python code reads during tracing, such as an attribute or a"
-    " random number, has changed. Keep that value in a variable of the framework"
+    " again. A value that its Python code reads during tracing, such as an attribute or a random"
+    " number, has changed. Keep that value in a framework variable"
 )
 
 _FEW: Final = 4
@@ -93,7 +93,6 @@ class Keras3TensorFlowReclaim:
         """Graphs whose functions were dropped and go with the next collection of garbage."""
 
     def state(self, model: KerasModel) -> list[StateVariable]:
-        """See `ReclaimSteps.state`."""
         check_functions(model)
         return exact_state(model)
 
@@ -107,7 +106,6 @@ class Keras3TensorFlowReclaim:
             return sys.modules["numpy"].asarray(value)
 
     def hold(self, variable: Any) -> Any | None:
-        """See `HoldsValues.hold`."""
         target = _tensorflows(variable)
         if not _is_variable(target) or not is_on_cpu(target.device):
             return None
@@ -120,7 +118,6 @@ class Keras3TensorFlowReclaim:
         return value
 
     def is_held(self, variable: Any, value: Any) -> bool:
-        """See `HoldsValues.is_held`."""
         return is_same_memory(self.read(variable), value)
 
     def assign(self, variable: Any, value: Any) -> None:
@@ -177,7 +174,6 @@ class Keras3TensorFlowReclaim:
         return context is None or is_same_step(old, new, context.get_function_def)
 
     def forget_traced(self) -> None:
-        """See `ChecksRetracing.forget_traced`."""
         again = list(self._again.values())
         self._again.clear()
         self._free_functions(again)
@@ -213,7 +209,6 @@ class Keras3TensorFlowReclaim:
                     retrace(function, arguments)
 
     def release_retained(self) -> ReleasedTraces:
-        """See `RetainedTraces.release`."""
         without, self._without_function = self._without_function, []
         return self._retained.release([found for each in without if (found := each()) is not None])
 
@@ -222,19 +217,15 @@ class Keras3TensorFlowReclaim:
         return why_not_clear_session(self._internals) or clear_session_keeping_settings()
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
-        """See `HasModelParts.models_in`."""
         return models_in(model)
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """See `HasModelParts.not_saved`."""
         return unsaved_optimizers(model)
 
     def why_vetoed(self, model: KerasModel, action: str) -> str:
-        """See `VetoesActions.why_vetoed`."""
         return why_not_alone(model, action)
 
     def why_not_recreate(self, model: KerasModel, state: Sequence[StateVariable]) -> str:
-        """See `RecreatesVariables.why_not_recreate`."""
         return (
             why_not_clear_session(self._internals).removeprefix("session not cleared: ")
             or self._retained.why_unavailable()  # what hides holders of traces hides variables'
@@ -247,7 +238,6 @@ class Keras3TensorFlowReclaim:
         state: Sequence[StateVariable],
         values: Callable[[EmptyArrayFactory | None], Iterator[Any]],
     ) -> bool:
-        """See `RecreatesVariables.recreate`."""
         return recreate(model, state, values=values, write=_write)
 
     def inexact(self, model: KerasModel) -> str:

@@ -54,7 +54,9 @@ def why_not_recreate(model: KerasModel, state: Sequence[StateVariable]) -> str:
     state = [each for each in state if not _is_tensorflows(each.variable)]
     variables = [each.variable for each in state]
     if not all(_can_be_initialized(each) for each in variables):
-        return unavailable_text("Keras", "a variable's value is stored elsewhere")
+        return unavailable_text(
+            "Keras", "a variable's value is not stored where kmonitor expects it"
+        )
     return _why_optimizers(model, variables) or _why_held(state)
 
 
@@ -340,7 +342,7 @@ def _holders(variable: Any) -> str:
     seen = {id(each) for each in (value, vars(value), variable, vars(variable))}
     referrers = _new_referrers([value, value.handle], seen)
     plain = {
-        f"a {type(each).__name__} of the script" for each in referrers if _is_collection(each)
+        f"a {type(each).__name__} in the script" for each in referrers if _is_collection(each)
     }
     traces: set[str] = set()
     # A trace holds what it captured by way of a few collections.

@@ -82,8 +82,6 @@ def is_same_step(one: Any, other: Any, definition_of: Callable[[str], Any]) -> b
     """True if two steps, traced for the same arguments, compute the same.
 
     Args:
-        one: A step.
-        other: Another.
         definition_of: Gives the definition of a function of TensorFlow's runtime by its name.
     """
     known: dict[str, bytes] = {}

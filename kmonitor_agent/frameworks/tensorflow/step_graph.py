@@ -552,7 +552,6 @@ def loop_trip_count(
     """Turns of a loop, from what its condition compares; None where data decide.
 
     Args:
-        loop: The operation.
         condition: The graph that it runs before each turn.
         known: Turns of the loops before it, by index of the graph and name.
         graph_index: Index of the loop's graph.

@@ -100,7 +100,7 @@ class RetainedTraces:
                 return self._internals.missing[name]
         if gc.get_freeze_count() > self._frozen:
             # Frozen objects are no referrers: a live model's traces would look dead.
-            return "gc.freeze() was called after training began and hides the holders of traces"
+            return "gc.freeze() was called after training began and hides what holds the traces"
         return ""
 
     def read(self, registered: Mapping[TraceKey, int]) -> RegistryContents:
@@ -220,7 +220,7 @@ class RetainedTraces:
         for each in retraced:
             del users[each.name]
         for name, count in users.most_common(_MOST_HELD_LINES - 2 - len(retraced)):
-            yield f"{_traces_text(count)} held by `{name}` (a tf.function of the script)"
+            yield f"{_traces_text(count)} held by `{name}` (a tf.function in the script)"
         unknown = sum(1 for entry in self._entries.values() if not entry.graphs)
         if unknown:
             yield f"{unknown} custom gradients whose trace is unknown"
@@ -298,10 +298,10 @@ def _variables(graph: Any) -> Iterator[int]:
 
 
 def _holder_text(holder: TraceHolder) -> str:
-    container_text = f", kept in `{holder.container}`" if holder.container else ""
+    container_text = f", retained in `{holder.container}`" if holder.container else ""
     why_text = f", {holder.why}{container_text}" if holder.why else ""
     held = f"{holder.traces} traces held by `{holder.name}`"
-    return f"{held} (a tf.function of the script{why_text})"
+    return f"{held} (a tf.function in the script{why_text})"
 
 
 def _traces_text(count: int) -> str:
@@ -516,7 +516,9 @@ def _recreated_functions(alive: tuple[Any, ...], suspects: set[str]) -> Iterator
         functions = tuple([each for each in alive if each.__name__ == name and _trace_count(each)])
         if len(functions) >= MANY_TRACES:
             n = sum(map(_trace_count, functions))
-            yield TraceHolder(name, n, f"made {len(functions)} times", container_name(functions))
+            yield TraceHolder(
+                name, n, f"created {len(functions)} times", container_name(functions)
+            )
 
 
 def _trace_count(function: Any) -> int:

@@ -102,8 +102,8 @@ def why_not_alone(model: KerasModel, action: str) -> str:
         )
     if action == "export":
         return (
-            f"{workers.count} workers train this model together, and Keras' own save needs all"
-            " of them; kmonitor restore makes the file from the checkpoint, with the moving"
+            f"{workers.count} workers train this model together, and Keras' own save needs all of"
+            " them; kmonitor restore creates the file from the checkpoint, with the moving"
             " averages of this worker"
         )
     if action == "save" and not workers.is_chief:

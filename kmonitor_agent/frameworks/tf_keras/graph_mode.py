@@ -154,7 +154,6 @@ class V1GraphReclaim:
         self._package = package
 
     def state(self, model: KerasModel) -> list[StateVariable]:
-        """See `ReclaimSteps.state`."""
         if getattr(model, "optimizer", None) is None:
             raise StateUnreadable("the model is not compiled: it has no optimizer")
         return tf_keras_state(model)

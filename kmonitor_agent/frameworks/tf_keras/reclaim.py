@@ -63,9 +63,10 @@ class TfKerasReclaim:
         self._same = Keras3TensorFlowReclaim(internals, retained, inventory)
 
     def state(self, model: KerasModel) -> list[StateVariable]:
-        """See `ReclaimSteps.state`."""
         if not has_attribute(model, "train_function"):
-            raise StateUnreadable("this model keeps its step functions elsewhere")
+            raise StateUnreadable(
+                "this model does not keep its step functions where kmonitor expects them"
+            )
         return tf_keras_state(model)
 
     def read(self, variable: Any) -> Any:
@@ -87,7 +88,6 @@ class TfKerasReclaim:
         return dropped
 
     def trace_again(self, model: KerasModel) -> str:
-        """See `ChecksRetracing.trace_again`."""
         step = getattr(model, "train_tf_function", None)
         try:
             return self._same.trace_again(model)
@@ -95,7 +95,6 @@ class TfKerasReclaim:
             model.train_tf_function = step
 
     def forget_traced(self) -> None:
-        """See `ChecksRetracing.forget_traced`."""
         self._same.forget_traced()
 
     def make_functions(self, model: KerasModel, names: Sequence[str]) -> None:
@@ -114,11 +113,9 @@ class TfKerasReclaim:
         return why_not_clear_session(self._internals) or clear_keras2_session(self._package)
 
     def group(self, model: KerasModel) -> WorkerGroup:
-        """See `HasWorkerGroup.group`."""
         return worker_group(model)
 
     def why_vetoed(self, model: KerasModel, action: str) -> str:
-        """See `VetoesActions.why_vetoed`."""
         return why_not_alone(model, action)
 
     def inexact(self, model: KerasModel) -> str:

@@ -60,7 +60,6 @@ class TfKerasFitData:
         return None
 
     def skip_epochs(self, epochs: int, *, goes_on: bool, start: IteratorStart | None) -> None:
-        """See `FitData.skip_epochs`."""
         del start
         adapter = self.handler._adapter  # noqa: SLF001 - private, looked for
         self.ended = epochs
@@ -76,7 +75,6 @@ class TfKerasFitData:
             self._consume(iter(self.handler._dataset), epochs)  # noqa: SLF001
 
     def skip_evaluations(self, model: Any, evaluations: int) -> None:
-        """See `FitData.skip_evaluations`."""
         arguments = self.validation
         if not evaluations or not arguments or not _has_state(arguments["x"]):
             return
@@ -177,7 +175,6 @@ class _GoesOnAt:
     def maybe_load_initial_counters_from_ckpt(
         self, steps_per_epoch: Any, initial_epoch: int, mode: Any
     ) -> tuple[int, int]:
-        """Epoch and step to begin at."""
         del steps_per_epoch, initial_epoch, mode
         return self._epoch, 0
 
@@ -186,7 +183,6 @@ class TfKerasFitResumer:
     """Implements `FitResumer`."""
 
     def why_not_resumable(self, model: KerasModel, callbacks: Sequence[Any]) -> str:
-        """See `FitResumer.why_not_resumable`."""
         tf: Any = sys.modules["tensorflow"]
         if not tf.compat.v1.executing_eagerly_outside_functions():
             return "in v1 graph mode a fit cannot be resumed in another process"
@@ -200,11 +196,13 @@ class TfKerasFitResumer:
         if getattr(strategy_of(model), "num_replicas_in_sync", 1) > 1:
             return "the model is trained under a strategy with several replicas"
         if self.find_data() is None:
-            return "this version of tf_keras keeps the data of a fit elsewhere"
+            return (
+                "this version of tf_keras does not keep the data of a fit where kmonitor expects"
+                " it"
+            )
         return ""
 
     def find_data(self) -> TfKerasFitData | None:
-        """See `FitResumer.find_data`."""
         frame = find_fit_frame(_HANDLER)
         if frame is None:
             return None
@@ -221,14 +219,12 @@ class TfKerasFitResumer:
         return inexact
 
     def read_trained(self, model: KerasModel) -> tuple[tuple[int, ...], ...]:
-        """See `FitResumer.read_trained`."""
         variables = variables_within(model)
         return tuple(_trained_by(each, variables) for each in optimizers_of(model))
 
     def build_again(
         self, model: KerasModel, config: Any, trained: Sequence[Sequence[int]]
     ) -> None:
-        """See `FitResumer.build_again`."""
         has_shapes = bool(config) and (PARTS in config or config.get("input_shape") is not None)
         optimizers = [_inner(each) for each in optimizers_of(model)]
         build_with_optimizers(model, config if has_shapes else None, trained, optimizers, _build)
@@ -237,7 +233,6 @@ class TfKerasFitResumer:
         """Nothing: tf_keras' own generator is none of the variables."""
 
     def begin_at(self, model: KerasModel, epoch: int | None) -> None:
-        """See `FitResumer.begin_at`."""
         # `fit` reads it once, after `on_train_begin`.
         if epoch is not None:
             instance_dict(model)["_training_state"] = _GoesOnAt(epoch)  # private, looked for

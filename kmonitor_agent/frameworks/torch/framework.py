@@ -95,7 +95,6 @@ class TorchFramework:
         return self._allocator.read()
 
     def reclaim_steps(self) -> ReclaimSteps | None:
-        """The steps."""
         return self._steps
 
     def _unavailable(self) -> dict[str, str]:
@@ -129,7 +128,6 @@ class Keras3TorchReclaim:
         self._graphs = graphs
 
     def state(self, model: KerasModel) -> list[StateVariable]:
-        """See `torch_state`."""
         check_functions(model)
         return torch_state(model)
 
@@ -162,11 +160,9 @@ class Keras3TorchReclaim:
         return why
 
     def models_in(self, model: KerasModel) -> list[KerasModel]:
-        """See `HasModelParts.models_in`."""
         return models_in(model)
 
     def not_saved(self, model: KerasModel) -> tuple[str, ...]:
-        """See `HasModelParts.not_saved`."""
         return unsaved_optimizers(model)
 
     def inexact(self, model: KerasModel) -> str:
@@ -175,8 +171,8 @@ class Keras3TorchReclaim:
         if not values.get("_jit_compile") or values.get("_run_eagerly"):
             return ""
         return (
-            "may not be exact: after a reload torch.compile compiles programs for other batch"
-            " sizes than before; without jit_compile=True it is exact"
+            "may not be exact: after a reload, torch.compile may compile programs for different"
+            " batch sizes than before; without jit_compile=True it is exact"
         )
 
 

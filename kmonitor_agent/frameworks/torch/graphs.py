@@ -14,7 +14,7 @@ from kmonitor_agent.wire.messages.readings import Reading
 SOURCE: Final = "torch.compile: calls captured since the start or the last reload"
 
 _EAGER: Final = (
-    "Keras on PyTorch runs its steps without a graph; compile(jit_compile=True) makes graphs"
+    "Keras on PyTorch runs its steps without a graph; compile(jit_compile=True) creates graphs"
 )
 
 

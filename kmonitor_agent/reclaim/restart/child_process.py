@@ -68,7 +68,6 @@ class ScriptProcess:
 
         Args:
             argv: Program, looked up in PATH, and its arguments.
-            environ: Its environment.
 
         Raises:
             OSError: It cannot be started.

@@ -49,7 +49,6 @@ def diagnose_exit(
     Args:
         script_exit: What the system said.
         before: Counters before it was started.
-        after: Counters now.
     """
     if not script_exit.signal:
         return ProcessDeath(
@@ -71,12 +70,12 @@ def diagnose_exit(
 _CAUSES: Final = {
     signal.SIGTERM: "it was asked to terminate, for example by kill, systemd or a batch system",
     signal.SIGINT: "it was interrupted, for example by Ctrl+C",
-    signal.SIGHUP: "its terminal was closed",
+    signal.SIGHUP: "hangup, often because its terminal was closed",
     signal.SIGSEGV: "segmentation fault, often a bug in native code",
     signal.SIGABRT: "it aborted, often after native code failed a check or ran out of memory",
     signal.SIGBUS: "bus error, often because /dev/shm or a disk was full",
-    signal.SIGILL: "an instruction that this CPU does not support",
-    signal.SIGFPE: "a division by zero in native code",
+    signal.SIGILL: "illegal instruction, often one that this CPU does not support",
+    signal.SIGFPE: "arithmetic error in native code, often a division by zero",
 }
 
 
@@ -85,7 +84,7 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
         why = f"out of memory: the kernel killed it ({after.group_source}: oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if _rose(before.host, after.host):
-        why = "out of memory: the kernel killed a process of this host (oom_kill)"
+        why = "out of memory: the kernel killed a process on this host (oom_kill)"
         return ProcessDeath("memory", name, why=why)
     if after.group is None and after.host is None:
         explanation = "killed; it cannot be determined here whether memory ran out"
@@ -125,8 +124,6 @@ def record_death(
 
     Args:
         folders: Where the spool lies.
-        run: Run id.
-        death: What is known.
         is_requested: Whether the signal had been sent to us.
         supervisor: Our process id when another process follows, else 0.
 

@@ -373,7 +373,6 @@ def to_json(value: object, store: ArrayStore, depth: int = 0) -> Any:
     Args:
         value: None, numbers, texts, lists, tuples, dicts, numpy's own, and the comparisons that
             Keras' callbacks keep as `monitor_op`.
-        store: Takes its arrays.
         depth: Containers around it.
 
     Raises:

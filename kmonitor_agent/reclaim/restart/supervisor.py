@@ -93,7 +93,6 @@ class Supervisor:
         """Make the shared folder.
 
         Args:
-            options: What to run.
             folders: Where kmonitor's files lie.
             environ: Environment of the script.
             print_line: Takes a line for the user.
@@ -193,7 +192,7 @@ class Supervisor:
         if request is not None:
             by = f", requested by {request.requested_by}" if request.requested_by else ""
             return f"kmonitor: restarting the script (restart {self._restarts}{by})."
-        left = f"{self._resumes_left} of {self._supervisor_options.resumes} resumes left"
+        left = f"{self._resumes_left} of {self._supervisor_options.resumes} restarts left"
         return f"kmonitor: the script crashed: {death.why}. Restarting it; {left}."
 
     def _clean_up(self) -> None:

@@ -102,7 +102,6 @@ class RayCluster:
 
         Args:
             work: A function of a module, which yields bytes.
-            data: Its argument.
             name: As Ray's own tools show it.
             node: The node that has its files, if it lives; empty: any.
         """

@@ -16,8 +16,6 @@ def file_parts(paths: StudyPaths, fold: int, *, with_files: bool) -> Iterator[Fi
     """What an attempt left.
 
     Args:
-        paths: On the node.
-        fold: Index.
         with_files: The value and the fold's own folder too, and not only what it printed.
 
     Raises:
@@ -37,12 +35,7 @@ class FileReceiver:
     """Writes one attempt's parts into the study's folder."""
 
     def __init__(self, paths: StudyPaths, fold: int) -> None:
-        """Begin.
-
-        Args:
-            paths: The study's.
-            fold: Index.
-        """
+        """Begin."""
         self._paths = paths
         self._fold = fold
         value = paths.value_file(fold)

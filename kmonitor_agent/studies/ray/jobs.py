@@ -30,7 +30,6 @@ class AttemptJobFactory:
 
         Args:
             options: What is to be done.
-            facts: What the study is.
             folder: The study's.
             memory: As given to `run_folds`.
             gpus: How many GPUs Ray gives each.
@@ -48,7 +47,6 @@ class AttemptJobFactory:
         """That of one attempt.
 
         Args:
-            fold: Index.
             attempt: From 1.
             runs: Run name to run id of the attempts before.
             keeps_files: Whether another may follow it.

@@ -68,7 +68,6 @@ class AttemptFolders:
         """The attempt is over and all of it was sent.
 
         Args:
-            fold: Index.
             keeps_files: The next attempt may go on from its files.
         """
         self.stop_order_path.unlink(missing_ok=True)

@@ -60,9 +60,7 @@ class RayAttempt:
         """Follow a task that was just sent.
 
         Args:
-            fold: Index.
             attempt: From 1.
-            stream: Of the task.
             times: What other folds taught.
             bound: How long an attempt may take.
         """
@@ -158,7 +156,6 @@ class RayAttempt:
 
         Args:
             cause: As Ray says; the study's own order goes before it.
-            why: In words.
         """
         progress = self._attempt_progress
         stop = self.stop_order
@@ -199,7 +196,6 @@ class RayRunner:
 
         Args:
             options: What is to be done; of `at_once` many tasks some may wait for room.
-            cluster: Where.
             factory: Makes the job of each task.
             queue: What was done.
             folders: Where this host's spools lie.

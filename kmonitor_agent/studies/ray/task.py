@@ -92,7 +92,6 @@ class _Watch:
         self._local_attempt: LocalAttempt | None = None
 
     def run(self) -> Iterator[TaskMessage]:
-        """Run it."""
         ray: Any = importlib.import_module("ray")
         folders = self._attempt_folders
         fold = self._attempt_job.fold

@@ -55,7 +55,6 @@ class WallClockCheck:
         """Begin with what was noted.
 
         Args:
-            clock: Time.
             noted: Folder with the file `clock`; None: nothing is noted.
         """
         self._clock = clock

@@ -46,9 +46,9 @@ def _find_limit(proc: Path) -> tuple[Reading, int, Path | None]:
     try:
         groups, mounts = _read_texts(proc)
     except FileNotFoundError:
-        return Reading.missing("bytes", "control groups are a Linux feature"), 2, None
+        return Reading.missing("bytes", "cgroups are a Linux feature"), 2, None
     except OSError as exc:
-        why = f"the control groups cannot be read: {exc}"
+        why = f"the cgroups cannot be read: {exc}"
         return Reading.missing("bytes", why), 2, None
     limits = [limit for limit in _limits(groups, mounts) if limit[0] < _UNLIMITED_BYTES]
     if not limits:
@@ -318,12 +318,12 @@ class ThrottlingCounter:
         try:
             groups, mounts = _read_texts(proc)
         except OSError as exc:
-            return cls(absent=f"the control groups cannot be read: {exc}")
+            return cls(absent=f"the cgroups cannot be read: {exc}")
         for version, folder in _group_folders(groups, mounts, "cpu"):
             name, unit_s = ("throttled_usec", 1e-6) if version == 2 else ("throttled_time", 1e-9)  # noqa: PLR2004
             if read_line_count(folder / "cpu.stat", name) is not None:
                 return cls(folder / "cpu.stat", name, unit_s)
-        return cls(absent="no control group limits this process's CPU time")
+        return cls(absent="no cgroup limits this process's CPU time")
 
     def read_s(self) -> float | None:
         """Seconds since the group was made; None: not known."""

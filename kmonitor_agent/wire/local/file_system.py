@@ -105,7 +105,6 @@ class BoundedPathCheck:
         """True if `check` says so of a path; False where there is no answer in time.
 
         Args:
-            path: The path to check.
             check: `Path.is_file` or `Path.is_dir`.
         """
         if self._asking is not None and self._asking.is_alive():

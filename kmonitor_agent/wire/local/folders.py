@@ -70,12 +70,12 @@ def invalid_home_text(environ: Mapping[str, str]) -> str:
         path = expand_user(written)
         if str(path).startswith("~"):
             return (
-                f"{variable}={written!r} is in the home folder of an unknown user; write an"
-                " absolute path."
+                f"{variable}={written!r} is in the home folder of an unknown user; use an absolute"
+                " path."
             )
         if written and not path.is_absolute():
             return (
-                f"{variable}={written!r} is a relative path; write an absolute path, such as"
+                f"{variable}={written!r} is a relative path; use an absolute path, such as"
                 f" {path.absolute()}."
             )
     return ""
@@ -95,8 +95,8 @@ def missing_home_text(environ: Mapping[str, str] | None = None) -> str:
     if environ.get("KMONITOR_HOME") or _home_state().is_absolute():
         return ""
     return (
-        f"this user has no home folder, so files are kept in {_usual_state()};"
-        " set KMONITOR_HOME to a folder that lasts."
+        f"this user has no home folder, so files are kept in {_usual_state()}; set KMONITOR_HOME"
+        " to a persistent folder."
     )
 
 

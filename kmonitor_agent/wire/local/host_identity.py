@@ -105,7 +105,7 @@ def _read_keys(path: Path) -> KeyPair:
     )
     check_secret(
         path,
-        "can be read by others, so its secret may be known; remove it to create a new one,"
+        "can be read by others, so the private key may be known; remove it to create a new one,"
         f" which {consequence}",
     )
     try:
@@ -163,7 +163,6 @@ def group_pseudonym(salt: bytes, group: str) -> str:
 
     Args:
         salt: As above; the hosts of a group share it with the state folder.
-        group: Its name.
     """
     message = f"group\0{group}".encode("utf-8", "backslashreplace")
     return hmac.new(salt, message, "sha256").hexdigest()[:_MARK_DIGITS]

@@ -43,7 +43,7 @@ _ADDRESS: Final = re.compile(
 
 _KEY_DIGITS: Final = 64
 _MAX_PORT: Final = 65535
-_FORM: Final = "write tcp://HOST:PORT?key=KEY, as `kmonitor keys list` prints it on the hub's host"
+_FORM: Final = "use tcp://HOST:PORT?key=KEY, as `kmonitor keys list` prints it on the hub's host"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def parse_direct_address(text: str) -> DirectAddress:
     port = int(match["port"])
     if not key:
         raise ValueError(
-            f"{text!r} has no key: without the hub's key another program could answer in its"
+            f"{text!r} has no key: without the hub's key another program could respond in its"
             f" place; {_FORM}"
         )
     if len(key) != _KEY_DIGITS:

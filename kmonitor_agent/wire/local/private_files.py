@@ -168,7 +168,7 @@ def check_own_folder(path: Path) -> list[str]:
     _check_owned_folder(folder, status)
     if others_may_write(status):
         remedy = f"check its contents, then run: chmod go-w {folder}"
-        raise NotPrivate(folder, f"can be written by others; {remedy}")
+        raise NotPrivate(folder, f"is writable by others; {remedy}")
     return warnings
 
 
@@ -255,7 +255,7 @@ def _checked_parent(path: Path, status: os.stat_result) -> list[str]:
         return []
     if status.st_mode & 0o002:
         remedy = f"run: chmod o-w {path}, or set KMONITOR_HOME elsewhere"
-        raise NotPrivate(path, f"can be written by everybody; {remedy}")
+        raise NotPrivate(path, f"is writable by everyone; {remedy}")
     who = _group_name(status.st_gid)
     return [f"the group {who} can write to {path}, and so replace its contents"]
 
@@ -319,7 +319,6 @@ def open_own(path: Path, mode: str) -> IO[Any]:
     """A file of this user's kmonitor, of mode 0600 if it is new.
 
     Args:
-        path: The file.
         mode: One of those of `open` that are named in `_FLAGS`; text is UTF-8, and what cannot
             be written in it is escaped.
 
@@ -339,7 +338,6 @@ def open_plain(
     """A descriptor of a plain file, never inherited; a new one has mode 0600.
 
     Args:
-        path: The file.
         flags: As of `os.open`; not `O_TRUNC`, which would empty it before it is checked.
         limit_bytes: Largest size; None: any, for who reads it piece by piece.
         own: It must be this user's, and nobody else may write to it.
@@ -380,7 +378,6 @@ def open_new(path: Path, flags: int = 0) -> int:
     """A descriptor of a new file of mode 0600, for writing, in the place of whatever is there.
 
     Args:
-        path: The file.
         flags: Besides those for writing, as of `os.open`.
 
     Raises:
@@ -423,7 +420,6 @@ def check_secret(path: Path, why_open: str = "can be read by others; remove it")
     """See that a file is this user's alone, who may be the only one to read it.
 
     Args:
-        path: The file.
         why_open: What is wrong and what to do when others may read or write it.
 
     Raises:
@@ -472,12 +468,12 @@ def _check(
     mode = status.st_mode
     if not stat.S_ISREG(mode):
         kind = next((noun for is_kind, noun in _KINDS if is_kind(mode)), "something else")
-        raise UnsafeFile(path, f"is {kind} and not a plain file; remove it")
+        raise UnsafeFile(path, f"is {kind} and not a regular file; remove it")
     if own and hasattr(os, "getuid"):
         if status.st_uid != os.getuid():
             raise NotPrivate(path, f"belongs to user id {status.st_uid}; remove it")
         if others_may_write(status):
-            raise NotPrivate(path, f"can be written by others; run: chmod go-w {path}")
+            raise NotPrivate(path, f"is writable by others; run: chmod go-w {path}")
     if flags & _WRITES and status.st_nlink > 1:
         raise UnsafeFile(path, "has another hard link; remove it")
     if limit_bytes is not None and status.st_size > limit_bytes:

@@ -157,7 +157,6 @@ class Supervision:
 
 
 def supervisions_folder(folders: Folders) -> Path:
-    """Folder with the folders of all supervisions."""
     return folders.state / "restarts"
 
 
@@ -186,7 +185,6 @@ def why_not_direct_child(supervision: Supervision, settings: SupervisorSettings 
     """Why this process cannot be started again by its supervisor; empty when it can.
 
     Args:
-        supervision: That of the environment.
         settings: What was read of it.
     """
     if settings is None:

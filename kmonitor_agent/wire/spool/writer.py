@@ -64,8 +64,6 @@ class SpoolWriter:
         """Nothing is made before `open`.
 
         Args:
-            root: The spool root.
-            facts: The session that writes.
             clock: For the age of a segment.
             state: The state folder; where the root lies below it, it must be this user's too.
         """
@@ -84,7 +82,6 @@ class SpoolWriter:
 
     @property
     def facts(self) -> SessionFacts:
-        """The session that writes."""
         return self._facts
 
     @property
@@ -300,7 +297,7 @@ class DiskReserve:
             OSError: The reserve is used up, or the disk refuses for another reason.
         """
         if self._folder is None:
-            raise FileNotFoundError(0, "no reserve")
+            raise FileNotFoundError(0, "no disk space is reserved")
         while True:
             try:
                 self._write(self._folder, records)

@@ -220,7 +220,7 @@ def hide_index(monkeypatch: Patch) -> None:
 @pytest.mark.parametrize(
     ("hide", "why"),
     [
-        (hide_value, "a variable's value is stored elsewhere"),
+        (hide_value, "a variable's value is not stored where kmonitor expects it"),
         pytest.param(hide_index, "this optimizer stores its variables in its own way", marks=full),
     ],
 )
@@ -248,7 +248,7 @@ def test_a_variable_that_the_script_holds_too_stays(tmp_path: Path):
 
     assert outcome.mode == "assign"
     assert "`sequential" in outcome.why
-    assert "in use by a list of the script" in outcome.why
+    assert "in use by a list in the script" in outcome.why
     assert model.trainable_variables[0].value is held[0]
 
 

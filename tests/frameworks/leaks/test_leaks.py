@@ -140,7 +140,7 @@ def test_traces_of_a_function_of_the_script_are_named_and_go_with_it(
 
     held = collect().held
 
-    assert f"{MANY} traces held by `my_step` (a tf.function of the script, {MANY} {why})" in held
+    assert f"{MANY} traces held by `my_step` (a tf.function in the script, {MANY} {why})" in held
     assert left().functions >= before.functions + MANY
     del function, call
     collect()

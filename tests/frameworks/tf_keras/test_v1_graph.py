@@ -168,12 +168,12 @@ def test_what_a_script_set_for_its_session_stays_set(found: Any) -> None:
     [
         ("tf.data", "use arrays, a Sequence or a generator"),
         ("tensor", "use arrays, a Sequence or a generator"),
-        ("subclass", "write rebuild=make_model"),
-        ("v1 optimizer", "write rebuild=make_model"),
+        ("subclass", "use rebuild=make_model"),
+        ("v1 optimizer", "use rebuild=make_model"),
         ("session", "set_session(session)"),
         ("graph", "with graph.as_default()"),
         ("rebuild differs", "other variables"),
-        ("rebuild no function", "write rebuild=make_model, without ()"),
+        ("rebuild no function", "use rebuild=make_model, without ()"),
     ],
 )
 def test_what_cannot_be_rebuilt_is_refused_at_the_call(found: Any, what: str, words: str) -> None:

@@ -123,7 +123,7 @@ def test_a_callback_on_one_worker_changes_nothing_and_its_reload_is_refused(
     assert trained(way)[1 - watched]["records"] == []
     for _, ok, _, _, why in (reloads := _reloads(told)):
         assert not ok
-        assert f"worker {1 - watched} gave no answer" in why
+        assert f"worker {1 - watched} did not respond" in why
     assert len(reloads) == 2
 
 

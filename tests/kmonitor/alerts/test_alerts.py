@@ -5,8 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kmonitor.alerts.evaluator import Alert, AlertEvaluator
-from kmonitor.alerts.messages import decode_held, encode_held
+from kmonitor.alerts.evaluator import Alert, AlertEvaluator, decode_held, encode_held
 from kmonitor.alerts.rules import (
     AlertKind,
     AlertRule,
@@ -244,10 +243,14 @@ def test_a_dry_run_counts_what_rises_above_the_limit_once_in_a_cool_down():
     t_s = np.arange(10.0) * 10.0
     values = np.array([1.0, 9.0, 9.0, 1.0, 9.0, np.nan, 1.0, 9.0, 1.0, 1.0])
 
-    assert dry_run(t_s, values, threshold=8.0, cool_down_s=0.0) == DryRun(3, 90.0)
-    assert dry_run(t_s, values, threshold=8.0, cool_down_s=40.0).n == 2
-    assert dry_run(t_s, values, threshold=9.0, cool_down_s=0.0).n == 0
-    assert dry_run(t_s[:0], values[:0], threshold=1.0, cool_down_s=0.0) == DryRun(0, 0.0)
+    def counted(threshold: float, hold_s: float = 0.0, cool_down_s: float = 0.0) -> int:
+        return dry_run(t_s, values, threshold=threshold, hold_s=hold_s, cool_down_s=cool_down_s).n
+
+    assert [counted(8.0), counted(8.0, cool_down_s=40.0), counted(9.0)] == [3, 2, 0]
+    assert [counted(8.0, hold_s=10.0), counted(8.0, hold_s=11.0)] == [1, 0]
+    none = dry_run(t_s[:0], values[:0], threshold=1.0, hold_s=0.0, cool_down_s=0.0)
+    assert none == DryRun(0, 0.0)
+    assert dry_run(t_s, values, threshold=8.0, hold_s=0.0, cool_down_s=0.0).span_s == 90.0
 
 
 def test_a_dry_run_is_told_in_a_sentence():

@@ -7,7 +7,7 @@ import pytest
 from kmonitor.cli.main import main
 from kmonitor_agent.recording.settings import check_home
 
-TOLD = "KMONITOR_HOME='a/home' is a relative path; write an absolute"
+TOLD = "KMONITOR_HOME='a/home' is a relative path; use an absolute"
 
 
 @pytest.mark.parametrize(

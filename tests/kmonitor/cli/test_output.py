@@ -30,7 +30,7 @@ def test_an_output_that_takes_nothing_is_one_line_and_a_failure(
 
     assert status == 1
     assert capfd.readouterr().err == (
-        "kmonitor: output to standard output is lost: No space left on device.\n"
+        "kmonitor: cannot write to standard output: No space left on device.\n"
     )
 
 

@@ -85,7 +85,7 @@ def test_a_full_disk_is_told_with_what_to_do(folders: Folders, monkeypatch: pyte
     with pytest.raises(HubDidNotStart) as caught:
         ensure_hub(folders)
 
-    assert f"The disk of {folders.state} is full" in caught.value.what
+    assert f"The disk that holds {folders.state} is full" in caught.value.what
     assert "Free some space" in caught.value.remedy
 
 

@@ -123,7 +123,10 @@ def test_where_nothing_is_found_it_says_what_was_tried(there: There):
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        ('{"python":"HOME/gone/python"}', "last training there (HOME/gone/python: it no longer"),
+        (
+            '{"python":"HOME/gone/python"}',
+            "last training run there (HOME/gone/python: it no longer",
+        ),
         ("{broken", "the record is damaged"),
     ],
 )
@@ -150,7 +153,7 @@ def test_a_kmonitor_that_hangs_there_is_ended_and_the_next_place_is_tried(there:
     command = there.program(there.home.parent / "opt" / "kmonitor", answer())
 
     assert there.ask(command).found_by == "command"
-    with pytest.raises(HostError, match="kmonitor there did not answer") as caught:
+    with pytest.raises(HostError, match="kmonitor there did not respond") as caught:
         there.ask()
     assert caught.value.is_transient
 

@@ -1,4 +1,4 @@
-"""A hub that holds its place but does not answer is told, and ended only as what it is."""
+"""A hub that holds its place but does not respond is told, and ended only as what it is."""
 
 import os
 import signal
@@ -47,7 +47,7 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
         monkeypatch.setattr(module, "request_local_hub", partial(request_local_hub, timeout_s=0.2))
     pid = live_hub.process.pid
     os.kill(pid, signal.SIGSTOP)
-    why = f"The hub (process {pid}) holds {hub_lock_path(folders)} but does not answer"
+    why = f"The hub (process {pid}) holds {hub_lock_path(folders)} but does not respond"
 
     with pytest.raises(HubSilent, match="kmonitor hub stop") as caught:
         ensure_hub(folders, timeout_s=0.5)
@@ -58,7 +58,7 @@ def test_a_stopped_hub_is_named_everywhere_and_ended_by_hub_stop(
     assert (finding.state, why in finding.found) == ("bad", True)
 
     assert main(["hub", "stop"]) == 0
-    assert f"process {pid}) did not answer; it was killed" in capsys.readouterr().out
+    assert f"process {pid}) did not respond; it was killed" in capsys.readouterr().out
     assert live_hub.process.wait(DEADLINE_S) == 0, "it could still commit"
     assert main(["hub", "stop"]) == 0
     assert "No hub is running" in capsys.readouterr().out

@@ -61,7 +61,9 @@ def test_a_terminal_shows_what_goes_on_and_how_to_end_it(
     map_command.memory_map(RUN, training=TrainingOptions(sequence=40), limit="1GiB")
 
     shown = capsys.readouterr().err.split("\r")
-    assert shown[1].startswith("working out other batches and changes: 0 s (Ctrl+C ends it)")
+    assert shown[1].startswith(
+        "calculating other batch sizes and changes: 0 s (press Ctrl+C to cancel)"
+    )
     assert shown[-1] == "\x1b[K"
 
 
@@ -75,7 +77,7 @@ def test_the_name_of_a_run_alone_is_answered_with_how_to_ask():
 def test_without_a_length_it_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     tells(monkeypatch)
 
-    with pytest.raises(UserError, match="has a variable length") as caught:
+    with pytest.raises(UserError, match="accepts input of variable length") as caught:
         map_command.memory_map(RUN)
 
     assert "--sequence 128" in caught.value.remedy

@@ -31,7 +31,7 @@ def test_the_environment_counts_only_when_the_script_is_silent():
 
 @pytest.mark.parametrize("named", ["http://x", "relative/agents.sock"])
 def test_anything_else_is_refused_with_what_to_write(named: str):
-    with pytest.raises(ValueError, match=r'hub=.*write "off"'):
+    with pytest.raises(ValueError, match=r'hub=.*use "off"'):
         parse_hub(named, {})
     with pytest.raises(ValueError, match="KMONITOR_HUB="):
         parse_hub(None, {"KMONITOR_HUB": named})
@@ -59,5 +59,5 @@ def test_a_hub_on_the_network_is_named_with_its_key(folders: Folders):
     ],
 )
 def test_an_address_without_all_that_it_needs_is_refused(named: str, why: str):
-    with pytest.raises(ValueError, match=f"hub=.*{why}.*write tcp://HOST:PORT"):
+    with pytest.raises(ValueError, match=f"hub=.*{why}.*use tcp://HOST:PORT"):
         parse_hub(named, {})

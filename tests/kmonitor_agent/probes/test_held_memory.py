@@ -99,7 +99,7 @@ def test_what_forks_share_counts_once():
     assert len(shared) == SHARED_BYTES
     assert resident > N_FORKS * SHARED_BYTES
     assert found.total.value == pytest.approx(proportional, rel=0.1)
-    assert "children: proportional sets (smaps_rollup), up to" in found.total.source
+    assert "children: proportional set sizes (PSS, smaps_rollup), up to" in found.total.source
 
 
 @on_linux
@@ -213,7 +213,7 @@ def test_a_rollup_without_kinds_of_pages_is_none(tmp_path: Path):
     memory.read_slowly()
 
     assert memory.read().total.source.endswith(
-        "this kernel does not report proportional set sizes"
+        "this kernel does not report proportional set sizes (PSS)"
     )
 
 
@@ -253,7 +253,7 @@ def test_a_status_without_pages_falls_back_to_statm_or_psutil(tmp_path: Path, st
     proc.write("self", "status", "Name:\tx\n")
     with_statm = read_own_pages(proc.folder / "self")
 
-    assert getattr(without, "source", None) == "process: psutil resident set"
+    assert getattr(without, "source", None) == "process: resident set size (RSS, psutil)"
     assert isinstance(with_statm, ProcessPages)
     assert with_statm.held_bytes == 400 * os.sysconf("SC_PAGE_SIZE")
     assert with_statm.file_bytes is None
@@ -273,7 +273,7 @@ def test_without_anything_to_read_the_reason_is_given(
 
     assert found.total.value is None
     assert "cannot be read" in found.total.absent
-    assert found.file.absent == "this system does not report file pages"
+    assert found.file.absent == "this system does not report file-backed pages"
 
 
 @pytest.mark.parametrize(

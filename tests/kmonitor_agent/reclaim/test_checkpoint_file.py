@@ -179,7 +179,9 @@ def test_too_little_room_refuses_the_save_and_says_how_much(folder: Path):
     state_bytes = sum(array.nbytes for array in values())
     store = CheckpointStore(folder, free_bytes=lambda _: 2 * state_bytes - 1)
 
-    with pytest.raises(SaveRefused, match=r"iB free, but 2 times the state of .*iB is"):
+    with pytest.raises(
+        SaveRefused, match=r"iB free, but 2 times the size of the state \(.*iB\) is"
+    ):
         saved(store)
 
     assert list(folder.iterdir()) == []

@@ -59,16 +59,16 @@ def test_one_limit_needs_no_list():
     ("check", "given", "says"),
     [
         (checked_name, 7, "run_name="),
-        (checked_name, "  ", "write a name"),
+        (checked_name, "  ", "use a name"),
         (checked_folder, 7, "checkpoint_dir="),
         (checked_limits, "ram 80%", r"limits=\[Limit"),
         (checked_limits, [("ram", "80%")], r"limits=\[Limit"),
         (checked_limits, 5, r"limits=\[Limit"),
-        (checked_interval_s, "1s", "write seconds"),
-        (checked_interval_s, True, "write seconds"),
-        (checked_interval_s, 0, "0.05 to 3600"),
-        (checked_interval_s, float("nan"), "0.05 to 3600"),
-        (checked_interval_s, 10**400, "0.05 to 3600"),
+        (checked_interval_s, "1s", "use a number of seconds"),
+        (checked_interval_s, True, "use a number of seconds"),
+        (checked_interval_s, 0, "0.05 and 3600"),
+        (checked_interval_s, float("nan"), "0.05 and 3600"),
+        (checked_interval_s, 10**400, "0.05 and 3600"),
         (lambda given: checked_switch("commands", given), "no", "commands=True"),
     ],
 )
@@ -81,9 +81,9 @@ def test_folder_that_can_be_none_is_refused(tmp_path: Path):
     file = tmp_path / "model.keras"
     file.touch()
 
-    with pytest.raises(ValueError, match="is not a folder; write the path of a folder"):
+    with pytest.raises(ValueError, match="is not a folder; use the path of a folder"):
         checked_folder(file)
-    with pytest.raises(ValueError, match="is not a folder; write the path of a folder"):
+    with pytest.raises(ValueError, match="is not a folder; use the path of a folder"):
         checked_folder("/dev/null")
     with pytest.raises(ValueError, match="contains a NUL"):
         checked_folder("a\0b")
@@ -106,7 +106,7 @@ def test_home_that_is_no_fixed_folder_is_refused(tmp_path: Path):
     check_home({"KMONITOR_HOME": str(tmp_path)})
     with pytest.raises(ValueError, match="is a file"):
         check_home({"KMONITOR_HOME": str(file)})
-    with pytest.raises(ValueError, match="write an absolute path"):
+    with pytest.raises(ValueError, match="use an absolute path"):
         check_home({"KMONITOR_HOME": "here"})
 
 

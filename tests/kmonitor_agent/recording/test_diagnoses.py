@@ -27,7 +27,7 @@ class Holding:
     def trace_holders(self) -> tuple[TraceHolder, ...]:
         return (
             TraceHolder("my_step", 5, "5 shapes"),
-            TraceHolder("fresh", 7, "made 7 times", "kept"),
+            TraceHolder("fresh", 7, "created 7 times", "kept"),
         )
 
 
@@ -42,10 +42,13 @@ def test_holders_of_most_dead_operations_lead_and_then_who_is_in_use():
     assert why == ""
     found, _ = [each for each in events if isinstance(each, Diagnosis)]
     assert found.holders == [
-        "`step`: traces 8 (4 of them kept for models that no longer exist), operations 2274",
-        "5 traces held by `my_step` (a tf.function of the script, 5 shapes)",
-        "7 traces held by `fresh` (a tf.function of the script, made 7 times, kept in `kept`)",
-        "`loss`: traces 1, operations 306",
-        "`my_step`: traces 5, operations 20",
-        "`fresh`: traces 7, operations 14",
+        "`step`: 8 traces (4 of them retained for models that no longer exist), 2274 operations",
+        "5 traces held by `my_step` (a tf.function in the script, 5 shapes)",
+        (
+            "7 traces held by `fresh` (a tf.function in the script, created 7 times, retained in"
+            " `kept`)"
+        ),
+        "`loss`: 1 trace, 306 operations",
+        "`my_step`: 5 traces, 20 operations",
+        "`fresh`: 7 traces, 14 operations",
     ]

@@ -251,4 +251,4 @@ def test_the_source_of_step_time_says_where_which_median_stands(monkeypatch: pyt
     assert isinstance(sources, FieldSources)
     [told] = [source for source in sources.sources if source.field == "step_time_s"]
     assert "median over a whole epoch" in told.source
-    assert "in samples" in told.source
+    assert "for samples" in told.source

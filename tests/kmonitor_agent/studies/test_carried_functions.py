@@ -264,7 +264,7 @@ def test_methods_objects_and_partials_are_carried(function: Any, text: str, valu
 @pytest.mark.parametrize("function", [5, None, functions, Scaled])
 def test_what_is_no_function_is_refused_with_what_to_write(function: Any):
     with pytest.raises(
-        TypeError, match=r"is not a function; write run_folds\(train_fold, folds=5\)"
+        TypeError, match=r"is not a function; use run_folds\(train_fold, folds=5\)"
     ):
         run_folds(function, folds=1)
 

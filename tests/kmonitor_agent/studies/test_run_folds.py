@@ -234,7 +234,7 @@ def test_a_study_without_a_folder_is_kept_below_the_state_folder(kmonitor_home: 
     ("given", "error", "told"),
     [
         ({"on": "fork"}, ValueError, "locks"),
-        ({"on": "moon"}, ValueError, 'write on="local"'),
+        ({"on": "moon"}, ValueError, 'use on="local"'),
         ({"folds": 0}, ValueError, "folds=0"),
         ({"folds": "five"}, TypeError, "such as folds=5"),
         ({"retries": 1.5}, TypeError, "retries=1.5"),

@@ -40,20 +40,20 @@ def test_threshold_is_read_in_the_metric_s_unit(
 @pytest.mark.parametrize(
     ("arguments", "more", "says"),
     [
-        (("memory", "80%"), {}, 'write one of "ram"'),
-        (("ram", "80%"), {"action": "explode"}, 'write one of "notify"'),
+        (("memory", "80%"), {}, 'use one of "ram"'),
+        (("ram", "80%"), {"action": "explode"}, 'use one of "notify"'),
         (("graph", "80%"), {}, "graph has no upper bound"),
-        (("ram", "120%"), {}, "outside 0 to 100"),
+        (("ram", "120%"), {}, "not between 0 % and 100"),
         (("ram", "much"), {}, '"12 GiB"'),
         (("ram", "12 parsecs"), {}, '"12 GiB"'),
         (("step_time", "3 GiB"), {}, '"250 ms"'),
-        (("ram", 0.8), {}, "fraction as a percentage"),
+        (("ram", 0.8), {}, "percentage for a fraction"),
         (("graph", -5), {}, "a number of operations"),
         (("graph", 1.5), {}, "not a whole number"),
         (("graph", float("nan")), {}, "a number of operations"),
-        (("ram", "80%"), {"hold_s": -1}, "write seconds"),
-        (("ram", "80%"), {"cooldown_s": "1 min"}, "write seconds"),
-        (("ram", "80%"), {"hold_s": True}, "write seconds"),
+        (("ram", "80%"), {"hold_s": -1}, "use a number of seconds"),
+        (("ram", "80%"), {"cooldown_s": "1 min"}, "use a number of seconds"),
+        (("ram", "80%"), {"hold_s": True}, "use a number of seconds"),
     ],
 )
 def test_limit_that_makes_no_sense_says_what_to_write(
@@ -64,12 +64,12 @@ def test_limit_that_makes_no_sense_says_what_to_write(
 
 
 def test_threshold_that_is_missing_is_asked_for():
-    with pytest.raises(TypeError, match=r'threshold on ram is missing; write .*"80%"'):
+    with pytest.raises(TypeError, match=r'threshold on ram is missing; use .*"80%"'):
         Limit("ram")
 
 
 def test_threshold_beyond_every_number_is_refused_in_words():
-    with pytest.raises(ValueError, match="is not a threshold; write"):
+    with pytest.raises(ValueError, match="is not a threshold; use"):
         Limit("ram", 10**400)
 
 

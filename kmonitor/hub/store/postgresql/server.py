@@ -214,12 +214,10 @@ class ServerConnection(ABC):
     """The hub's statements on a connection that may be lost; used by one thread."""
 
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> QueryResult:
-        """As `StoreConnection.execute`."""
         with self.in_use() as connection:
             return connection.execute(_placed(statement), _plain(values), binary=True)
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> None:
-        """As `StoreConnection.executemany`."""
         plain = [_plain(row) for row in rows]
         if plain:
             with self.in_use() as connection, connection.cursor() as cursor:

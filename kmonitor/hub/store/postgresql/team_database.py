@@ -78,7 +78,6 @@ class TeamDatabase(Database):
         """Connect, make the tables if they are not there, and take this hub's numbers.
 
         Args:
-            address: Where.
             folder: Of the hub's databases; says as which hub it stores.
 
         Raises:

@@ -66,7 +66,6 @@ class ActionButton(QPushButton):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: ButtonState) -> None:
-        """Show this from now on."""
         if state == self._button_state:
             return
         shape = (state.kind, state.is_half)

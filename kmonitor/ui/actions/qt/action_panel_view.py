@@ -183,7 +183,6 @@ class ActionsPanel(QFrame):
         self._readings.show_groups(groups)
 
     def limit_outcome_text(self) -> str:
-        """Text on the outcome at the limit."""
         return self._at_limit.outcome_text()
 
     def _build(self) -> None:

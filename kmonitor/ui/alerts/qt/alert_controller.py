@@ -44,10 +44,7 @@ class AlertController(QObject):
         """There are no alerts before `start`.
 
         Args:
-            window: The window.
-            workspace: What it knows.
             folder: Where the settings lie.
-            parent: Its owner.
         """
         super().__init__(parent)
         self._window = window
@@ -226,7 +223,6 @@ class DesktopNotifications(QObject):
         )
 
     def notify(self, alert: Alert) -> None:
-        """Show an alert."""
         QApplication.alert(self._window)
         if self._tray is None:
             return

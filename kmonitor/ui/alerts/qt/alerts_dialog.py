@@ -87,9 +87,7 @@ class AlertsDialog(QDialog):
         """Not shown yet.
 
         Args:
-            settings: In force now.
             text: Texts on this desktop and on the selected run.
-            parent: The window.
         """
         super().__init__(parent)
         self._settings = settings

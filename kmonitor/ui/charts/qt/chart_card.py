@@ -173,7 +173,6 @@ class ChartCard(QFrame):
         """Put the chart where the placeholder was.
 
         Args:
-            chart: The widget.
             signals: The same widget, typed by its signals.
         """
         self._column.replaceWidget(self._skeleton, chart)

@@ -89,7 +89,6 @@ class ChartsController(QObject):
         self.refresh()
 
     def state(self, key: str, width_px: int) -> ChartState:
-        """What a chart shows now."""
         metric = standard_metric(key)
         kind = chart_kind(key)
         if metric is not None or kind is None:

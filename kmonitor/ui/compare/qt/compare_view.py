@@ -112,7 +112,6 @@ class ComparePanel(QFrame):
         """Show the table.
 
         Args:
-            rows: What is compared.
             entries: The runs, from left to right.
         """
         scale = self.devicePixelRatioF()
@@ -352,7 +351,6 @@ class CompareModel(QAbstractTableModel):
         """Become this table.
 
         Args:
-            rows: Quantities.
             heads: Name and swatch of each run.
         """
         titles = [row.title for row in rows]

@@ -86,7 +86,6 @@ class DetailWindow(QDialog):
         """Draw the evidence in the colours in force."""
 
     def bring_to_front(self) -> None:
-        """Show it in front."""
         self.show()
         self.raise_()
         self.activateWindow()
@@ -129,7 +128,6 @@ class EvidenceWindow(DetailWindow):
         super().__init__(theme, parent)
 
     def show_state(self, state: EvidenceState) -> None:
-        """Show this."""
         if state == self._evidence_state:
             return
         self._evidence_state = state
@@ -163,7 +161,6 @@ class RecordWindow(DetailWindow):
         self.setWindowTitle(self.tr("Reclaim"))
 
     def show_state(self, state: RecordState) -> None:
-        """Show this record."""
         self._record_state = state
         self.show_heading(state.title, state.subtitle, "")
         set_tone(self._title, "" if state.ok else "warn")

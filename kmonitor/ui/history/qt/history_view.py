@@ -133,7 +133,6 @@ class RunHistoryPanel(QFrame):
             rows: From top to bottom.
             count: Text of their number.
             empty: Text in place of no runs.
-            now_wall_s: Now, UTC.
         """
         had_selection = self._table_view.selectionModel().hasSelection()
         self._model.now_wall_s = now_wall_s
@@ -385,7 +384,6 @@ class HistorySelectionBar(QFrame):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: HistorySelectionState) -> None:
-        """Show this selection."""
         if state == self._selection_state:
             return
         self._selection_state = state

@@ -133,7 +133,6 @@ class StatusBar(QFrame):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: StatusBarState) -> None:
-        """Show this."""
         if state == self._bar_state:
             return
         self._bar_state = state
@@ -147,7 +146,6 @@ class StatusBar(QFrame):
         """Show for a while what went wrong, or what was done.
 
         Args:
-            text: One line.
             tone: How loud.
         """
         self._note.setText(text)

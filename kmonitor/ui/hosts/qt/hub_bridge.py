@@ -27,9 +27,7 @@ class FollowedHub(Protocol):
         """News that have arrived, oldest first."""
         ...
 
-    def start(self) -> None:
-        """Start following."""
-        ...
+    def start(self) -> None: ...
 
     def stop(self) -> None:
         """End all threads."""
@@ -78,7 +76,6 @@ class HubBridge(QObject):
 
         Args:
             make_link: Given what wakes this bridge, makes the link.
-            parent: Its owner.
             at: See `at`.
         """
         super().__init__(parent)
@@ -152,7 +149,7 @@ class HubBridge(QObject):
                     at=self.at,
                 )
                 if self.at.startswith(SCHEME):
-                    # No connector reports its route: there is none but the network.
+                    # Nothing else reports its route: it is the network itself.
                     workspace.set_route(
                         self.at, "closed", news.why, "", retry_in_s=news.retry_in_s
                     )

@@ -44,7 +44,6 @@ class LimitActionsPanel(QWidget):
             self._switch.setAccessibleName(self._switch.text())
 
     def show_state(self, state: LimitActionsState) -> None:
-        """Show this from now on."""
         self._actions_state = state
         self._switch.setText(state.title)
         self._switch.setAccessibleName(state.title)
@@ -61,7 +60,6 @@ class LimitActionsPanel(QWidget):
         QWidget.setTabOrder(self._switch, self._choose)
 
     def outcome_text(self) -> str:
-        """Text on the outcome at a limit."""
         return self._outcome.text()
 
     def menu(self) -> QMenu:

@@ -70,7 +70,6 @@ class MemoryMapController(QObject):
         """Show a model file's map, or what is known of it so far.
 
         Args:
-            subject: The file.
             needs: Which other file would help.
         """
         self._file = with_measured(self._runs, subject)

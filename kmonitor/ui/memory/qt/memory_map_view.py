@@ -203,7 +203,6 @@ class MemoryMapPanel(QFrame):
         """Show what it is about, and whether there is a map.
 
         Args:
-            state: Heading of the page.
             needs: The other file that would help.
         """
         self._title.setText(state.title)

@@ -202,7 +202,6 @@ class ModelFileWindow(QDialog):
         self._table_view.setAccessibleName(self.tr("Layers in the file"))
 
     def show_file(self, state: ModelFileState) -> None:
-        """Show what is in the file."""
         if state == self._file_state:
             return
         self._file_state = state

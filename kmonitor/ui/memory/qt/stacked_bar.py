@@ -40,9 +40,7 @@ class StackedBar(QWidget):
         """Show these parts.
 
         Args:
-            parts: From the left.
             reach: What the whole width is, bytes.
-            marks: On top of it.
             span: An interval to be marked below the bar; (0, 0): none.
         """
         self._parts = tuple(parts)

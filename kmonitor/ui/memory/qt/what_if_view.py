@@ -293,7 +293,6 @@ class BatchCurveView(QWidget):
         self.setAccessibleName(self.tr("Peak by batch size"))
 
     def show_curve(self, curve: BatchCurve) -> None:
-        """Show this curve."""
         if curve != self._curve:
             self._curve = curve
             self.setAccessibleDescription(curve.description)

@@ -113,7 +113,6 @@ class ExportController(QObject):
         """Let the user choose where a picture of a chart goes.
 
         Args:
-            metric: Of the card.
             kind: "png" or "svg".
         """
 
@@ -168,7 +167,6 @@ class ExportController(QObject):
         """Write a picture of a chart as it is shown.
 
         Args:
-            metric: Of the card.
             file: SVG by its ending, else PNG.
         """
         run = self._workspace.run_store.current()

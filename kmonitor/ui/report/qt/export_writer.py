@@ -52,9 +52,7 @@ class ChartStyle:
 class ChartSource(Protocol):
     """The charts of the window."""
 
-    def state(self, key: str, width_px: int) -> ChartState:
-        """What a chart shows now."""
-        ...
+    def state(self, key: str, width_px: int) -> ChartState: ...
 
     def card(self, key: str, *, now_s: float) -> ChartCardState | None:
         """The text above it; None while there is no run."""
@@ -94,7 +92,6 @@ class ExportWriter:
 
         Args:
             runs: With the run times that are wanted; None: all of it.
-            output: The file.
             is_cancelled: Asked at each row.
         """
         form = _format_of(output)
@@ -122,8 +119,6 @@ class ExportWriter:
         """A chart as it is shown now; main thread, in which alone text may be drawn.
 
         Args:
-            charts: Of the window.
-            key: Which chart.
             style: How it is drawn.
             kind: "svg", which gives that; else pixels.
 

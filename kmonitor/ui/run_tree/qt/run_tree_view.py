@@ -103,7 +103,6 @@ class RunTreePanel(QFrame):
         """Show these rows with this run selected.
 
         Args:
-            hosts: The tree.
             selected: Run id.
             empty_text: Shown instead when there are no rows.
         """

@@ -105,7 +105,6 @@ class SettingsController(QObject):
 
     @Slot()
     def open(self) -> None:
-        """Show the settings."""
         if self._page is None:
             self._page = page = SettingsWindow(language_titles(), self._window)
             self._connect(page)

@@ -155,7 +155,6 @@ class GeneralPage(QWidget):
 
         Args:
             languages: What each language is called in itself, by its name in the settings.
-            parent: Its parent.
         """
         super().__init__(parent)
         self._languages = dict(languages)
@@ -294,7 +293,6 @@ class HistoryPage(QWidget):
             self.revert()
 
     def show_stored(self, state: StorageState) -> None:
-        """Show what is stored now."""
         self._stored.setText(state.text)
         self._fixed.setText(state.fixed)
         self._fixed.setVisible(bool(state.fixed))

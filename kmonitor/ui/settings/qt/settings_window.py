@@ -48,7 +48,6 @@ class SettingsWindow(QDialog):
 
         Args:
             languages: See `GeneralPage`.
-            parent: The window.
         """
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -255,7 +255,7 @@ class KmonitorApp(QObject):
         self.workspace.changed.add("link")
         if self._options.screenshot is not None:
             # Nobody sees a banner here, and half a screenshot is none.
-            what = f"Part of the window failed: {text.rstrip('.')}. No picture was written."
+            what = f"Part of the window failed: {text.rstrip('.')}. No screenshot was saved."
             self._end_with_failure(what, f"Details are in {log}.")
 
     @Slot()
@@ -282,7 +282,7 @@ class KmonitorApp(QObject):
         trouble = self.workspace.link.status(version="").tooltip
         why = f" ({trouble.rstrip('.')})" if trouble and not self.workspace.link.is_live else ""
         what = f"{screenshot} shows no data: none arrived in time{why}."
-        self._end_with_failure(what, "See: kmonitor doctor")
+        self._end_with_failure(what, "For details, run: kmonitor doctor")
 
     def _end_with_failure(self, what: str, remedy: str) -> None:
         # The first is the cause of those that follow.

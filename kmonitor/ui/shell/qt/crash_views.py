@@ -57,8 +57,8 @@ class CrashNoticeBar(QFrame):
     def _set_texts(self) -> None:
         for button, text, tip in (
             (self._show, self.tr("Show report\u2026"), self.tr("Read, copy or save the report")),
-            (self._later, self.tr("Later"), self.tr("Remind me at the next start")),
-            (self._discard, self.tr("Discard"), self.tr("Delete the report")),
+            (self._later, self.tr("Later"), self.tr("Remind me the next time kmonitor starts")),
+            (self._discard, self.tr("Discard"), self.tr("Remove the report")),
         ):
             button.setText(text)
             button.setAccessibleName(text)
@@ -131,7 +131,6 @@ class CrashReportWindow(QDialog):
         Args:
             notice: Texts above the report.
             text: The report, in English as it was kept.
-            parent: The window.
         """
         super().__init__(parent)
         self.resize(760, 560)
@@ -152,7 +151,7 @@ class CrashReportWindow(QDialog):
         self.setWindowTitle(self.tr("Crash report"))
         self._text.setAccessibleName(self.tr("Crash report"))
         for button, text, tip in (
-            (self._discard, self.tr("Discard"), self.tr("Delete the report")),
+            (self._discard, self.tr("Discard"), self.tr("Remove the report")),
             (self._save, self.tr("Save\u2026"), self.tr("Write it to a file")),
             (self._copy, self.tr("Copy"), self.tr("Copy everything as text")),
             (self._close, self.tr("Close"), self.tr("Close this window (Esc)")),

@@ -58,15 +58,15 @@ class FirstStartPanel(QFrame):
     def _set_texts(self) -> None:
         self._about.setText(
             self.tr(
-                "The first line imports the callback, the second passes it to fit. It works"
-                " with Keras 3 and tf_keras; the data stay on this machine."
+                "The first line imports the callback, the second passes it to fit. It works with"
+                " Keras 3 and tf_keras; your data stays on this machine."
             )
         )
         self._copy.setText(self.tr("Copy the two lines"))
         self._copy.setToolTip(self.tr("Copy both lines to the clipboard"))
         self._copy.setAccessibleName(self._copy.text())
         self._demo.setToolTip(
-            self.tr("A real training that takes about a minute, in its own process")
+            self.tr("A real training run that takes about a minute, in its own process")
         )
         self._connect.setText(self.tr("Connect to a host\u2026"))
         self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
@@ -74,7 +74,6 @@ class FirstStartPanel(QFrame):
         self._snippet.setAccessibleName(self.tr("Lines to add to your training script"))
 
     def show_state(self, state: FirstStartState) -> None:
-        """Show this."""
         self._title.setText(state.title)
         self._text.setText(state.text)
         self._demo.setText(state.demo_button)
@@ -177,7 +176,7 @@ class FirstChoices(QWidget):
         if self._language is not None:
             self._language.rename(self._language_titles(), self.tr("Language"))
         self._guide.setText(self.tr("Guide"))
-        self._guide.setToolTip(self.tr("The first steps, and more (F1)"))
+        self._guide.setToolTip(self.tr("Getting started and more (F1)"))
         self._keyboard.setText(self.tr("Keyboard"))
         self._keyboard.setToolTip(self.tr("All keyboard shortcuts (?)"))
         for button in (self._guide, self._keyboard):
@@ -192,7 +191,6 @@ class FirstChoices(QWidget):
 
         Args:
             languages: What each is called in itself, by its name in the settings; may be empty.
-            chosen: Which is in force.
         """
         if not languages:
             return

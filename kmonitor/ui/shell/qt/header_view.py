@@ -68,7 +68,6 @@ class Chip(QFrame):
         theme.palette_changed.connect(self._on_theme_palette_changed)
 
     def show_state(self, state: ChipState) -> None:
-        """Show this from now on."""
         if state == self._chip_state:
             return
         self._chip_state = state
@@ -329,7 +328,9 @@ class HeaderPanel(QFrame):
         tooltip = (
             self.tr("Charts follow the newest data. Press to freeze the view (Space)")
             if is_live
-            else self.tr("The view is frozen; data still arrive. Press to follow again (Space)")
+            else self.tr(
+                "The view is frozen; data is still arriving. Press to follow again (Space)"
+            )
         )
         self._live.setToolTip(tooltip)
         self._live.setAccessibleName(text)

@@ -87,7 +87,7 @@ class FolderOpener(QObject):
         if start_detached(process):
             self.opened.emit(folder)
         else:
-            self._on_self_refused(self.tr("A second window could not be started."), "")
+            self._on_self_refused(self.tr("A second window could not be opened."), "")
 
     @Slot(str, str)
     def _on_self_refused(self, what: str, remedy: str) -> None:
@@ -171,7 +171,7 @@ class DemoLauncher(QObject):
         self.changed.emit()
 
     def _not_started(self) -> str:
-        text = self.tr("The demo could not be started: {program}")
+        text = self.tr("The demo could not be started: {program} cannot be run")
         return text.format(program=sys.executable)
 
     def _timeout_text(self) -> str:

@@ -404,7 +404,6 @@ class LayoutController(QObject):
         """Lay everything out as it was left.
 
         Args:
-            window: The window, its parent.
             tables: Those whose columns are remembered, by name.
             settings: What was remembered.
         """
@@ -420,7 +419,6 @@ class LayoutController(QObject):
             table.apply_layout(settings.tables.get(name, TableLayout()))
 
     def settings(self, base: WindowSettings) -> WindowSettings:
-        """The settings with the layout as it is now."""
         return msgspec.structs.replace(
             base,
             left_px=self._sizes.chosen("left"),

@@ -104,7 +104,6 @@ class FoldMetricChart(_Chart):
         self.setAccessibleName(self.tr("Metric of all folds over epochs"))
 
     def show_state(self, state: FoldMetricState) -> None:
-        """Show this chart."""
         if state is not self._metric_state:
             self._metric_state = state
             parts = (state.metric, state.value, state.text)
@@ -170,7 +169,6 @@ class FoldMemoryChart(_Chart):
         self.setAccessibleName(self.tr("Peak memory of each fold"))
 
     def show_state(self, state: FoldMemoryState) -> None:
-        """Show this chart."""
         if state != self._memory_state:
             self._memory_state = state
             bars = "; ".join(bar.tooltip for bar in state.bars)

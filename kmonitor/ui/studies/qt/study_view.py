@@ -352,7 +352,6 @@ class StudyDelegate(CellDelegate):
 
 
 def attempt_cell_style(index: Index, colours: Palette) -> CellStyle | None:
-    """Style of a cell of the attempts."""
     row = index.data(ROW_ROLE)
     if not isinstance(row, AttemptRow):
         return None

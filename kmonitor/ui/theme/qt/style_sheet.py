@@ -63,7 +63,6 @@ def set_window_theme(window: QWidget, palette: Palette) -> None:
 
     Args:
         window: One without a parent.
-        palette: Of the theme.
     """
     window.setProperty(_THEME_PROPERTY, palette.name)
 
@@ -82,7 +81,7 @@ def load_fonts() -> str:
         try:
             path = resource_path("fonts", file)
         except FileNotFoundError:
-            _log.warning("font %s is missing, using the system's", file)
+            _log.warning("font %s is missing, using the system font", file)
             continue
         loaded = QFontDatabase.addApplicationFont(str(path))
         families = QFontDatabase.applicationFontFamilies(loaded) if loaded >= 0 else []

@@ -49,7 +49,9 @@ class VerdictWindow(EvidenceWindow):
     def _set_texts(self) -> None:
         self.setWindowTitle(self.tr("Verdict"))
         self._guide.setText(self.tr("How to train many models\u2026"))
-        self._guide.setToolTip(self.tr("Guide: memory in a loop of models, run_folds and collect"))
+        self._guide.setToolTip(
+            self.tr("Guide: memory when training models in a loop, run_folds and collect")
+        )
         self._guide.setAccessibleName(self._guide.text())
 
     @override

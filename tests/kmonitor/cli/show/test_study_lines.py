@@ -22,7 +22,7 @@ def test_each_try_of_each_fold_has_a_line(capsys: pytest.CaptureFixture[str]):
     assert [row[0] for row in table[1:] if row[0].isdigit()] == [
         *("0", "1", "2", "2", "3", "3", "4", "5", "6", "6", "7", "8", "9")
     ]
-    assert "Hang" in table[3]
+    assert "Hung" in table[3]
 
 
 def test_a_study_has_folds_in_the_place_of_epochs():

@@ -20,7 +20,7 @@ def test_a_part_says_that_it_is_one(
     print_verdicts(made_up_run(), reply)
 
     text = capsys.readouterr().out
-    assert f"{known}; 2 900 000 samples are being read: ask again in a minute" in text
+    assert f"{known}; 2 900 000 samples are being read: try again in a minute" in text
     assert ("steady" in text) == bool(verdicts)
 
 

@@ -92,7 +92,7 @@ def test_list_that_grows_while_a_callback_takes_longer_is_evidence():
     last = alarms(stored, "step_time")[-1]
     assert (last.cause, last.name) == ("part", "Recorder")
     assert any(
-        "number of kept objects (Recorder.losses) +100 / epoch" in with_plain_spaces(line)
+        "number of retained objects (Recorder.losses) +100 / epoch" in with_plain_spaces(line)
         for line in evidence_lines(last)
     )
 
@@ -181,7 +181,7 @@ def test_slower_computing_has_an_open_cause():
 
     (first, *_) = alarms(stored, "step_time")
     assert (first.cause, first.sureness) == ("unknown", "open")
-    assert "cause unknown; not waiting for input, callbacks" in verdict_headline(first)
+    assert "cause unknown; ruled out: waiting for input, callbacks" in verdict_headline(first)
 
 
 def test_training_that_waits_for_its_input_is_told_so_while_it_is_steady():

@@ -73,7 +73,9 @@ class Setup:
     def lose(self, seconds_ago: float = 180.0) -> None:
         since = self.clock.wall_s() - seconds_ago
         self.desk.disconnected("ended", retry_in_s=4.0, since_wall_s=since, at=FAR)
-        self.desk.set_route(FAR, "closed", "gpu-01 does not answer.", "It is off.", retry_in_s=4.0)
+        self.desk.set_route(
+            FAR, "closed", "gpu-01 is not responding.", "It is off.", retry_in_s=4.0
+        )
 
     def tree(self, search: str = "") -> tuple[HostRow, ...]:
         now_wall_s = self.clock.wall_s()
@@ -130,7 +132,7 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
     assert near.runs[0].state.label == "Training"
     assert far.runs[0].state.label.startswith("No data for")
     assert (with_plain_spaces(far.note), far.tone) == ("offline 3 min", "crit")
-    assert "does not answer" in far.tooltip
+    assert "is not responding" in far.tooltip
     curves = {c.run: c.stale for c in setup.charts.state("ram", 600).curves}
     assert curves == {"run2": True, "run1": False}
     card = setup.charts.card("ram", now_s=0.0)
@@ -140,7 +142,7 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
     banner = setup.banner()
     assert banner.title.startswith("Connection to big one lost at")
     assert "Charts show the last received data; the training may still be running." in banner.text
-    assert "gpu-01 does not answer. It is off. Retrying in 4" in with_plain_spaces(banner.text)
+    assert "gpu-01 is not responding. It is off. Retrying in 4" in with_plain_spaces(banner.text)
     assert banner.button == "Retry"
     assert setup.desk.host_of_banner(0.0) == FAR
 

@@ -77,7 +77,7 @@ def test_a_study_is_told_by_its_folds_their_metric_memory_and_attempts(tmp_path:
         "2 attempts \u00b7",
         "RAM 1.9 GiB \u00b7 VRAM 2.4 GiB",
         "ValueError: no luck with fold 4",
-        "mean \u00b1 standard deviation of val_loss, the 3 folds that finished",
+        "mean \u00b1 standard deviation of val_loss over the 3 finished folds",
         "mean \u00b1 standard deviation of val_accuracy",
         "RAM up to 4.1 GiB \u00b7 limit 4.0 GiB",
         "fold 3 \u00b7 RAM 4.1 GiB",

@@ -80,7 +80,7 @@ def test_every_try_has_a_row_with_its_cause_and_why():
     page = page_of(MadeUpStudy(["hang, finished"], study=ENDED))
 
     assert [row.cells[:3] for row in page.rows] == [
-        ("0", "1", "Hang"),
+        ("0", "1", "Hung"),
         ("0", "2, resumed", "Finished"),
     ]
     assert page.rows[0].cells[-1].startswith("no step for 61 s")
@@ -247,7 +247,7 @@ def test_nothing_is_foretold_where_nothing_tells():
     folds = [_try("running", 10.0), _try("queued")]
 
     assert study_forecast(folds, [], at_once=1) is None
-    assert study_forecast_text(None, now_wall_s=NOW_WALL_S) == "end not known yet"
+    assert study_forecast_text(None, now_wall_s=NOW_WALL_S) == "finish time not known yet"
 
 
 def test_ten_thousand_folds_are_reckoned_and_not_played():
@@ -294,9 +294,10 @@ def test_facts_tell_the_bounds():
         tries = attempts_by_fold(own, record, {}, now_wall_s=NOW_WALL_S)
         return study_state(own, record, tries, now_wall_s=NOW_WALL_S).facts
 
-    assert "2 in parallel \u00b7 time limit learned \u00b7 memory limit 4.0\u202fGiB" in facts(
-        started
-    )
+    assert (
+        "2 in parallel \u00b7 time limit learned from the finished folds \u00b7 memory limit"
+        " 4.0\u202fGiB"
+    ) in facts(started)
     assert "time limit 1\u202fh \u00b7 memory limited by the host" in facts(given)
 
 

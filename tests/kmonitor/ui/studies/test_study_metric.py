@@ -107,7 +107,7 @@ def test_mean_and_spread_are_of_the_folds_that_came_so_far(hub: Hub):
     assert picture.mean[1][1] == pytest.approx(0.75 / top)
     assert picture.band[2][1:] == (picture.mean[2][1], picture.mean[2][1])
     assert picture.value == "0.62 \u00b1 0.53"
-    assert "2 folds at their last epoch" in picture.text
+    assert "2 folds, each at its last epoch" in picture.text
 
 
 def test_what_finished_folds_came_to_counts_where_there_are_any(hub: Hub):
@@ -129,7 +129,7 @@ def test_the_spread_tells_how_many_digits_count(hub: Hub):
     picture = shown(metrics, 3, finished=(0, 1))
 
     assert picture.value == "0.435 \u00b1 0.031"
-    assert "the 2 folds that finished" in picture.text
+    assert "the 2 finished folds" in picture.text
 
 
 def test_an_epoch_that_comes_again_after_a_retry_stands_in_its_place(hub: Hub):

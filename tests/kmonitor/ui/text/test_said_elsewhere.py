@@ -23,12 +23,12 @@ WORDS = {
     "ram": "Speicher",
     "{allocator} allocator, {device}": "{device}, {allocator}",
     "{allocator} allocator, {device} in use": "belegt: {device}, {allocator}",
-    "{host} does not answer.": "{host} schweigt.",
+    "{host} is not responding.": "{host} schweigt.",
     "command {name}": "Befehl {name}",
     "save": "sichern",
     "refused: {why}": "verweigert: {why}",
     "viewer": "Zuschauer",
-    "{n} traces held by `{name}` (a tf.function of the script)": "`{name}` h\u00e4lt {n}",
+    "{n} traces held by `{name}` (a tf.function in the script)": "`{name}` h\u00e4lt {n}",
 }
 
 
@@ -47,10 +47,10 @@ def _other_language() -> Iterator[None]:
         ("limit ram 128 GiB", "128 GiB von Speicher"),
         ("tensorflow allocator, GPU:0", "GPU:0, tensorflow"),
         ("tensorflow allocator, GPU:0 in use", "belegt: GPU:0, tensorflow"),
-        ("gpu-{01} does not answer.", "gpu-{01} schweigt."),
+        ("gpu-{01} is not responding.", "gpu-{01} schweigt."),
         ("command save", "Befehl sichern"),
         ("refused: viewer", "verweigert: Zuschauer"),
-        ("2 traces held by `f` (a tf.function of the script)", "`f` h\u00e4lt 2"),
+        ("2 traces held by `f` (a tf.function in the script)", "`f` h\u00e4lt 2"),
         ("a sentence of a later version", "a sentence of a later version"),
         ("", ""),
     ],
@@ -92,7 +92,7 @@ def test_why_a_host_is_not_reached_and_what_to_do_is_known(told: str):
 
 
 @pytest.mark.parametrize(
-    "told", ["start to start", "limit ram 128 GiB", "gpu-{01} does not answer.", "odd {braces}"]
+    "told", ["start to start", "limit ram 128 GiB", "gpu-{01} is not responding.", "odd {braces}"]
 )
 def test_english_stays_as_it_was_said(told: str):
     assert translated_text(told) == told

@@ -130,7 +130,7 @@ def test_the_evidence_has_what_can_be_asked_for_as_actions():
     assert picture.title == "RAM: leak suspected"
     assert picture.actions == (("collect", "Collect"), ("reload", "Reload"))
     assert picture.advice[0] == "build model and optimizer once, outside the loop"
-    assert picture.lead.startswith("Traces of models that no longer exist are kept")
+    assert picture.lead.startswith("Traces of models that no longer exist are retained")
     assert "Grew along with it" in picture.as_text()
     out_of_reach = evidence_state(run, LEAK, now_wall_s=NOW_WALL_S, can_request=False)
     assert out_of_reach.actions == ()
@@ -174,7 +174,7 @@ def test_what_the_script_calls_a_function_is_not_capitalised():
 
     picture = evidence_state(made_up_run(), retraced, now_wall_s=NOW_WALL_S, can_request=True)
 
-    assert picture.lead == "one_step is traced again and again"
+    assert picture.lead == "one_step is retraced repeatedly"
 
 
 def _maker(**about: Any) -> ForecastBuilder:

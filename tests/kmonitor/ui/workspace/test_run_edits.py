@@ -128,13 +128,13 @@ def test_a_run_that_lives_is_not_deleted():
 def test_before_a_run_is_deleted_it_is_told_what_is_lost():
     picture = confirm_delete([ended(stored_bytes=int(12 * MIB), pinned=True)], ["gpu-01"])
 
-    assert picture.title == "Delete “resnet50-imagenet”?"
+    assert picture.title == "Remove “resnet50-imagenet”?"
     text = with_plain_spaces(picture.text)
     assert text.startswith("This run is pinned. About 12.0 MiB of measurements")
     assert "on gpu-01" in text
-    assert "Checkpoints and all files of the training are kept" in text
+    assert "Checkpoints and all files written by the training script are kept" in text
     assert "cannot be undone" in text
-    assert (picture.yes, picture.no) == ("Delete run", "Keep")
+    assert (picture.yes, picture.no) == ("Remove run", "Keep")
 
 
 def test_before_many_are_deleted_the_first_are_named():
@@ -142,11 +142,11 @@ def test_before_many_are_deleted_the_first_are_named():
 
     picture = confirm_delete(runs, ["here", "there"])
 
-    assert picture.title == "Delete 6 runs?"
+    assert picture.title == "Remove 6 runs?"
     assert "“n0”, “n1”, “n2”, “n3”, and 2 more" in picture.text
     assert "on here, there" in picture.text
     assert "1 of them are pinned." in picture.text
-    assert picture.yes == "Delete 6 runs"
+    assert picture.yes == "Remove 6 runs"
     assert "Pinned" not in confirm_delete([ended("a"), ended("b")], ["h"]).text
 
 

@@ -49,4 +49,4 @@ def test_a_script_that_was_killed_for_want_of_memory_is_started_again(tmp_path: 
 
     assert (ran.returncode, ran.stdout) == (0, b"end 1\n")
     assert b"kmonitor: the script crashed: out of memory: the kernel killed it" in ran.stderr
-    assert b"Restarting it; 0 of 1 resumes left." in ran.stderr
+    assert b"Restarting it; 0 of 1 restarts left." in ran.stderr

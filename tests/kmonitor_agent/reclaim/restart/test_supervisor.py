@@ -57,7 +57,7 @@ def test_crashes_are_resumed_as_often_as_asked(tmp_path: Path):
     lines = ran.stderr.decode().splitlines()
     assert (ran.returncode, (tmp_path / "starts").read_text()) == (-11, "xxx")
     assert "SIGSEGV" in lines[0]
-    assert lines[0].endswith("Restarting it; 1 of 2 resumes left.")
+    assert lines[0].endswith("Restarting it; 1 of 2 restarts left.")
 
 
 def test_a_failed_exit_status_is_a_crash_too(tmp_path: Path):

@@ -78,7 +78,7 @@ def test_a_link_is_not_followed(home: Folders, tmp_path: Path):
     elsewhere = secret_of(home).rename(tmp_path / "elsewhere")
     secret_of(home).symlink_to(elsewhere)
 
-    with pytest.raises(NotPrivate, match="not a plain file"):
+    with pytest.raises(NotPrivate, match="not a regular file"):
         own_keys(home, "desktop")
 
 

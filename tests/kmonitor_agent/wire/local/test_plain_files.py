@@ -43,7 +43,7 @@ def test_only_plain_files_are_opened(tmp_path: Path, other: Path, kind: Kind, fl
     path = tmp_path / "entry"
     kind.make(path, other)
 
-    with pytest.raises(UnsafeFile, match="not a plain file; remove it"):
+    with pytest.raises(UnsafeFile, match="not a regular file; remove it"):
         open_plain(path, flags)
     with pytest.raises(UnsafeFile):
         check_plain(path, 100)

@@ -119,7 +119,7 @@ def test_a_folder_that_everybody_may_write_to_is_refused(tmp_path: Path, mode: i
     path.mkdir()
     path.chmod(mode)
 
-    with pytest.raises(NotPrivate, match=r"can be written by others; .* chmod go-w"):
+    with pytest.raises(NotPrivate, match=r"is writable by others; .* chmod go-w"):
         make_own_folder(path)
 
 
@@ -129,7 +129,7 @@ def test_a_parent_that_everybody_may_write_to_is_refused_before_anything_is_made
     parent.mkdir()
     parent.chmod(0o777)
 
-    with pytest.raises(NotPrivate, match="can be written by everybody") as refused:
+    with pytest.raises(NotPrivate, match="is writable by everyone") as refused:
         make_own_folder(parent / "below" / "state")
 
     assert refused.value.path == parent
@@ -184,7 +184,7 @@ def test_another_group_is_named_above_the_folder_and_refused_at_it(tmp_path: Pat
     ]
     (parent / "state").chmod(0o770)
     os.chown(parent / "state", 0, OTHER_USER)
-    with pytest.raises(NotPrivate, match="can be written by others"):
+    with pytest.raises(NotPrivate, match="is writable by others"):
         check_own_folder(parent / "state")
 
 
@@ -226,7 +226,7 @@ def test_the_users_own_link_is_followed_and_its_way_checked_too(tmp_path: Path):
     assert check_own_folder(tmp_path / "relative") == []
     disk.chmod(0o777)
     for name in ("state", "relative"):
-        with pytest.raises(NotPrivate, match="can be written by everybody") as refused:
+        with pytest.raises(NotPrivate, match="is writable by everyone") as refused:
             check_own_folder(tmp_path / name)
         assert refused.value.path == disk
 

@@ -1,4 +1,4 @@
-"""Spools of living processes are read without touching them, and nothing is told twice."""
+"""Spools of living processes are read without touching them; each event once."""
 
 import os
 import time

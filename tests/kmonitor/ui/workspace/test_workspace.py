@@ -1,3 +1,5 @@
+"""Workspace: messages of hubs become runs, events and selections."""
+
 from typing import Any
 
 import pytest

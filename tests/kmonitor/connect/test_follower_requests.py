@@ -1,4 +1,4 @@
-"""Open questions of a desktop: none is lost, none is told twice."""
+"""Follower: no open request is lost, none is answered twice."""
 
 from msgspec.structs import replace
 

@@ -1,4 +1,4 @@
-"""What waits for a safe point: order, bounds, and who may take it."""
+"""Requests that wait for a safe point: order, bounds, and who may take them."""
 
 import threading
 

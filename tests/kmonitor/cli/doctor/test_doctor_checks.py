@@ -1,3 +1,5 @@
+"""Checks of `kmonitor doctor`."""
+
 import importlib.metadata
 import shutil
 import subprocess
@@ -42,7 +44,7 @@ def found_by(folders: Folders) -> dict[str, Finding]:
 def test_a_database_on_a_network_file_system_is_bad(mounts: Callable[..., None], folders: Folders):
     mounts(("/", "ext4"), (folders.state.parent, "nfs4"))
 
-    finding = found_by(folders)["disk of database"]
+    finding = found_by(folders)["disk that holds the database"]
 
     assert finding.state == "bad"
     assert "nfs4" in finding.found
@@ -78,10 +80,10 @@ def test_a_home_on_a_network_is_told_with_where_its_database_is(
 
     found = found_by(folders)
 
-    assert found["disk of database"].state == "ok"
+    assert found["disk that holds the database"].state == "ok"
     assert found["network home"].state == "note"
     assert str(folders.database.parent) in found["network home"].found
-    assert "nfs4" in found["disk of spool"].found
+    assert "nfs4" in found["disk that holds the spool"].found
 
 
 def test_another_package_of_our_name_is_bad(monkeypatch: pytest.MonkeyPatch, folders: Folders):

@@ -1,4 +1,4 @@
-"""When a limit is met, in words, on the header's chip and in full."""
+"""Text of forecasts: on the header's chip and in full."""
 
 from typing import Any
 
@@ -121,9 +121,9 @@ def test_a_run_that_has_ended_has_no_forecast(state: str):
 def test_a_limit_beyond_the_planned_end_is_said_to_be():
     run = made_up_run(epoch=80, epochs=90)
 
-    assert short_forecast_text(run, LEAK) == "the fit ends before its limit"
+    assert short_forecast_text(run, LEAK) == "the fit will end before the limit is reached"
     assert with_plain_spaces(forecast_text(run, LEAK, now_wall_s=NOW_WALL_S)) == (
-        "limit 12 GiB in about 14 epochs (10 to 21); the fit ends before that, in 10 epochs"
+        "limit 12 GiB in about 14 epochs (10 to 21); the fit will end before that, in 10 epochs"
     )
     picture = header_state(run, _book(LEAK), now_wall_s=NOW_WALL_S, is_connected=True)
     assert [chip.tone for chip in picture.chips if chip.key == "forecast"] == ["plain"]
@@ -132,4 +132,4 @@ def test_a_limit_beyond_the_planned_end_is_said_to_be():
 def test_a_limit_that_may_come_before_the_planned_end_is_a_warning():
     run = made_up_run(epoch=79, epochs=90)
 
-    assert "ends before" not in forecast_chip_text(run, LEAK, now_wall_s=NOW_WALL_S)
+    assert "will end before" not in forecast_chip_text(run, LEAK, now_wall_s=NOW_WALL_S)

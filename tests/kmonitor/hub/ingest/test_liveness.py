@@ -1,4 +1,4 @@
-"""The state of a run: what its events tell, and what is seen of its process."""
+"""State of a run: by its events, and by what is seen of its process."""
 
 import os
 import subprocess

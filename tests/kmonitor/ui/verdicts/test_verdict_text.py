@@ -1,4 +1,4 @@
-"""Verdicts in words."""
+"""Text of verdicts."""
 
 from typing import get_args, get_type_hints
 
@@ -97,7 +97,7 @@ def test_what_rises_says_how_fast_and_what_was_counted():
 
     assert with_plain_spaces(verdict_headline(rises)) == (
         "rising, not yet judged: +8.10 MiB / epoch; traces of models that no longer exist are"
-        " kept (train_function); next verdict in about 1 min"
+        " retained (train_function); next verdict in about 1 min"
     )
     final = verdict_headline(replace(rises, cause=""), is_final=True)
     assert with_plain_spaces(final) == "rising, not judged: +8.10 MiB / epoch"
@@ -132,11 +132,15 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
 @pytest.mark.parametrize(
     ("cause", "name", "words"),
     [
-        ("retained_traces", "f", "traces of models that no longer exist are kept (f)"),
-        ("retained_traces", "", "traces of models that no longer exist are kept"),
-        ("retracing", "scale", "scale is traced again and again"),
-        ("retracing", "", "a function is traced again and again"),
-        ("python", "t.py:12", "Python keeps allocated memory, mostly from t.py:12"),
+        ("retained_traces", "f", "traces of models that no longer exist are retained (f)"),
+        ("retained_traces", "", "traces of models that no longer exist are retained"),
+        ("retracing", "scale", "scale is retraced repeatedly"),
+        ("retracing", "", "a function is retraced repeatedly"),
+        (
+            "python",
+            "t.py:12",
+            "memory allocated by Python is not freed; most of it was allocated at t.py:12",
+        ),
         ("python", "", "Python objects are kept alive"),
         ("unknown", "", "no counter grew with it"),
         (
@@ -144,8 +148,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
             "",
             "models or optimizers are built repeatedly, and something keeps them alive",
         ),
-        ("workers", "", "child processes of the training use more and more memory"),
-        ("tensors", "", "tensors are kept: the framework's allocator grows"),
+        ("workers", "", "child processes of the training process are using more and more memory"),
+        ("tensors", "", "tensors are retained: the framework's allocator is growing"),
         (
             "malloc",
             "",
@@ -154,8 +158,8 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
                 " objects or graphs"
             ),
         ),
-        ("native", "", "native code keeps memory allocated with malloc; Python code does not"),
-        ("cache", "", "malloc keeps freed memory: a cache, or fragmentation"),
+        ("native", "", "native code retains memory allocated with malloc; Python code does not"),
+        ("cache", "", "malloc retains freed memory: a cache, or fragmentation"),
         ("of a newer hub", "", ""),
     ],
 )
@@ -187,7 +191,7 @@ def test_what_was_tried_is_told_with_what_it_gave_back():
 @pytest.mark.parametrize(
     ("sureness", "words"),
     [
-        ("counted", "Counted: it grew over the same period"),
+        ("counted", "Measured: it grew over the same period"),
         ("fitting", "Likely: the growth is usually caused by this, but it is not proven"),
         ("open", "Cause unknown"),
         ("", ""),
@@ -258,10 +262,10 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
     assert verdict_headline(kept) == "steady"
     assert (
         with_plain_spaces(cause_text(kept))
-        == "it rose only in the first epoch, while data were read"
+        == "it rose only in the first epoch, while data was being read"
     )
     assert [with_plain_spaces(line) for line in evidence_lines(kept)][1:] == [
-        "It rose by more than 300 MiB in the first epoch, and hardly since",
+        "It rose by more than 300 MiB in the first epoch, and hardly at all since",
         "Probably a dataset cache; this is not proven",
     ]
 
@@ -269,7 +273,7 @@ def test_a_data_set_that_is_kept_is_told_beside_a_steady_verdict():
 def test_what_is_steady_says_why_it_is_not_growth():
     steady = replace(LEAK, state="steady", why_not="bending", grew_with=[], cause="", sureness="")
 
-    assert evidence_lines(steady)[1:] == ["its growth levels off, like a cache"]
+    assert evidence_lines(steady)[1:] == ["its growth is levelling off, like a cache"]
     for code in ("too_small", "no_trend", "steps", "slowing", "stopped"):
         assert no_growth_reason(replace(steady, why_not=code))
 
@@ -330,8 +334,8 @@ def test_what_the_script_keeps_is_named_with_its_place_and_size():
     text = with_plain_spaces(cause_text(KEPT))
 
     assert text == (
-        "NumPy arrays of (32, 1000) float32 are kept in Recorder.history (list):"
-        " +12.0 MiB / epoch, 1.5 MiB each"
+        "NumPy arrays of (32, 1000) float32 are retained in Recorder.history (list): +12.0 MiB /"
+        " epoch, 1.5 MiB each"
     )
 
 
@@ -341,7 +345,7 @@ def test_an_array_that_grows_is_named_by_its_attribute():
 
     text = with_plain_spaces(cause_text(replace(KEPT, kept=kept)))
 
-    assert text.startswith("Recorder.history grows: NumPy arrays of (32, 1000) float32")
+    assert text.startswith("Recorder.history is growing: NumPy arrays of (32, 1000) float32")
 
 
 def test_figures_are_counted_and_not_weighed():
@@ -351,7 +355,7 @@ def test_figures_are_counted_and_not_weighed():
     text = cause_text(replace(KEPT, kept=kept, grew_with=grew))
 
     assert with_plain_spaces(text) == (
-        "figures are kept in pyplot, which keeps each figure that is not closed: +1 / epoch"
+        "figures are retained in pyplot, which retains each figure that is not closed: +1 / epoch"
     )
 
 
@@ -361,8 +365,8 @@ def test_who_keeps_models_is_said_where_models_are_built_anew():
     text = cause_text(replace(KEPT, cause="rebuilt", kept=kept))
 
     assert text == (
-        "models or optimizers are built again and again; History objects, each with its model,"
-        " are kept in train.runs (list)"
+        "models or optimizers are being built again and again; History objects, each with its"
+        " model, are retained in train.runs (list)"
     )
 
 

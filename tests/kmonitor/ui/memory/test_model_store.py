@@ -1,4 +1,4 @@
-"""What runs tell of their models becomes a description."""
+"""Model descriptions from the events of runs."""
 
 from dataclasses import replace as replace_subject
 from typing import Any

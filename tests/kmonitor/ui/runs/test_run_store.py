@@ -1,3 +1,5 @@
+"""Runs in the store, and the texts where there is none."""
+
 from kmonitor.ui.run_tree.run_tree import empty_tree_text, host_rows
 from kmonitor.ui.runs.run_states import run_state_label, stall_advice
 from kmonitor.ui.runs.run_store import MAX_SHOWN, RunStore

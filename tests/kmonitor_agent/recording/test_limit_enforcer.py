@@ -1,4 +1,4 @@
-"""The run's limits: who set them, what survives, what a crossing asks for."""
+"""Limits of a run: who set them, what survives, what a crossing requests."""
 
 import msgspec
 import pytest
@@ -104,7 +104,7 @@ def test_percentage_without_a_bound_is_told_once(kept: Kept):
 
     notices = [e for e in kept.events if isinstance(e, Notice)]
     assert [n.code for n in notices] == ["limit_unbounded"]
-    assert "Set it in bytes" in notices[0].text
+    assert "Set the limit as a value" in notices[0].text
 
 
 def test_after_an_answer_growth_counts_from_the_new_base(kept: Kept):
@@ -142,8 +142,8 @@ def test_what_auto_tried_is_told_with_the_reasons_when_nothing_more_helps(kept: 
     [notice] = [e for e in kept.events if isinstance(e, Notice)]
     assert notice.code == "nothing_helps"
     assert notice.text.startswith(
-        "limit graph 100: nothing else helps (collect and reload did not help; restart not"
-        " done: it cannot be restarted). The limit stays"
+        "limit graph 100: nothing else helps (collect and reload did not help; restart skipped: it"
+        " cannot be restarted). The limit remains"
     )
 
 
@@ -268,7 +268,7 @@ def test_what_a_limit_asked_for_is_dropped_when_the_limit_is_changed(kept: Kept)
     higher = LimitSpec(metric="graph", value=500.0, action="reload")
     kept.keeper.set_by_command(SetLimits(["graph"], [higher]), "ada")
 
-    assert kept.keeper.why_dropped(kept.requests[0]) == "the limit was changed meanwhile"
+    assert kept.keeper.why_dropped(kept.requests[0]) == "the limit was changed in the meantime"
 
 
 RESTART = Limit("graph", 100, action="restart", cooldown_s=60).spec
@@ -346,7 +346,7 @@ def test_auto_leaves_out_a_restart_that_was_in_vain():
     assert steps == ["collect", "reload", "nothing"]
     second.keeper.report_exhausted(watch)
     (told,) = [e for e in second.events if isinstance(e, Notice)]
-    assert "restart not done: the last 2 restarts did not help" in told.text
+    assert "restart skipped: the last 2 restarts did not help" in told.text
 
 
 RAM_RELOAD = Limit("ram", "80%", action="reload").spec

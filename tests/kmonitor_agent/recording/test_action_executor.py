@@ -1,4 +1,4 @@
-"""Requests as they are carried out at a safe point."""
+"""Actions carried out at a safe point."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -40,11 +40,13 @@ def test_what_a_limit_asked_for_between_two_fits_and_nobody_did_is_told_at_the_e
     limits.set_by_script((LimitSpec(metric="ram", value=2.0**30, action="reload"),))
     limits.observe("ram", BoundedReading(2.0**31))
 
-    performer.expire_waiting("the process ended before a safe point")
+    performer.expire_waiting("the process ended before a safe point was reached")
 
     (told,) = [each for each in events if isinstance(each, Notice)]
     assert told.text.startswith("limit ram")
-    assert told.text.endswith("reload was not done: the process ended before a safe point.")
+    assert told.text.endswith(
+        "reload was skipped: the process ended before a safe point was reached."
+    )
 
 
 def test_what_waits_for_a_limit_that_was_released_is_not_done_and_told():
@@ -60,7 +62,7 @@ def test_what_waits_for_a_limit_that_was_released_is_not_done_and_told():
 
     assert not any(isinstance(each, ActionRecord) for each in events)
     (told,) = [each for each in events if isinstance(each, Notice)]
-    assert told.text.endswith("collect was not done: the limit is no longer exceeded.")
+    assert told.text.endswith("collect was skipped: the limit is no longer exceeded.")
 
 
 def test_ctrl_c_at_the_moment_a_pause_is_told_ends_it_with_a_record():

@@ -1,4 +1,4 @@
-"""A run that went without a word: whether the kernel counted a kill for want of memory then."""
+"""A run that ended silently: whether the kernel counted a kill for want of memory."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Workers meet at an epoch's end: all act or none does, whoever called, failed or stayed away."""
+"""Workers agree at an epoch's end: all act or none does, whoever called, failed or is absent."""
 
 import threading
 from collections.abc import Callable
@@ -128,7 +128,7 @@ def test_who_does_not_come_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.setattr(worker_agreement, "COMES_WITHIN_S", 60.0)
 
     assert [each.ok for _, each in said] == [False, False]
-    assert "worker 0 gave no answer" in said[0][1].why
+    assert "worker 0 did not respond" in said[0][1].why
     assert "not repeated in this fit" in said[1][1].why
 
 

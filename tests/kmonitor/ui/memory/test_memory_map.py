@@ -1,4 +1,4 @@
-"""What is asked of a memory map, what it answers, and how it is shown."""
+"""Memory map: its requests, results and displayed state."""
 
 import sys
 from dataclasses import replace

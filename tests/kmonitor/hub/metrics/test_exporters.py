@@ -1,4 +1,4 @@
-"""What is refused before figures leave the hub, in words that say what to write."""
+"""Errors before metrics leave the hub name the setting and the remedy."""
 
 import logging
 import subprocess

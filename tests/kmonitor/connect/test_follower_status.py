@@ -1,4 +1,4 @@
-"""What a follower asks by itself: of a hub's troubles, once each time they change."""
+"""Follower: asks for a hub's status once each time it changes."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Which charts there are, what the menu offers, and how the board is arranged."""
+"""Charts: which exist, what the menu offers, and how they are arranged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The hosts that were connected to, kept in a file."""
+"""Remembered hosts, kept in a file."""
 
 import os
 import subprocess
