@@ -1,4 +1,4 @@
-"""One run's side of protocol KM1: hello, batches, acks, rewind. The socket belongs to others.
+"""One run's side of protocol KM1: hello, batches, acks, rewind, commands. Others own the socket.
 
 A process has one connection to its hub for all its runs. What can go wrong with one run (a newer
 process took it over, the hub refuses it, it is behind) stays with that run: the connection and the

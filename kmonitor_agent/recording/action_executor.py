@@ -4,6 +4,7 @@ Some are only planned here: a restart for the epoch's end, a reload for the end 
 `kmonitor_agent.fit`, and one that all workers of a fit do at the same step.
 """
 
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from time import perf_counter
@@ -12,7 +13,7 @@ from typing import Final
 import msgspec
 
 from kmonitor_agent.frameworks.base import KerasModel
-from kmonitor_agent.guard import describe_exception
+from kmonitor_agent.guard import FaultLog, describe_exception
 from kmonitor_agent.limit_watch import (
     JUDGED_AT_ONCE,
     RELEASE_PART,
@@ -33,7 +34,7 @@ from kmonitor_agent.recording.limit_enforcer import LimitEnforcer
 from kmonitor_agent.recording.privacy import Privacy
 from kmonitor_agent.recording.resumable_fit import SaveResult
 from kmonitor_agent.recording.worker_agreement import WorkerAgreement
-from kmonitor_agent.wire.messages.commands import CommandState
+from kmonitor_agent.wire.messages.commands import CommandState, SafePoint
 from kmonitor_agent.wire.messages.events import (
     ActionRecord,
     CommandProgress,
@@ -189,7 +190,9 @@ class ActionExecutor:
         emit: Callable[[Event], None],
         now_s: Callable[[], float],
         privacy: Privacy,
+        faults: FaultLog,
         on_acted: Callable[[Fit, ReclaimAction], None],
+        on_performed: Callable[[set[str]], None],
         open_fits: Callable[[], Sequence[Fit]] = tuple,
     ) -> None:
         """Begin with nothing done.
@@ -200,13 +203,19 @@ class ActionExecutor:
             limits: Called when a limit's action has run.
             now_s: Seconds since the session started.
             privacy: What to leave out of records.
+            faults: Where our own faults go.
             on_acted: Called after each collect and reload, also of a training that is paused
                 meanwhile.
+            on_performed: Called after each request, with the actions that were recorded.
             open_fits: The run's open fits, in the order of their begin; without, a stop ends one.
         """
         self.action_results = ActionResults()
         self.is_paused = False
         self._on_acted = on_acted
+        self._on_performed = on_performed
+        self._open_fits = open_fits
+        self._faults = faults
+        self._lock = threading.Lock()
         self._run_id = run
         self._queue = queue
         self._limits = limits
@@ -219,13 +228,28 @@ class ActionExecutor:
         )
         self.diagnoser = Diagnoser(emit=emit, now_s=now_s, privacy=privacy)
 
-    def perform(self, fit: Fit, request: ActionRequest, *, step: int = 0) -> set[str]:
-        """Carry out a request and report the result; the actions that were recorded.
+    def serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
+        """Carry out what waits for a safe point.
 
         Args:
-            fit: The fit at whose safe point this runs.
+            fit: The fit that has reached it.
+            at: Which.
             step: Steps done in the running epoch; 0 at its end.
         """
+        # One action at a time: another thread that trains serves what waits at its next point.
+        if not self._lock.acquire(blocking=False):
+            return
+        try:
+            others = [each.ordinal for each in self._open_fits() if each is not fit]
+            while (request := self._queue.take(at, others)) is not None:
+                with self._faults.guarded("run.perform"):
+                    self._on_performed(self.perform(fit, request, step=step))
+        finally:
+            self._lock.release()
+            self._queue.remind()
+
+    def perform(self, fit: Fit, request: ActionRequest, *, step: int = 0) -> set[str]:
+        """Carry out a request and report the result; the actions that were recorded."""
         known: int | None = None
         SIGNALS.watch()
         try:

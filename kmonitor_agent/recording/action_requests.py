@@ -63,7 +63,7 @@ class RequestQueue:
         """Begin empty.
 
         Args:
-            on_put: Called after each put, outside of the lock, on the putting thread.
+            on_put: Called after each put and by `remind`, outside of the lock.
         """
         self._on_put = on_put
         self._changed = threading.Condition()
@@ -78,6 +78,10 @@ class RequestQueue:
             self._changed.notify_all()
         self._on_put()
         return True
+
+    def remind(self) -> None:
+        """Have the trainings look again for what still waits."""
+        self._on_put()
 
     def take(self, at: SafePoint, but_for: Collection[int] = ()) -> ActionRequest | None:
         """The oldest request that this safe point serves; an epoch's end serves all.

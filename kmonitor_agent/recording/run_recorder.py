@@ -48,7 +48,6 @@ from kmonitor_agent.recording.settings import Settings
 from kmonitor_agent.recording.supervised_fits import SupervisedFits, SupervisorClient
 from kmonitor_agent.recording.worker_agreement import worker_agreement
 from kmonitor_agent.wire.local.folders import find_folders
-from kmonitor_agent.wire.messages.commands import SafePoint
 from kmonitor_agent.wire.messages.events import Event, Notice
 
 _HOUSEKEEPING_S: Final = 1.0
@@ -97,21 +96,13 @@ class RunRecorder:
         self._last_epoch = before.last_epoch
         self.steps_done = before.steps_done
         self._begin_lock = threading.Lock()
-        self._action_lock = threading.Lock()
         self._sampler_target = SamplerTarget()
-        self._queue = queue = RequestQueue(self._mark_batches_due)
+        self._queue = RequestQueue(self._mark_batches_due)
         self._limits = limits = LimitEnforcer(
-            emit=session.emit, request=queue.put, now_s=session.now_s
+            emit=session.emit, request=self._queue.put, now_s=session.now_s
         )
         reporting = _EventArguments(emit=session.emit, now_s=session.now_s, privacy=privacy)
-        self._action_executor = ActionExecutor(
-            run=self.run_id,
-            queue=queue,
-            limits=limits,
-            on_acted=self._acted,
-            open_fits=self.open_fits,
-            **reporting,
-        )
+        self._action_executor = self._make_executor(reporting)
         self._command_handler = self._make_handler(takes_commands=settings.commands)
         self._sampler = Sampler(current_target=self.current_target, limits=limits, **reporting)
         self._fit_reporter = FitReporter(counts=self._sampler.heap_counts, **reporting)
@@ -360,7 +351,7 @@ class RunRecorder:
             )
         self._follow_up(fit)
         with guarded("run.serve_epoch"):
-            self._serve(fit, "epoch")
+            self._action_executor.serve(fit, "epoch")
         with guarded("run.agreed_reload"):
             self._action_executor.reload_with_workers(fit, model)
         fit.leave_hook("between_epochs")
@@ -425,6 +416,18 @@ class RunRecorder:
             self._process_session.end(
                 left_by=self._left_by, stopped=self._stopped_by_us, within_s=within_s
             )
+
+    def _make_executor(self, reporting: _EventArguments) -> ActionExecutor:
+        return ActionExecutor(
+            run=self.run_id,
+            queue=self._queue,
+            limits=self._limits,
+            faults=self.faults,
+            on_acted=self._acted,
+            on_performed=self._performed,
+            open_fits=self.open_fits,
+            **reporting,
+        )
 
     def _make_handler(self, *, takes_commands: bool) -> CommandHandler:
         return CommandHandler(
@@ -536,7 +539,7 @@ class RunRecorder:
             fit.is_count_due = False
             self._fit_reporter.kept_objects.count(fit)
         with self.faults.guarded("run.serve_batch"):
-            self._serve(fit, "batch", step=fit.clock.steps)
+            self._action_executor.serve(fit, "batch", step=fit.clock.steps)
         fit.step_due()
 
     def _count_traced(self, fit: Fit, model: KerasModel) -> None:
@@ -558,22 +561,8 @@ class RunRecorder:
                     Notice(t_s=now_s, level="info", code="reload_inexact", text=text)
                 )
 
-    def _serve(self, fit: Fit, at: SafePoint, *, step: int = 0) -> None:
-        # One action at a time: another thread that trains serves what waits at its next point.
-        if not self._action_lock.acquire(blocking=False):
-            return
-        try:
-            others = [each.ordinal for each in self._fits if each is not fit]
-            while (request := self._queue.take(at, others)) is not None:
-                with self.faults.guarded("run.perform"):
-                    self._perform(fit, request, step)
-        finally:
-            self._action_lock.release()
-            self._mark_batches_due()
-
-    def _perform(self, fit: Fit, request: ActionRequest, step: int) -> None:
+    def _performed(self, performed: set[str]) -> None:
         # An `auto`, or a pause, is several actions. A reloaded model's graph waits for its step.
-        performed = self._action_executor.perform(fit, request, step=step)
         if (
             (graph := self._sampler_target.graph)
             and "collect" in performed

@@ -34,7 +34,7 @@ HAND_OVERS: Final = [
     HandOver("kmonitor/ui/plots/qt/chart_view.py", "RunCurve._set_points"),
 ]
 
-MOST_MODULES_OF_RELOAD: Final = 24
+MOST_MODULES_OF_RELOAD: Final = 27
 
 COMMAND_ID: Final = Origin(
     HandOver("kmonitor_agent/wire/messages/fields.py", "new_id"),

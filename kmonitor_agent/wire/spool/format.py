@@ -7,7 +7,7 @@ the run's id. All files are of mode 0600:
 |---|---|---|
 | `<first seq, 20 digits>.events` | a segment: events in order | the agent that holds the lock |
 | `acked` | up to where a hub has confirmed (`folder.RunSpool.mark_acked`) | lock holder |
-| `commands` | ids of commands seen (`command_inbox.SeenCommands`) | the agent, lock holder |
+| `commands` | ids of commands seen (`delivery.SeenCommands`) | the agent, lock holder |
 | `lock` | held (`folder_lock.FolderLock`) by the living agent, or who ships it | lock holder |
 | `reserve` | room for when the disk is full, while the agent writes; means nothing | the agent |
 

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import pytest
 
+from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.recording.action_executor import ActionExecutor
 from kmonitor_agent.recording.action_requests import ActionRequest, RequestQueue
 from kmonitor_agent.recording.fit import Fit, FitOrigin
@@ -26,7 +27,9 @@ def _parts(emit: Callable[[Event], None]) -> tuple[ActionExecutor, RequestQueue,
         emit=emit,
         now_s=lambda: 1.0,
         privacy=Privacy(private=False),
+        faults=FaultLog(),
         on_acted=lambda _fit, _action: None,
+        on_performed=lambda _actions: None,
     )
     return performer, queue, limits
 

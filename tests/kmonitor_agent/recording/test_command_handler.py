@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from kmonitor_agent.guard import FaultLog
 from kmonitor_agent.recording.action_executor import ActionExecutor
 from kmonitor_agent.recording.action_requests import MOST_WAITING, RequestQueue
 from kmonitor_agent.recording.command_handler import CommandHandler
@@ -37,7 +38,9 @@ class Desk:
             emit=self.events.append,
             now_s=self._now,
             privacy=Privacy(private=False),
+            faults=FaultLog(),
             on_acted=lambda _fit, _action: None,
+            on_performed=lambda _actions: None,
         )
         session = SimpleNamespace(now_s=self._now, unavailable=unavailable)
         self.intake = CommandHandler(
