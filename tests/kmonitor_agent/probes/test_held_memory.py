@@ -198,7 +198,7 @@ def test_a_kernel_without_shares_counts_each_child_and_says_so(tmp_path: Path):
 
     assert found.total.value == (450 + 90 + 35 + 10) * MIB
     assert (
-        "pages shared by forks may be counted twice: proportional sets cannot be"
+        "pages shared by forks may be counted twice: the proportional set sizes (PSS) cannot be"
         in found.total.source
     )
     assert found.file.value == 0

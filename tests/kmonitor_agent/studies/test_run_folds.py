@@ -98,7 +98,7 @@ def test_the_largest_fold_is_ended_before_the_host_runs_out(
 
     (result,) = study.results
     assert result.cause == "out_of_memory"
-    assert "this host had 100.0 MiB left" in result.why
+    assert "this host had only 100.0 MiB of memory left" in result.why
 
 
 def test_each_fold_is_pinned_to_a_gpu_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
