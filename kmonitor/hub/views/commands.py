@@ -30,9 +30,7 @@ class CommandService:
             if self._event_log.registry.is_of_another(request.run):
                 return lambda: _command_error(request, "invalid", OF_ANOTHER)
             if record is None:
-                return lambda: _command_error(
-                    request, "not_found", "this hub does not know this run"
-                )
+                return lambda: _command_error(request, "not_found", "this hub has no such run")
             entry = self._add(request)
             if entry is None:
                 return lambda: _command_error(
@@ -64,9 +62,9 @@ class CommandService:
     def _refusal(self, request: CommandRequest) -> str:
         record = self._event_log.registry.get(request.run)
         if record is None or record.is_over:
-            return "the training has ended"
+            return "the run has ended"
         if request.session != record.session:
-            return "the training was restarted in a new process after this command was sent"
+            return "the run was restarted in a new process after this command was sent"
         if self._is_gone(record):
             return "the training's process has ended"
         if record.is_shipped or request.name not in record.actions:
@@ -80,8 +78,8 @@ def _cannot(record: RunRecord, name: str) -> str:
     if record.is_shipped:
         return "this run was read from a folder: commands cannot be sent to its process"
     if not record.actions:
-        return "this training does not accept commands (it was started with commands=False)"
-    return f"this training cannot {name}"
+        return "this run does not accept commands (it was started with commands=False)"
+    return f"this run does not support {name}"
 
 
 def _command_error(

@@ -372,9 +372,7 @@ class ViewerService:
     def _request_series(self, identity: bytes, request: SeriesRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(
-                identity, request.request_id, "not_found", "this hub does not know this run"
-            )
+            self._refuse(identity, request.request_id, "not_found", "this hub has no such run")
             return
         if not request.columns:
             have = sorted(record.extra_columns)
@@ -397,9 +395,7 @@ class ViewerService:
     def _request_verdicts(self, identity: bytes, request: VerdictsRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(
-                identity, request.request_id, "not_found", "this hub does not know this run"
-            )
+            self._refuse(identity, request.request_id, "not_found", "this hub has no such run")
         elif not self._context.verdicts.add_request(identity, request, record.key, record.rows):
             text = "too many runs are being evaluated at the same time"
             self._send(
@@ -420,7 +416,10 @@ class ViewerService:
             return
         status = answer()
         if not isinstance(status, ErrorMessage):
-            text = f"{self._event_log.trouble}; the state of the command is reported afterwards"
+            text = (
+                f"{self._event_log.trouble}; the state of the command will be reported once this"
+                " is resolved"
+            )
             status = ErrorMessage(
                 code="busy", text=text, retry_ms=1000, request_id=request.request_id
             )

@@ -311,7 +311,7 @@ def _floats(packed: bytes) -> tuple[float, ...]:
 def last_minute_text(minute: LastMinute) -> str:
     """Like "RAM in the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
     form = (
-        tr("RAM of the control group in the last {time}: {first} to {last}, {rate}")
+        tr("RAM of the cgroup in the last {time}: {first} to {last}, {rate}")
         if minute.is_account
         else tr("RAM in the last {time}: {first} to {last}, {rate}")
     )

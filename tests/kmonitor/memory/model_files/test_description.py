@@ -49,7 +49,7 @@ def test_a_process_that_ends_by_itself_is_told_by_its_status_and_no_note_of_a_fr
     says = "".join(f"print({each!r}, file=sys.stderr, flush=True)\n" for each in notes)
 
     with pytest.raises(UserError, match=words):
-        answer_of(f"import os, sys\n{says}{code}", {}, dict, "makes the model")
+        answer_of(f"import os, sys\n{says}{code}", {}, dict, "creates the model")
 
 
 def test_a_process_that_ends_without_an_answer_is_an_error():
