@@ -329,7 +329,7 @@ def answer_of(
     Args:
         code: Python that it runs; it reads JSON from its standard input and writes JSON.
         request: Its input, to be encoded.
-        doing: What it does, for the error: "makes the model".
+        doing: What it does, for the error: "creates the model".
         is_cancelled: Called several times a second; once it is true, the process is ended.
 
     Raises:

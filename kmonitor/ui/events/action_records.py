@@ -184,7 +184,7 @@ def _traces(count: int) -> str:
 
 
 def record_origin_text(record: ActionRecord) -> str:
-    """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
+    """Who asked: "asked by limit ram 80%, as part of Auto"; empty when unknown."""
     who = requester_text(record.requested_by)
     parts = [tr("requested by {who}").format(who=who)] if who else []
     if record.part_of:

@@ -209,7 +209,7 @@ def what_ran_out(run: RunSummary, minute: LastMinute) -> list[ResourceEnd]:
 
 
 def resource_end_text(end: ResourceEnd) -> str:
-    """Like "Open files: 698 of 700 in the last sample, 2 left"."""
+    """Like "Open file descriptors: 698 of 700 in the last sample, 2 left"."""
     used, whole, left = (
         metric_amount(end.metric, amount)
         for amount in (end.used, end.of, max(0.0, end.of - end.used))

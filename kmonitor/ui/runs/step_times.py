@@ -45,7 +45,8 @@ _EXPLAINED: Final = (0.75, 1.25)
 def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
     """A few slow steps that took much of the time; empty where there are none.
 
-    "3 of 120 steps took two thirds of the time, each about 0.5 s; that time was waiting for input"
+    "3 of 120 steps took two thirds of the time, each about 0.5 s; that time was spent
+    on waiting for input"
 
     Args:
         times: Of an epoch's steps.

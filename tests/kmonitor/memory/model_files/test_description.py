@@ -30,10 +30,10 @@ def test_who_gives_up_gets_no_answer_and_waits_no_longer():
     ("code", "words"),
     [
         ("os._exit(7)", "ended with exit status 7$"),
-        ("os.kill(os.getpid(), 15)", "ended by SIGTERM$"),
+        ("os.kill(os.getpid(), 15)", "ended after receiving SIGTERM$"),
         (
             "os.kill(os.getpid(), 9)",
-            "ended by SIGKILL, as happens when the system runs out of memory$",
+            "ended after receiving SIGKILL, as happens when the system runs out of memory$",
         ),
         ("print('Check failed: x', file=sys.stderr); os._exit(1)", "status 1: Check failed: x$"),
     ],
