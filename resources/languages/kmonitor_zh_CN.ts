@@ -4545,8 +4545,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Peak with file-backed pages</source>
-        <translation>峰值（含文件页）</translation>
+        <source>Peak resident set size</source>
+        <translation>常驻集峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>

@@ -113,7 +113,7 @@ def test_an_empty_table_teaches_instead_of_being_blank(window: DeskWindow):
     assert not table_of(window).isVisible()
     label = window.window.records.table._empty
     assert label.isVisible()
-    assert "Collect, on the right" in label.text()
+    assert "press Collect on the right" in label.text()
 
 
 def test_another_runs_records_are_its_own(window: DeskWindow):
@@ -147,7 +147,7 @@ def test_selected_rows_or_all_are_copied_as_text(window: DeskWindow):
     copied = QGuiApplication.clipboard().text().splitlines()
 
     assert len(copied) == 2
-    assert copied[0].startswith("When\tLevel")
+    assert copied[0].startswith("When\tAction")
     assert HELD in copied[1]
     table_of(window).clearSelection()
     QTest.mouseClick(button(window, "Copy"), Qt.MouseButton.LeftButton)

@@ -29,7 +29,7 @@ _GROUPS: Final[tuple[tuple[str, tuple[tuple[str, str], ...]], ...]] = (
             ("ram_bytes", later("With children")),
             ("ram_process_bytes", later("This process")),
             ("ram_file_bytes", later("File-backed pages")),
-            ("ram_peak_bytes", later("Peak with file-backed pages")),
+            ("ram_peak_bytes", later("Peak resident set size")),
             ("ram_unique_bytes", later("Unique set size (USS)")),
             ("ram_children_bytes", later("Children")),
             ("host_available_bytes", later("Available on the host")),
