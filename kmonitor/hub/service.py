@@ -62,7 +62,7 @@ class Ending(Enum):
 
     STOPPED = "stopped"
     MOVED = "moved"
-    DIFFERS = "database and memory differ"
+    DIFFERS = "the database does not match the data in memory"
 
 
 class HubCannotStart(UserError):
@@ -100,7 +100,10 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kmonitor.hub",
-        description="Receive the data of this user's training runs, store it, and serve windows.",
+        description=(
+            "Receive the data of this user's training runs, store it, and serve it to kmonitor"
+            " windows."
+        ),
     )
     parser.add_argument("--version", action="version", version=VERSION)
     parser.add_argument("--folder", type=Path, help="only show the spools in this folder")
@@ -114,22 +117,23 @@ def _parser() -> argparse.ArgumentParser:
         default="",
         metavar="ADDRESS:PORT",
         help=(
-            "also listen on this address, encrypted, for keys authorized with `kmonitor authorize`"
+            "also listen on this address, encrypted, and accept only keys authorized with"
+            " `kmonitor authorize`"
         ),
     )
     parser.add_argument(
         "--store",
         metavar="URL",
         help=(
-            "store in this team database (postgresql://USER@HOST/DATABASE), or `here` for this"
-            " machine"
+            "store the history in this team database (postgresql://USER@HOST/DATABASE), or"
+            " `here` to store it on this machine"
         ),
     )
     parser.add_argument(
         "--prometheus",
         default="",
         metavar="ADDRESS:PORT",
-        help="serve metrics for Prometheus on this address, without a login",
+        help="serve metrics for Prometheus on this address, without authentication",
     )
     parser.add_argument(
         "--otlp", default="", metavar="URL", help="send metrics to this OpenTelemetry collector"
@@ -174,7 +178,7 @@ def run(folders: Folders, options: HubOptions | None = None) -> None:
         options = replace(options, store=_store(folders, options))
         _run_until_stopped(folders, options)
     except UserError as exc:
-        LOG.error("cannot run: %s", exc)
+        LOG.error("the hub cannot start: %s", exc)
         raise
     except Exception:
         LOG.exception("the hub stopped because of an internal error")
@@ -209,7 +213,7 @@ def _open_log(folders: Folders) -> logging.Handler:
     except UnsafePath as exc:
         raise HubCannotStart(f"{exc.path} {exc.why}.") from exc
     except OSError as exc:
-        raise HubCannotStart(f"{folders.logs} cannot be written: {exc.strerror}.") from exc
+        raise HubCannotStart(f"{folders.logs} cannot be written to: {exc.strerror}.") from exc
     for warning in warnings:
         LOG.warning("%s", warning)
     return handler
@@ -268,7 +272,7 @@ def _loop(folders: Folders, locks: tuple[HubLock, HubLock], options: HubOptions)
         raise HubCannotStart(f"The team's database cannot be used: {exc}.") from exc
     except OUT_OF_SYNC_ERRORS:
         # Rows that this hub does not know of: what it knows is read again, agents resend.
-        LOG.exception("database and memory differ")
+        LOG.exception("the database does not match the data in memory")
         return Ending.DIFFERS
     except DAMAGE as exc:
         salvage(folders.database / DATABASE_NAME, exc)

@@ -29,7 +29,7 @@ USAGE: Final = Usage(
     noun="trial",
     call='RandomSearch(build_model, objective="val_loss").search(x, y)',
     remedy="Pass a function that creates it: tuner.search(make_data, callbacks=make_callbacks).",
-    goes_on="the same tuner with overwrite=False continues",
+    goes_on="to continue, use the same tuner with overwrite=False",
 )
 
 _SPARED: Final = ("out of memory: ", "timeout: ", keras_trial.TOO_LARGE)

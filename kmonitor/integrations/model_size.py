@@ -190,8 +190,8 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     high = memory_map.high_bytes
     most = f" to {binary_size(high)}" if high is not None else " or more"
     raise ModelTooLarge(
-        f"a step of this model would take about {binary_size(memory_map.peak_bytes)}"
-        f" ({low}{most}, tier {memory_map.tier}: {memory_map.method}) at batch {batch}; its"
+        f"a step of this model would need about {binary_size(memory_map.peak_bytes)}"
+        f" ({low}{most}, tier {memory_map.tier}: {memory_map.method}) at batch size {batch}; its"
         f" process holds {binary_size(held)} with its weights and the limit is"
         f" memory={binary_size(bound_bytes)}, so it was not trained"
     )

@@ -30,7 +30,10 @@ USAGE: Final = Usage(
     caller="in_processes",
     noun="trial",
     call="study.optimize(in_processes(objective), n_trials=20)",
-    goes_on="study.optimize continues, in another process if the study has persistent storage",
+    goes_on=(
+        "call study.optimize again to continue, in another process if the study has"
+        " persistent storage"
+    ),
 )
 
 _CAUSE: Final = "kmonitor:cause"

@@ -114,7 +114,7 @@ class RemoteTrial(BaseTrial):
     @override
     def distributions(self) -> dict[str, BaseDistribution]:
         """Not known in a process of its own. Raises: AttributeError."""
-        raise AttributeError("a trial in its own process does not know its distributions")
+        raise AttributeError("the distributions are not available to a trial in its own process")
 
     @property
     @override

@@ -33,7 +33,7 @@ _NO_SCORING: Final = (
 )
 
 _CV: Final = (
-    "cross_validate: cv={cv} is not valid; write a number of folds, a splitter (KFold(5)), or"
+    "cross_validate: cv={cv} is not valid; use a number of folds, a splitter (KFold(5)), or"
     " pairs of indices, [(train, test), ...]."
 )
 
@@ -111,8 +111,8 @@ def _array(name: str, data: Any) -> Any:
     array = np.asarray(data)
     if array.dtype.hasobject or array.ndim == 0:
         raise TypeError(
-            f"cross_validate: {name} is not an array of numbers or strings; for other data,"
-            " write a function for run_folds that reads the data itself."
+            f"cross_validate: {name} is not an array of numbers or strings; for other data, use"
+            " run_folds with a function that reads the data itself."
         )
     return array
 

@@ -314,8 +314,8 @@ def _why_not_comparable(layout: ModelLayout, plan: Plan, measurement: PeakMeasur
         return ""
     return (
         f"the CPU allocator does not count tensors below 256 KiB: it saw {took / 2**20:.1f} MiB"
-        f" of the {whole / 2**20:.1f} MiB that a step at batch {measurement.batch} should take;"
-        " a larger batch shows more"
+        f" of the {whole / 2**20:.1f} MiB that a step at batch size {measurement.batch} should"
+        " need; a larger batch shows more"
     )
 
 
@@ -367,8 +367,8 @@ _TRUST: Final = 0.15
 
 _WORTH_NOTING: Final = 2**20
 _MORE: Final = (
-    "MiB of resident memory is neither weights nor optimizer state, but for example data on"
-    " the device or another model"
+    "MiB of resident memory is neither weights nor optimizer state; it may be data on the device"
+    " or another model, for example"
 )
 _OF_THE_METER: Final = (
     "the CPU allocator does not count tensors below 256 KiB: the estimate adds them"
@@ -496,7 +496,7 @@ class Calibration:
         if len(self._measured) > 1:
             return f"measured at batch sizes {sizes}{on}"
         estimated, took = self._points[0]
-        return f"rules scaled by {took / estimated:.2f}, measured at batch {sizes}{on}"
+        return f"rules scaled by {took / estimated:.2f}, measured at batch size {sizes}{on}"
 
     def _note(self, found: MemoryMap, base: int) -> tuple[str, ...]:
         if self._measured[-1].between_bytes is None:

@@ -136,8 +136,8 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
         )
     if traced_peak.waiting_bytes >= _WORTH_MIB * 2**20:
         notes.append(
-            "loops may run ahead, depending on timing: up to"
-            f" {traced_peak.waiting_bytes / 2**20:.1f} MiB, included in the upper bound"
+            "depending on timing, loop iterations may overlap and use up to"
+            f" {traced_peak.waiting_bytes / 2**20:.1f} MiB more; the upper bound includes this"
         )
     uncovered = [f"{program.unknown} tensors whose size depends on the data"] * bool(
         program.unknown
@@ -155,7 +155,7 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
         high_bytes=high + (int(_UNCOVERED_MARGIN * (peak - resident)) if uncovered else 0),
         transient_bytes=peak - resident,
         kept_bytes=sum(each.kept_bytes for each in layers),
-        method="traced and simulated step; nothing ran",
+        method="traced and simulated step; nothing was run",
         uncovered=tuple(uncovered),
         layers=layers,
         notes=tuple(notes),
@@ -165,7 +165,7 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
 
 def _of_small_variables(n_bytes: int) -> str:
     mib = n_bytes / 2**20
-    return f"; {mib:.1f} MiB of the peak are variables that small" if mib >= _WORTH_MIB else ""
+    return f"; variables that small make up {mib:.1f} MiB of the peak" if mib >= _WORTH_MIB else ""
 
 
 _MARGIN: Final[dict[Backend, float]] = {"tensorflow": 0.40, "xla": 0.40, "torch": 0.50}
@@ -497,24 +497,24 @@ class Unmeasured:
 
 
 _XLA: Final = Unmeasured(
-    "XLA decides what to fuse: the rules were validated against its plans, not against an"
-    " allocator, and on a CPU it uses up to three times as much; measuring five steps corrects"
-    " this",
+    "XLA decides what to fuse: the rules were validated against its memory plans, not against an"
+    " allocator, and on a CPU XLA uses up to three times as much; measuring five steps corrects"
+    " for this",
     2.20,
 )
 _TORCH: Final = Unmeasured(
-    "PyTorch's rules were not validated against an allocator; measuring five steps on a GPU"
-    " corrects this",
+    "the rules for PyTorch were not validated against an allocator; measuring five steps on a"
+    " GPU corrects for this",
     0.25,
 )
 _HALF: Final = Unmeasured(
-    "16-bit precision was validated only on CPUs, whose convolutions use 32-bit copies;"
-    " measuring five steps corrects this",
+    "the rules for 16-bit precision were validated only on CPUs, whose convolutions use 32-bit"
+    " copies; measuring five steps corrects for this",
     0.80,
     2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
 )
 _LOOPS: Final = Unmeasured(
-    "recurrent layers keep as many steps in memory as the framework runs ahead; their rules"
+    "recurrent layers keep in memory all the steps that the framework has run ahead; their rules"
     " were not validated against an allocator",
     0.25,
 )

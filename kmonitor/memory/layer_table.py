@@ -116,7 +116,11 @@ class _Table:
         elif is_frozen:
             note = "frozen"
         elif not variables and not activation_bytes:
-            note = "no weights, keeps nothing" if uses or not self._layout.calls else "not used"
+            note = (
+                "no weights, no saved activations"
+                if uses or not self._layout.calls
+                else "not used"
+            )
         elif not variables:
             note = "no weights"
         return LayerMemory(

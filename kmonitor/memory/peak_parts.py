@@ -14,7 +14,7 @@ from kmonitor.memory.layer_table import LayerMemory, bare_row
 ELSEWHERE: Final = "(outside of layers)"
 """Row of what belongs to no layer: data, loss, metrics, terms of the update."""
 
-ROUNDING: Final = "(rounding of the allocator)"
+ROUNDING: Final = "(allocator rounding)"
 """Row of what its pieces are larger than requested, and of the optimizer's few counters."""
 
 RESIDENT: Final = "(other resident memory)"

@@ -197,14 +197,14 @@ def _smaller_batches(
     layout: ModelLayout, plan: Plan, optimizer: OptimizerLayout | None
 ) -> Iterator[_Change]:
     half = plan.batch // 2
-    text = f"batch {half} instead of {plan.batch}; this changes how the model trains"
+    text = f"batch size {half} instead of {plan.batch}; this changes how the model trains"
     yield _Change("batch", text, layout, replace(plan, batch=half))
     if optimizer is None:
         return
     n = round(plan.batch / half)
     text = (
-        f"batch {half} with gradient_accumulation_steps={n}: gradients of {plan.batch} examples,"
-        f" but batch normalization sees {half}"
+        f"batch size {half} with gradient_accumulation_steps={n}: gradients of {plan.batch}"
+        f" examples, but batch normalization sees {half}"
     )
     other = _with_settings(optimizer, {**optimizer.settings, "gradient_accumulation_steps": n})
     yield _Change("accumulation", text, layout, replace(plan, batch=half, optimizer=other))

@@ -173,7 +173,7 @@ def _selected_run() -> tuple[ShortcutRow, ...]:
         _line("reload", tr("Save, clear and reload")),
         _line("reload_recreate", tr("The same, recreating the variables")),
         _line("collect", tr("Collect")),
-        _line("auto", tr("Reclaim: collect, then reload if needed")),
+        _line("auto", tr("Auto: collect, then reload if needed")),
         _line("restart", tr("Restart the process")),
         _line("diagnose", tr("Diagnose")),
         _line("pause", tr("Pause or resume")),

@@ -81,7 +81,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>https://… URL for Slack, Mattermost or ntfy, or any other that accepts JSON; empty: none</source>
+        <source>https://… URL for Slack, Mattermost, ntfy or any other service that accepts JSON; leave empty for none</source>
         <translation>https://… Slack、Mattermost、ntfy 或接收 JSON 的地址；留空则不发送</translation>
     </message>
     <message>
@@ -96,7 +96,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>runs for each alert, with JSON on standard input; empty: none</source>
+        <source>runs for each alert, with JSON on standard input; leave empty for none</source>
         <translation>每次提醒时在本机运行，标准输入为 JSON；留空则不运行</translation>
     </message>
     <message>
@@ -262,11 +262,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Menu of {metric}</source>
-        <translation>{metric}的更多操作</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
         <source>Remove the limit</source>
         <translation>移除上限</translation>
     </message>
@@ -287,8 +282,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Show everything</source>
-        <translation>显示全部</translation>
+        <source>Show full range</source>
+        <translation>显示完整范围</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
+        <source>{metric} menu</source>
+        <translation>{metric}的更多操作</translation>
     </message>
 </context>
 <context>
@@ -378,13 +378,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Run time since each run started</source>
-        <translation>运行时间，从各运行的起点算起</translation>
+        <source>Time</source>
+        <translation>时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Time</source>
-        <translation>时间</translation>
+        <source>Time since each run started</source>
+        <translation>运行时间，从各运行的起点算起</translation>
     </message>
 </context>
 <context>
@@ -411,8 +411,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>Connects through your own ssh: any host that ssh reaches without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
-        <translation>通过您自己的 ssh 连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
+        <source>Connects with your ssh client and its configuration: any host that ssh reaches without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
+        <translation>使用您的 ssh 客户端及其配置连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
@@ -724,6 +724,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
+        <source>Chart image of {run}</source>
+        <translation>{run} 的图表图片</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>Export all {n} runs on the charts</source>
         <translation>导出所绘制的全部 {n} 个运行</translation>
     </message>
@@ -744,11 +749,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Image of a chart of {run}</source>
-        <translation>{run} 的图表图片</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
         <source>JSON</source>
         <translation>JSON</translation>
     </message>
@@ -759,7 +759,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/qt/export_controller.py"/>
-        <source>Report of {run}</source>
+        <source>Report on {run}</source>
         <translation>{run} 的报告</translation>
     </message>
     <message>
@@ -913,7 +913,7 @@
     <name>GeneralPage</name>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window; the command line and trainings always use MiB and GiB.</source>
+        <source>1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window; the command line and the training callback always use MiB and GiB.</source>
         <translation>1 GiB 是 1 073 741 824 字节，1 GB 是 1 000 000 000 字节。窗口中处处如此；命令行和训练的输出仍用 MiB 和 GiB。</translation>
     </message>
     <message>
@@ -1242,7 +1242,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_controller.py"/>
-        <source>Name of the run, for everyone:</source>
+        <source>Name of the run (shown to everyone):</source>
         <translation>此运行的名称（所有查看者都会看到）：</translation>
     </message>
     <message>
@@ -1297,6 +1297,11 @@
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
         <source>Verdict</source>
         <translation>判定</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
+        <source>active</source>
+        <translation>进行中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
@@ -1355,12 +1360,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
-        <source>not ended</source>
-        <translation>未结束</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/history/qt/history_filters.py"/>
-        <source>nothing grows</source>
+        <source>nothing growing</source>
         <translation>无增长</translation>
     </message>
     <message>
@@ -1418,7 +1418,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>While the history is larger than this, the oldest run is removed.</source>
+        <source>While the history is larger than this, runs are removed, oldest first.</source>
         <translation>历史超过这个大小时，移除最早结束的运行。</translation>
     </message>
     <message>
@@ -1479,13 +1479,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Forget this host; nothing on it changes</source>
-        <translation>忘记它；那里的一切都不受影响</translation>
+        <source>No other machines are saved. Any host that ssh NAME reaches works here.</source>
+        <translation>没有记住其他机器。能用 ssh NAME 登录的，在这里也能用。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>No other machines are saved. Any host that ssh NAME reaches works here.</source>
-        <translation>没有记住其他机器。能用 ssh NAME 登录的，在这里也能用。</translation>
+        <source>Remove this host; nothing changes on the host itself</source>
+        <translation>移除此主机；主机上的一切都不受影响</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -1548,12 +1548,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Creates the key if there is none; the secret key stays here</source>
+        <source>Creates the key if there is none; the private key stays here</source>
         <translation>没有时会生成；私钥留在本机</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Give this public key to the owner of a hub on the network, who authorizes it with kmonitor authorize. The secret key never leaves this machine.</source>
+        <source>Give this public key to the owner of a hub on the network, who authorizes it with kmonitor authorize. The private key never leaves this machine.</source>
         <translation>把这个公钥交给在网络上运行 hub 的人，由其用 kmonitor authorize 准入。私钥从不离开本机。</translation>
     </message>
     <message>
@@ -1573,18 +1573,18 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>Show this device's key</source>
-        <translation>显示本设备的密钥</translation>
+        <source>Show this machine's key</source>
+        <translation>显示本机的密钥</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>This device</source>
-        <translation>本设备</translation>
+        <source>This machine</source>
+        <translation>本机</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>This device's key</source>
-        <translation>本设备的密钥</translation>
+        <source>This machine's key</source>
+        <translation>本机的密钥</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
@@ -1683,8 +1683,13 @@
     <name>MapModel</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Activations that still wait for the backward pass</source>
-        <translation>那一刻仍等待反向传播的特征图</translation>
+        <source>Activations</source>
+        <translation>激活值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>Activations still needed for the backward pass</source>
+        <translation>反向传播仍需要的激活值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1698,18 +1703,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Gradients of trained weights that exist at the peak</source>
+        <source>Gradients of trainable weights that exist at the peak</source>
         <translation>参与训练的权重的梯度，仅计那一刻存在的部分</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Kept</source>
-        <translation>保留</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Kind</source>
-        <translation>类型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1728,6 +1723,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
+        <source>Optimizer state for the weights; exact</source>
+        <translation>权重的优化器状态；精确值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
         <source>Parameters and states; exact</source>
         <translation>参数和状态；精确值</translation>
     </message>
@@ -1738,13 +1738,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>State of the optimizer for them; exact</source>
-        <translation>优化器为它们保存的内容；精确值</translation>
+        <source>Total</source>
+        <translation>合计</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
-        <source>Total</source>
-        <translation>合计</translation>
+        <source>Type</source>
+        <translation>类型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/memory_map_view.py"/>
@@ -1862,11 +1862,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
-        <source>Kind</source>
-        <translation>类型</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Layer</source>
         <translation>层</translation>
     </message>
@@ -1884,6 +1879,11 @@
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
         <source>Shapes</source>
         <translation>形状</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
+        <source>Type</source>
+        <translation>类型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/model_file_window.py"/>
@@ -1956,7 +1956,7 @@
     <name>ReclaimTablePanel</name>
     <message>
         <location filename="../../kmonitor/ui/events/qt/reclaims_view.py"/>
-        <source>Enter shows the full record, Ctrl+C copies the selected ones</source>
+        <source>Enter shows the full record, Ctrl+C copies the selected records</source>
         <translation>Enter 显示完整记录，Ctrl+C 复制所选记录</translation>
     </message>
     <message>
@@ -2071,8 +2071,8 @@
     <name>RunTreePanel</name>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
-        <source>All recorded runs: find, rename, annotate and delete them (Ctrl+Shift+H)</source>
-        <translation>所有记录过的运行：查找、命名、备注和删除 (Ctrl+Shift+H)</translation>
+        <source>All recorded runs: find, rename, annotate and remove them (Ctrl+Shift+H)</source>
+        <translation>所有记录过的运行：查找、命名、备注和移除 (Ctrl+Shift+H)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/run_tree/qt/run_tree_view.py"/>
@@ -2205,6 +2205,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
+        <source>Reason</source>
+        <translation>原因</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>Run time; for a running attempt also the estimated total</source>
         <translation>运行了多久；正在运行的，旁边是总时间的估计</translation>
     </message>
@@ -2227,11 +2232,6 @@
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
         <source>VRAM peak</source>
         <translation>显存峰值</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Why</source>
-        <translation>原因</translation>
     </message>
 </context>
 <context>
@@ -2309,8 +2309,8 @@
     <name>WhatIfControls</name>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Back to the actual training</source>
-        <translation>重新按训练现有的设置计算</translation>
+        <source>Back to the original values</source>
+        <translation>恢复为原来的设置</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
@@ -2319,7 +2319,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/qt/what_if_view.py"/>
-        <source>Batch</source>
+        <source>Batch size</source>
         <translation>批大小</translation>
     </message>
     <message>
@@ -2429,6 +2429,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>(allocator rounding)</source>
+        <translation>（分配器的取整）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>(other resident memory)</source>
         <translation>（模型以外的常驻部分）</translation>
     </message>
@@ -2439,17 +2444,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>(rounding of the allocator)</source>
-        <translation>（分配器的取整）</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>(variables of the model itself)</source>
         <translation>（模型自身的变量）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>, batch {size}</source>
+        <source>, batch size {size}</source>
         <translation>，批大小 {size}</translation>
     </message>
     <message>
@@ -2529,11 +2529,6 @@
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>16-bit precision was validated only on CPUs, whose convolutions use 32-bit copies; measuring five steps corrects this</source>
-        <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>2 updates a second for the chart under the pointer, otherwise 1: about a tenth of the load of Fast, for slow machines, remote desktops and battery power.</source>
         <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
@@ -2599,6 +2594,7 @@
         <translation>约 {size} 的测量值、事件、判定和备注将从 {where} 的历史中删除，所有查看者都不再看到。检查点和训练脚本写入的所有文件保留。此操作无法撤销。</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Action</source>
@@ -2637,13 +2633,13 @@
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Allocator in use</source>
+        <source>Allocator, in use</source>
         <translation>分配器使用中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Allocator peak</source>
+        <source>Allocator, peak</source>
         <translation>分配器峰值</translation>
     </message>
     <message>
@@ -2700,6 +2696,21 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Audit</source>
         <translation>审计</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Auto</source>
+        <translation>自动</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/shortcuts.py"/>
+        <source>Auto: collect, then reload if needed</source>
+        <translation>自动：先清理，无效再重新加载</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>Auto: collect, then reload or restart if needed</source>
+        <translation>自动：先清理，不够再重新加载或重启</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
@@ -2795,6 +2806,16 @@
         <translation>原因未定</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Cgroup limit</source>
+        <translation>cgroup 上限</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>Cgroup usage</source>
+        <translation>cgroup 已用</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Changes between traces: {what}</source>
         <translation>相邻两次追踪之间的变化：{what}</translation>
@@ -2850,7 +2871,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>Choose a device to see the largest batch that fits.</source>
+        <source>Choose a device to see the largest batch size that fits.</source>
         <translation>选择一个设备，即可看到放得下的最大批大小。</translation>
     </message>
     <message>
@@ -2862,11 +2883,6 @@
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>Choose the Python file with its classes: it runs in a separate process. Code inside the model file runs only with kmonitor map --allow-code.</source>
         <translation>请指明含有其类的 Python 文件：它在独立的进程中运行。文件内部的代码只有用 kmonitor map --allow-code 才会运行。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Class</source>
-        <translation>类</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -2897,18 +2913,18 @@
         <translation>清理失败（{where}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Collect garbage and release the traces of models that no longer exist; the current model is kept</source>
+        <translation>回收垃圾并释放已失效模型留下的追踪；当前模型保留</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Collect released nothing {where}</source>
         <translation>清理未释放任何内容（{where}）</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Collect, on the right, is the lightest action; or set a limit on a chart.</source>
-        <translation>右侧的“清理”最轻；也可在图表上设置上限。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Collect, then reload if that was not enough; never a restart</source>
+        <source>Collect, then reload if that was not enough; never restarts</source>
         <translation>先清理，若仍有可释放的再重新加载；绝不重启</translation>
     </message>
     <message>
@@ -2988,16 +3004,6 @@
         <translation>与 {host} 的连接于 {time} 断开。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Container limit</source>
-        <translation>容器上限</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Container usage</source>
-        <translation>容器已用</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
         <source>Contains versions, the last log lines and the traceback; your user name, home folder, and the names of runs and hosts are removed. kmonitor sends nothing. To report the problem, copy or save this text and add what you were doing.</source>
         <translation>包含版本、最后的日志行和程序所处的位置。不含用户名、主目录、运行和主机名称；kmonitor 不会发送任何内容。若要报告此故障，请复制或保存它，并补充您当时的操作。</translation>
@@ -3058,11 +3064,6 @@
         <translation>DataFrame</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/history/selection.py"/>
-        <source>Delete…</source>
-        <translation>删除…</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -3098,11 +3099,14 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Disk used</source>
+        <source>Disk space used</source>
         <translation>磁盘用量</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <location filename="../../kmonitor/ui/history/history_table.py"/>
+        <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Duration</source>
         <translation>用时</translation>
     </message>
@@ -3158,10 +3162,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Epoch duration</source>
-        <translation>每轮时长</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <source>Epoch time</source>
         <translation>轮时间</translation>
@@ -3241,7 +3241,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>File pages</source>
+        <source>File-backed pages</source>
         <translation>文件页</translation>
     </message>
     <message>
@@ -3392,22 +3392,6 @@
         <translation>GPU 与分配器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU memory left</source>
-        <translation>剩余显存</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>GPU memory, all processes</source>
-        <translation>GPU 显存，所有进程</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>GPU memory, this process</source>
-        <translation>GPU 显存，本进程</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>GPU out of memory in about {n} more models ({low} to {high})</source>
         <translation>大约再训练 {n} 个模型（{low} 到 {high}）后显存耗尽</translation>
@@ -3435,11 +3419,6 @@
         <translation>GPU 温度</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU total</source>
-        <translation>GPU 总量</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>GPU utilization</source>
@@ -3447,7 +3426,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>GPU {n} memory, all processes</source>
+        <source>GPU {n} VRAM, all processes</source>
         <translation>GPU {n} 显存，所有进程</translation>
     </message>
     <message>
@@ -3466,14 +3445,9 @@
         <translation>GPU {n} 利用率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU, all processes</source>
-        <translation>GPU，所有进程</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>GPU, this process</source>
-        <translation>GPU，本进程</translation>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>Generated by kmonitor {version} on {moment}.</source>
+        <translation>由 kmonitor {version} 于 {moment} 生成。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -3561,14 +3535,14 @@
         <translation>主机</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>Host lost</source>
-        <translation>主机失联</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
         <source>Host that it runs or ran on</source>
         <translation>在哪里运行</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Host unreachable</source>
+        <translation>无法连接主机</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
@@ -3633,7 +3607,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>In use, transient: this moment of the step</source>
+        <source>In use, transient: at this moment in the step</source>
         <translation>使用中，暂时：此刻的训练步</translation>
     </message>
     <message>
@@ -3689,8 +3663,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>It shares the hub of {host}; its runs are listed there.</source>
-        <translation>其 hub 就是 {host} 的 hub：运行列在那里。</translation>
+        <source>It shares a hub with {host}; its runs are listed there.</source>
+        <translation>它与 {host} 共用一个 hub：运行列在那里。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -3706,11 +3680,6 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Its process is alive but sends nothing: a long trace or collection may be blocking it.</source>
         <translation>进程存活但没有发送数据：可能正在进行较长的追踪或清理。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>Its settings</source>
-        <translation>其设置</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -3790,12 +3759,6 @@
         <translation>为腾出空间而移除旧运行时保留</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/layers.py"/>
-        <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Kept for backward</source>
-        <translation>为反向传播保留</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Keras archive</source>
         <translation>Keras 归档</translation>
@@ -3807,7 +3770,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <source>Keras logs at the end of each epoch</source>
+        <source>Keras logs, at the end of each epoch</source>
         <translation>Keras 日志，每轮结束时</translation>
     </message>
     <message>
@@ -3827,7 +3790,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Last checkpoint epoch {n}</source>
+        <source>Last checkpoint: epoch {n}</source>
         <translation>最近的检查点：第 {n} 轮</translation>
     </message>
     <message>
@@ -3853,19 +3816,14 @@
         <translation>学习率</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Level</source>
-        <translation>级别</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>Likely: the growth is usually caused by this, but it is not proven</source>
         <translation>通常由此引起增长，但未得到证明</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>Limit recorded {where}</source>
-        <translation>已记录越过上限（{where}）</translation>
+        <source>Limit exceeded {where}</source>
+        <translation>超过上限（{where}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -3914,11 +3872,6 @@
         <translation>失联</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Made by kmonitor {version} on {moment}.</source>
-        <translation>由 kmonitor {version} 于 {moment} 生成。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Major page faults</source>
@@ -3936,17 +3889,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Measured: nothing counted at batch {batch} ({source})</source>
-        <translation>实测：没有可统计的内容，批大小 {batch}（{source}）</translation>
+        <source>Measured: the allocator counted nothing at batch size {batch} ({source})</source>
+        <translation>实测：批大小 {batch} 时分配器没有计入任何内容（{source}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Measured: {size} at batch {batch} ({source})</source>
+        <source>Measured: {size} at batch size {batch} ({source})</source>
         <translation>实测：{size}，批大小 {batch}（{source}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Median memory and best time. Memory is the RAM of the process beyond the imported framework; no GPU is used. Model files contain neither the order of data nor the seeds of your script.</source>
+        <source>Median memory and best time. Memory is the RAM of the process beyond the imported framework; no GPU is used. Model files contain neither the order of the data nor your script's random seeds.</source>
         <translation>内存为中位数，时间为最短值。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
     </message>
     <message>
@@ -3981,11 +3934,6 @@
         <translation>进程的常驻内存，之前 → 之后</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>Memory on the GPU</source>
-        <translation>GPU 中有什么</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>Memory pressure</source>
@@ -4010,7 +3958,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <source>Metrics that grow</source>
+        <source>Metrics that are growing</source>
         <translation>什么在增长</translation>
     </message>
     <message>
@@ -4165,11 +4113,6 @@
         <translation>还没有哪一折报告过内存。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>No holder was found.</source>
-        <translation>目前看来没有。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>No keys are authorized.</source>
         <translation>没有密钥可以连接。</translation>
@@ -4181,7 +4124,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>No limit is set. Drag the dotted line of a chart:</source>
+        <source>No limit is set. Drag the dotted line in a chart:</source>
         <translation>未设置上限。拖动图表中的虚线：</translation>
     </message>
     <message>
@@ -4193,6 +4136,11 @@
         <location filename="../../kmonitor/ui/history/selection.py"/>
         <source>No note</source>
         <translation>无备注</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>No referrer was found.</source>
+        <translation>未找到引用者。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
@@ -4226,7 +4174,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/run_history.py"/>
-        <source>No runs yet. Each training with MonitorCallback() will be listed here.</source>
+        <source>No runs yet. Each training run that uses MonitorCallback() will be listed here.</source>
         <translation>尚无运行。每次使用 MonitorCallback() 的训练都会列在这里。</translation>
     </message>
     <message>
@@ -4297,7 +4245,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>Not even a batch of 1 is expected to fit {size}.</source>
+        <source>Not even a batch size of 1 is expected to fit in {size}.</source>
         <translation>预计连批大小 1 也放不进 {size}。</translation>
     </message>
     <message>
@@ -4364,7 +4312,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
-        <source>Older ones: kmonitor audit --last N</source>
+        <source>Older entries: kmonitor audit --last N</source>
         <translation>更早的：kmonitor audit --last N</translation>
     </message>
     <message>
@@ -4396,8 +4344,8 @@
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Open files</source>
-        <translation>打开的文件</translation>
+        <source>Open file descriptors</source>
+        <translation>打开的文件描述符</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
@@ -4424,13 +4372,14 @@
         <translation>优化器</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Optimizer state</source>
-        <translation>优化器状态</translation>
+        <location filename="../../kmonitor/ui/memory/model_file.py"/>
+        <source>Optimizer settings</source>
+        <translation>优化器设置</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
-        <source>Optimizer's state</source>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>Optimizer state</source>
         <translation>优化器状态</translation>
     </message>
     <message>
@@ -4469,14 +4418,14 @@
         <translation>参数</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
-        <source>Part of the window failed ({time}).</source>
-        <translation>窗口的一部分出过错（{time}）。</translation>
+        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
+        <source>Part of the window has stopped working.</source>
+        <translation>窗口的一部分已停止工作。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>Part of the window failed.</source>
-        <translation>窗口的一部分出错了。</translation>
+        <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
+        <source>Part of the window stopped working ({time}).</source>
+        <translation>窗口的一部分出过错（{time}）。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -4551,8 +4500,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Peak with file pages</source>
-        <translation>峰值（含文件页）</translation>
+        <source>Peak resident set size</source>
+        <translation>常驻集峰值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -4622,17 +4571,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process ended after a stop</source>
-        <translation>进程在停止请求后结束</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process ended with exit status {status}</source>
         <translation>进程以退出状态 {status} 结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Process exits for a restart</source>
+        <source>Process exited for a restart</source>
         <translation>进程结束以便重新启动</translation>
     </message>
     <message>
@@ -4644,6 +4588,11 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Process finished</source>
         <translation>进程已完成</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Process stopped as requested</source>
+        <translation>进程已按要求停止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -4716,11 +4665,6 @@
         <translation>无法读取 PyTorch 的分配器：{why}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>PyTorch's rules were not validated against an allocator; measuring five steps on a GPU corrects this</source>
-        <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
         <source>Python memory by line</source>
         <translation>按代码行统计的 Python 内存</translation>
@@ -4756,8 +4700,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/run_end.py"/>
-        <source>RAM of the control group in the last {time}: {first} to {last}, {rate}</source>
-        <translation>最后 {time} 控制组的内存：{first} 到 {last}，{rate}</translation>
+        <source>RAM of the cgroup in the last {time}: {first} to {last}, {rate}</source>
+        <translation>最后 {time} cgroup 的内存：{first} 到 {last}，{rate}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -4777,17 +4721,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <source>RAM, cgroup</source>
+        <translation>内存，cgroup</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
         <source>RAM, children</source>
         <translation>内存，子进程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>RAM, control group</source>
-        <translation>内存，控制组</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>RAM, file pages</source>
+        <source>RAM, file-backed pages</source>
         <translation>内存，文件页</translation>
     </message>
     <message>
@@ -4797,8 +4741,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>RAM, unique set</source>
-        <translation>内存，独占</translation>
+        <source>RAM, unique set size (USS)</source>
+        <translation>内存，独占集大小 (USS)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -4809,13 +4753,6 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Raise or lower in large steps</source>
         <translation>大幅升高、大幅降低</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
-        <location filename="../../kmonitor/ui/history/history_table.py"/>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>Ran</source>
-        <translation>运行时长</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
@@ -4833,29 +4770,14 @@
         <translation>正在读取文件…</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Reclaim</source>
-        <translation>回收</translation>
+        <location filename="../../kmonitor/ui/report/study_section.py"/>
+        <source>Reason</source>
+        <translation>原因</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
         <source>Reclaim automatically</source>
         <translation>自动回收</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/shortcuts.py"/>
-        <source>Reclaim: collect, then reload if needed</source>
-        <translation>回收：先清理，无效再重新加载</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>Reclaim: collect, then reload or restart if needed</source>
-        <translation>回收：先清理，不够再进一步</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Reclaiming</source>
-        <translation>回收中</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -4877,11 +4799,6 @@
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <source>Registered functions, before → after</source>
         <translation>已注册函数，之前 → 之后</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Release garbage and the traces of models that no longer exist; the model stays</source>
-        <translation>释放已失效模型留下的追踪和垃圾；模型保留</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
@@ -4959,6 +4876,11 @@
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>Remove “{name}”?</source>
         <translation>删除“{name}”？</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/history/selection.py"/>
+        <source>Remove…</source>
+        <translation>移除…</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -5046,11 +4968,6 @@
         <translation>重启中</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/rates.py"/>
-        <source>Restarts after a reload and one epoch of warm-up</source>
-        <translation>在上次重新加载并预热一轮之后重新计算</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
         <location filename="../../kmonitor/ui/hosts/audit.py"/>
@@ -5133,6 +5050,11 @@
         <translation>运行中</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/run_states.py"/>
+        <source>Running an action</source>
+        <translation>正在执行操作</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Runs and charts</source>
         <translation>运行与图表</translation>
@@ -5145,7 +5067,7 @@
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
-        <source>Runs of {host} are read-only: your key there has the role viewer.</source>
+        <source>Runs on {host} are read-only: your key there has the viewer role.</source>
         <translation>您可以查看 {host} 的运行，但不能发出命令：您在那里的密钥是查看者密钥。</translation>
     </message>
     <message>
@@ -5209,13 +5131,19 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Save, clear the session and reload at the end of this epoch; same result</source>
+        <source>Save, clear the session and reload at the end of this epoch; does not change the training result</source>
         <translation>在本轮结束时保存、清空会话并重新加载；结果不变</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/model_file.py"/>
         <source>Saved</source>
         <translation>保存时间</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/memory/layers.py"/>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <source>Saved for backward</source>
+        <translation>为反向传播保存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -5413,6 +5341,11 @@
         <translation>正在启动 hub…</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/rates.py"/>
+        <source>Starts over after a reload and one epoch of warm-up</source>
+        <translation>在上次重新加载并预热一轮之后重新计算</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/compare/compare_table.py"/>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/history/history_table.py"/>
@@ -5547,7 +5480,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
-        <source>Temporary disk used</source>
+        <source>Temporary disk space used</source>
         <translation>临时文件所在磁盘的用量</translation>
     </message>
     <message>
@@ -5573,8 +5506,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>TensorFlow keeps GPU memory until its process ends: after a reload the driver and nvidia-smi show the same usage. Only the part in use falls. Free memory inside the pool is available to this process, but not to others.</source>
-        <translation>TensorFlow 从 GPU 取得的内存会一直保留到进程结束：重新加载之后，或模型不在之后，驱动和 nvidia-smi 显示的和以前一样多。下降的是正在使用的部分。池中空闲的部分可立即供同一进程使用，其他进程不能用。</translation>
+        <source>TensorFlow keeps VRAM until its process ends: after a reload the driver and nvidia-smi show the same usage. Only the part in use falls. Free memory inside the pool is available to this process, but not to others.</source>
+        <translation>TensorFlow 取得的显存会一直保留到进程结束：重新加载之后，驱动和 nvidia-smi 显示的和以前一样多。下降的只是正在使用的部分。池中空闲的部分可供本进程使用，其他进程不能用。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -5633,8 +5566,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>The clock of {host} is {time} ahead.</source>
-        <translation>{host} 的时钟快了 {time}。</translation>
+        <source>The clock on {host} is {time} ahead of this machine's clock.</source>
+        <translation>{host} 的时钟比本机快 {time}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5662,11 +5595,6 @@
         <translation>演示正在启动，导入 TensorFlow 需要几秒钟。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The device will no longer be able to connect to this machine's hub; any open connection ends at once. To allow it again, run kmonitor authorize with its key.</source>
-        <translation>该设备不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>The first process is loading the model…</source>
         <translation>第一个进程正在加载模型…</translation>
@@ -5675,6 +5603,11 @@
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
         <source>The history has {n} events and uses {size} on disk.</source>
         <translation>历史中现有 {n} 个事件，占用磁盘 {size}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>The host is removed from this window, and its runs are no longer shown. Nothing on the host changes: training runs and the hub keep running, and connecting again brings everything back.</source>
+        <translation>此主机会从窗口中移除，不再显示其运行。主机上的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5742,18 +5675,23 @@
         <translation>上限为 {limit}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>The machine with this key will no longer be able to connect to this machine's hub; any open connection ends at once. To allow it again, run kmonitor authorize with its key.</source>
+        <translation>持有此密钥的机器不能再连接本机的 hub；若已连接则立即断开。要重新准入，须用 kmonitor authorize 和它的密钥。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>The model has a variable length: a tensor has the shape ({shape}). Choose a length.</source>
-        <translation>模型有一个未定的长度：某个张量的形状为（{shape}）。请选择长度。</translation>
+        <source>The model has an input of variable length: a tensor has the shape ({shape}). Choose a length.</source>
+        <translation>模型有一个长度可变的输入：某个张量的形状为（{shape}）。请选择长度。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The oldest runs above {size}</source>
+        <source>The oldest runs that exceed a total of {size}</source>
         <translation>超出 {size} 的最早的运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The process ends after the current epoch and kmonitor run starts the script again, which continues there. Weights, optimizer, history and random state are kept; code before fit runs again.</source>
+        <source>The process ends after the current epoch and kmonitor run starts the script again, which resumes from that point. Weights, optimizer, history and random state are kept; code before fit runs again.</source>
         <translation>进程在当前轮次后结束，kmonitor run 会再次启动脚本并从那里继续：权重、优化器、历史和随机状态都会保留，脚本在 fit 之前所做的会再做一遍。</translation>
     </message>
     <message>
@@ -5768,12 +5706,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>The run ended before it was measured.</source>
+        <source>The run ended before this was measured.</source>
         <translation>运行在测量之前已结束。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The run has ended ({state}); it takes no more actions.</source>
+        <source>The run has ended ({state}); no further actions are possible.</source>
         <translation>运行已结束（{state}），无法再对它提出请求。</translation>
     </message>
     <message>
@@ -5783,8 +5721,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>The run's model has a variable length, and one of its layers may change it.</source>
-        <translation>该运行的模型有一个长度未定，而它的某个层可能会改变这个长度。</translation>
+        <source>The run's model has an input of variable length, and one of its layers may change that length.</source>
+        <translation>该运行的模型有一个长度可变的输入，而它的某个层可能会改变这个长度。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
@@ -5810,11 +5748,6 @@
         <location filename="../../kmonitor/ui/shell/crash_reports.py"/>
         <source>The window crashed ({time}).</source>
         <translation>窗口崩溃过（{time}）。</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>The window forgets this host and no longer shows its runs. Nothing on the host changes: trainings and the hub keep running, and connecting again brings everything back.</source>
-        <translation>窗口会忘记此主机，不再显示其运行。那里的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/rates.py"/>
@@ -5862,12 +5795,6 @@
         <translation>该运行由团队的另一个 hub 保存：要向它提出请求，请连接到它所在的主机。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
-        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
-        <source>This run did not measure it.</source>
-        <translation>此运行没有测量它。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>This run ended before it reported its model, or its agent was too old.</source>
         <translation>此运行在告知其模型之前就结束了，或者其代理版本太旧。</translation>
@@ -5891,6 +5818,12 @@
         <location filename="../../kmonitor/ui/memory/subjects.py"/>
         <source>This takes a few seconds, mostly to start the framework.</source>
         <translation>这需要几秒钟，大部分用于启动框架。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
+        <location filename="../../kmonitor/ui/charts/time_chart.py"/>
+        <source>This was not measured in this run.</source>
+        <translation>此运行没有测量它。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -5921,8 +5854,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>Tier 3 · nothing ran</source>
-        <translation>第 3 级 · 未运行</translation>
+        <source>Tier 3 · nothing measured</source>
+        <translation>第 3 级 · 未实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -5941,6 +5874,11 @@
         <translation>继续训练：{way}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>To start, press Collect on the right, the lightest action, or set a limit on a chart.</source>
+        <translation>右侧的“清理”最轻；也可在图表上设置上限。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
         <source>Too large</source>
         <translation>过大</translation>
@@ -5952,13 +5890,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>Traces and their holders</source>
-        <translation>追踪及其持有者</translation>
+        <source>Traces and what holds them</source>
+        <translation>追踪及其引用者</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Traces that could not be released, and their holders</source>
-        <translation>未能释放的内容及其持有者</translation>
+        <source>Traces that could not be released, and what holds them</source>
+        <translation>未能释放的追踪及其引用者</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -5969,11 +5907,6 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>Training</source>
         <translation>训练中</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Training continues</source>
-        <translation>训练继续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
@@ -5989,6 +5922,11 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Training paused for</source>
         <translation>训练等待</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>Training resumed</source>
+        <translation>训练继续</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -6011,9 +5949,14 @@
         <translation>请在终端中尝试，必须无需提问即可成功：{line}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>Type</source>
+        <translation>类型</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
-        <source>Unique set</source>
-        <translation>独占</translation>
+        <source>Unique set size (USS)</source>
+        <translation>独占集大小 (USS)</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -6027,7 +5970,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at the start: a full GPU does not show how much the model needs.</source>
+        <source>Unless memory growth is enabled, TensorFlow takes nearly the whole GPU at the start: a full GPU does not show how much the model needs.</source>
         <translation>除非打开内存增长，TensorFlow 一开始就占用几乎整个 GPU：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
@@ -6053,8 +5996,15 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <location filename="../../kmonitor/ui/memory/device_split.py"/>
         <source>VRAM</source>
         <translation>显存</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>VRAM left</source>
+        <translation>剩余显存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -6068,6 +6018,23 @@
         <translation>显存 {size}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>VRAM, all processes</source>
+        <translation>显存，所有进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>VRAM, this process</source>
+        <translation>显存，本进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/runs/readings.py"/>
+        <source>VRAM, total</source>
+        <translation>显存总量</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
         <source>Value</source>
@@ -6078,11 +6045,6 @@
         <location filename="../../kmonitor/ui/report/page.py"/>
         <source>Verdicts</source>
         <translation>判定</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
-        <source>Version of {package}</source>
-        <translation>{package} 版本</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
@@ -6196,23 +6158,18 @@
         <translation>时间花在哪里</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>Why</source>
-        <translation>原因</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/runs/readings.py"/>
         <source>With children</source>
         <translation>含子进程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>With {size}: a batch of {likely} fits by the estimate; none by its upper end.</source>
+        <source>With {size}, a batch size of {likely} fits by the estimate, none by its upper bound.</source>
         <translation>{size}：按估计，批大小可到 {likely}；按其上限，一个也放不下。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>With {size}: a batch of {likely} fits by the estimate; {certain} by its upper end.</source>
+        <source>With {size}, a batch size of {likely} fits by the estimate, {certain} by its upper bound.</source>
         <translation>{size}：按估计，批大小可到 {likely}；按估计的上限可到 {certain}。</translation>
     </message>
     <message>
@@ -6242,12 +6199,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>XLA decides what to fuse: the rules were validated against its plans, not against an allocator, and on a CPU it uses up to three times as much; measuring five steps corrects this</source>
+        <source>XLA decides what to fuse: the rules were validated against its memory plans, not against an allocator, and on a CPU XLA uses up to three times as much; measuring five steps corrects for this</source>
         <translation>XLA 自行决定融合哪些运算：规则是与它的计划对照的，而不是与分配器对照的，在 CPU 上它占用多达三倍；监看五步即可校正</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Your key on {host} has the role viewer, and only an operator can read the audit log. The owner of the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
+        <source>Your key on {host} has the viewer role, and only an operator can read the audit log. The owner of the hub can change that: kmonitor authorize KEY --role operator --name NAME</source>
         <translation>您在 {host} 的密钥是查看者密钥，只有操作者可以阅读此列表。运行该 hub 的人可以更改：kmonitor authorize KEY --role operator --name NAME</translation>
     </message>
     <message>
@@ -6298,7 +6255,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>a new process follows</source>
+        <source>a new process will start</source>
         <translation>随后会有新进程</translation>
     </message>
     <message>
@@ -6389,8 +6346,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>as part of Reclaim</source>
-        <translation>回收的一个步骤</translation>
+        <source>as part of Auto</source>
+        <translation>“自动”的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -6418,18 +6375,23 @@
         <translation>授权</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
+        <source>auto</source>
+        <translation>自动</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>batch {batch}, {optimizer}, {precision}, {backend}</source>
+        <source>batch size {batch}, {optimizer}, {precision}, {backend}</source>
         <translation>批大小 {batch}，{optimizer}，{precision}，{backend}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>batch {half} instead of {whole}; this changes how the model trains</source>
+        <source>batch size {half} instead of {whole}; this changes how the model trains</source>
         <translation>批大小 {half} 代替 {whole}；会改变训练过程</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>batch {half} with gradient_accumulation_steps={n}: gradients of {whole} examples, but batch normalization sees {seen}</source>
+        <source>batch size {half} with gradient_accumulation_steps={n}: gradients of {whole} examples, but batch normalization sees {seen}</source>
         <translation>批大小 {half}，gradient_accumulation_steps={n}：梯度来自 {whole} 个样本，但批归一化只看到 {seen} 个</translation>
     </message>
     <message>
@@ -7277,7 +7239,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
-        <source>left RAM, right VRAM</source>
+        <source>left: RAM, right: VRAM</source>
         <translation>左为内存，右为显存</translation>
     </message>
     <message>
@@ -7354,8 +7316,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>mean {mean}; the device lags behind, so individual steps are not timed</source>
-        <translation>平均 {mean}；设备落后于交付的步，因此没有单步的时间</translation>
+        <source>mean {mean}; the device runs asynchronously, so individual steps are not timed</source>
+        <translation>平均 {mean}；设备异步运行，因此没有单步的时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/fold_charts.py"/>
@@ -7623,6 +7585,11 @@
         <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/memory/totals.py"/>
+        <source>no step was run</source>
+        <translation>未运行任何步</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>no time limit</source>
         <translation>时间不限</translation>
@@ -7634,8 +7601,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no weights, keeps nothing</source>
-        <translation>没有权重，不保留任何内容</translation>
+        <source>no weights, no saved activations</source>
+        <translation>没有权重，不保存激活值</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -7715,11 +7682,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>nothing has been counted yet</source>
         <translation>尚未统计</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>nothing ran</source>
-        <translation>未运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7814,6 +7776,16 @@
         <translation>优化器是全新的：其状态已丢失</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
+        <source>other</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/report/page.py"/>
+        <source>other readings</source>
+        <translation>其他读数</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>out of memory</source>
         <translation>内存不足</translation>
@@ -7895,7 +7867,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
-        <source>plus {amount} of file pages, which the kernel can reclaim</source>
+        <source>plus {amount} of file-backed pages, which the kernel can reclaim</source>
         <translation>另有 {amount} 文件页，需要时归还</translation>
     </message>
     <message>
@@ -7999,18 +7971,13 @@
         <translation>rebuild</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/limits/limit_text.py"/>
-        <source>reclaim</source>
-        <translation>回收</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>recreate</source>
         <translation>recreate</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>recurrent layers keep as many steps in memory as the framework runs ahead; their rules were not validated against an allocator</source>
+        <source>recurrent layers keep in memory all the steps that the framework has run ahead; their rules were not validated against an allocator</source>
         <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
@@ -8070,11 +8037,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>resident set sizes (RSS, psutil)</source>
         <translation>常驻内存 (RSS, psutil)</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/runs/epoch_parts.py"/>
-        <source>rest</source>
-        <translation>其余</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/feed.py"/>
@@ -8141,12 +8103,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>rules scaled by {factor}, measured at batch {batch}</source>
+        <source>rules scaled by {factor}, measured at batch size {batch}</source>
         <translation>规则按 {factor} 缩放，在批大小 {batch} 下实测</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>rules scaled by {factor}, measured at batch {batch} on {device}</source>
+        <source>rules scaled by {factor}, measured at batch size {batch} on {device}</source>
         <translation>规则按 {factor} 缩放，在 {device} 上于批大小 {batch} 下实测</translation>
     </message>
     <message>
@@ -8276,8 +8238,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>step of Reclaim (auto)</source>
-        <translation>回收 (auto) 的一个步骤</translation>
+        <source>step of Auto</source>
+        <translation>“自动”的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8338,7 +8300,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch {batch} should take; a larger batch shows more</source>
+        <source>the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the {whole} MiB that a step at batch size {batch} should need; a larger batch shows more</source>
         <translation>CPU 分配器不计 256 KiB 以下的张量：按估算，批大小为 {batch} 的一步需要 {whole} MiB，它只看到了 {took} MiB；批次更大时能看到更多</translation>
     </message>
     <message>
@@ -8378,13 +8340,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the database in {folder} cannot be written ({why})</source>
+        <source>the database in {folder} cannot be written to ({why})</source>
         <translation>{folder} 中的数据库无法写入（{why}）</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the database was damaged and renamed to {file} on {time}; everything readable was recovered, and what is missing is marked in its runs. Remove that file to clear this message</source>
-        <translation>数据库已损坏，已于 {time} 放到一旁并保存为 {file}，其中能读取的内容均已接管：缺失的部分在各运行中已标明；不再需要时请删除该文件，之后便不再提示</translation>
+        <source>the database was found to be damaged on {time} and renamed to {file}; everything readable was recovered, and the affected runs show what is missing. Remove that file to clear this message</source>
+        <translation>数据库于 {time} 发现已损坏，并改名为 {file}；其中能读取的内容均已恢复，缺失的部分在受影响的运行中已标明。删除该文件后便不再提示</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8398,7 +8360,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the disk of {folder} is full; free some space</source>
+        <source>the disk that holds {folder} is full; free some space</source>
         <translation>{folder} 所在的磁盘已满；请在那里腾出空间</translation>
     </message>
     <message>
@@ -8518,8 +8480,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/map_estimator.py"/>
-        <source>the measurements are from a different training</source>
-        <translation>实测的是与此不同的训练</translation>
+        <source>the measurements are from a different training run</source>
+        <translation>实测来自另一次训练运行</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8547,14 +8509,24 @@
         <translation>进程在回应前已重启</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>the rest</source>
-        <translation>其余</translation>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the rules for 16-bit precision were validated only on CPUs, whose convolutions use 32-bit copies; measuring five steps corrects for this</source>
+        <translation>16 位精度只在 CPU 上对照过，那里的卷积使用 32 位的副本：监看五步即可校正</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the rules for PyTorch were not validated against an allocator; measuring five steps on a GPU corrects for this</source>
+        <translation>PyTorch 的规则未与分配器对照过；在 GPU 上监看五步即可校正</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
         <source>the run does not report the length of its sequences</source>
         <translation>该运行没有告知其序列有多长</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the run has ended</source>
+        <translation>运行已结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
@@ -8595,11 +8567,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the study was interrupted</source>
         <translation>研究被中断</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training has ended</source>
-        <translation>训练已结束</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8668,7 +8635,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>this hub does not know this run</source>
+        <source>this hub has no such run</source>
         <translation>此 hub 没有这个运行</translation>
     </message>
     <message>
@@ -8773,13 +8740,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>training can continue exactly</source>
-        <translation>可以原样继续训练</translation>
+        <source>training can resume exactly where it left off</source>
+        <translation>可以从中断处原样继续训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>training cannot continue exactly</source>
-        <translation>不能原样继续训练</translation>
+        <source>training cannot resume exactly where it left off</source>
+        <translation>不能从中断处原样继续训练</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -8924,11 +8891,6 @@
         <translation>{action}失败</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>{action} follows</source>
-        <translation>随后{action}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{action} freed {given}</source>
         <translation>{action}归还了 {given}</translation>
@@ -8937,6 +8899,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{action} freed {given} of {risen}</source>
         <translation>{action}归还了 {given}（此前增加了 {risen}）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/event_text.py"/>
+        <source>{action} is next</source>
+        <translation>接下来：{action}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
@@ -9070,13 +9037,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>{level}, Reclaim</source>
-        <translation>{level}，回收</translation>
+        <source>{level}, Auto</source>
+        <translation>{level}，自动</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>{level}, part of Reclaim</source>
-        <translation>{level}，回收的一个步骤</translation>
+        <source>{level}, part of Auto</source>
+        <translation>{level}，“自动”的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
@@ -9205,8 +9172,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{n} MiB of resident memory is neither weights nor optimizer state, but for example data on the device or another model</source>
-        <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器：设备上的数据，或另一个模型</translation>
+        <source>{n} MiB of resident memory is neither weights nor optimizer state; it may be data on the device or another model, for example</source>
+        <translation>常驻部分中有 {n} MiB 既不是权重也不是优化器状态：可能是设备上的数据，或另一个模型</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -9220,7 +9187,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/page.py"/>
-        <source>{n} earlier ones are not shown; use kmonitor export to get them</source>
+        <source>{n} earlier events are not shown; use kmonitor export to get them</source>
         <translation>更早的 {n} 条未列出：kmonitor export</translation>
     </message>
     <message>
@@ -9403,6 +9370,11 @@
         <location filename="../../kmonitor/ui/studies/study_page.py"/>
         <source>{n}, resumed</source>
         <translation>{n}，续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/compare/compare_table.py"/>
+        <source>{package} version</source>
+        <translation>{package} 版本</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -9596,7 +9568,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/step_times.py"/>
-        <source>{text}; that time was {part}</source>
+        <source>{text}; that time was spent on {part}</source>
         <translation>{text}；那些时间用于{part}</translation>
     </message>
     <message>
@@ -9631,7 +9603,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>{title} was not done: {why}</source>
+        <source>{title} was not performed: {why}</source>
         <translation>{title}未执行：{why}</translation>
     </message>
     <message>
@@ -9726,7 +9698,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>{what}. kmonitor keeps running, and trainings are not affected. Details are in {log}.</source>
+        <source>{what}. kmonitor keeps running, and training is not affected. Details are in {log}.</source>
         <translation>{what}。它会继续运行，训练不受影响。详情见 {log}。</translation>
     </message>
     <message>
@@ -9736,8 +9708,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>{who}, as part of Reclaim</source>
-        <translation>{who}，回收的一个步骤</translation>
+        <source>{who}, as part of Auto</source>
+        <translation>{who}，“自动”的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9751,7 +9723,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
-        <source>{why}. Until this is resolved, commands and changes are refused, and trainings keep their data on their own disks as long as there is space.</source>
+        <source>{why}. Until this is resolved, commands and changes are refused, and training runs keep their data on their own disks as long as there is space.</source>
         <translation>{why}。在此之前命令和修改会被拒绝，训练把数据暂存在自己的磁盘上（视剩余空间而定）。</translation>
     </message>
     <message>
@@ -9761,7 +9733,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>{words}: then the peak is {size}</source>
+        <source>{words}: the peak would be {size}</source>
         <translation>{words}：那么峰值为 {size}</translation>
     </message>
     <message>

@@ -134,7 +134,7 @@ def test_an_edit_that_finds_no_room_is_refused_at_once_and_not_done_later(
         parts.clock.move(0.6)  # within and after the pause between two attempts
         told = desk.apply_edit("anna", edit)
         assert isinstance(told, ErrorMessage)
-        assert f"the disk of {parts.path.parent} is full" in told.text
+        assert f"the disk that holds {parts.path.parent} is full" in told.text
         assert not told.retry_ms
 
     is_full[0] = False

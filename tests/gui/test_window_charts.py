@@ -80,7 +80,7 @@ def choose(menu: QMenu, title: str) -> None:
 
 def card_menu(window: DeskWindow, key: str) -> QMenu:
     buttons = card(window, key).findChildren(QPushButton)
-    next(b for b in buttons if b.accessibleName().startswith("Menu of")).click()
+    next(b for b in buttons if b.accessibleName().endswith(" menu")).click()
     return open_menu(window)
 
 

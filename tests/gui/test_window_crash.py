@@ -87,7 +87,7 @@ def test_a_slot_that_raises_is_told_in_the_terminal_and_offered_at_the_next_star
 
     app = start(with_hub=False)
     assert app.window.crash_notice.isVisible()
-    assert "Part of the window failed" in app.window.crash_notice.accessibleName()
+    assert "Part of the window stopped working" in app.window.crash_notice.accessibleName()
     report = opened(app)
     text = text_of(report)
     for word in ("KeyError", "in fail", "kmonitor:", "Python:"):

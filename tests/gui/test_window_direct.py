@@ -57,7 +57,7 @@ def test_a_viewer_sees_runs_reports_them_and_is_told_why_the_buttons_are_off(
             run = app.workspace.run_store.runs()[0]
             app.workspace.select(run.run)
             app.controller.refresh()
-            assert "your key there has the role viewer" in app.workspace.why_no_command(run.run)
+            assert "your key there has the viewer role" in app.workspace.why_no_command(run.run)
             app.workspace.command("save")
             assert not agent.commands
 

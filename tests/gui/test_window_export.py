@@ -168,7 +168,7 @@ def test_a_full_disk_is_told(export: ExportController, shown: DeskWindow, qtbot:
     ("method", "title", "ending"),
     [
         ("choose_export_file", "Export", "csv"),
-        ("choose_report_file", "Report of", "html"),
+        ("choose_report_file", "Report on", "html"),
     ],
 )
 def test_where_to_is_asked_with_a_name_of_the_run(

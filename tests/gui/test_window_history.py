@@ -229,8 +229,8 @@ def test_deleting_is_asked_first_and_what_is_gone_is_gone_from_the_window(window
     box.reject()
     assert edits(window) == []
 
-    click(button(panel_of(window).selection_bar, "Delete…"))
-    click(next(b for b in the(window, QMessageBox).buttons() if b.text() == "Remove 2 runs"))
+    click(button(panel_of(window).selection_bar, "Remove…"))
+    click(next(b for b in the(window, QMessageBox).buttons() if b.text() == "Delete 2 runs"))
     assert [(e.run, e.delete) for e in edits(window)] == [("mid", True), ("old", True)]
 
     window.desk.apply_message(replace(told_runs(), deleted=["mid", "old"]))
@@ -243,7 +243,7 @@ def test_a_living_run_is_pinned_but_not_deleted_and_a_refusal_is_told(window: De
     open_history(window)
     choose(window, "vit-finetune")
 
-    delete = button(panel_of(window).selection_bar, "Delete…")
+    delete = button(panel_of(window).selection_bar, "Remove…")
     assert not delete.isEnabled()
     assert "is still running" in delete.toolTip()
     QTest.keyClick(table_of(window), Qt.Key.Key_Delete)

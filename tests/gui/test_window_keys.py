@@ -133,7 +133,7 @@ def test_every_action_has_a_key_of_its_own_that_its_tooltip_names(window: DeskWi
         "Save checkpoint": "Ctrl+S",
         "Save + Clear + Reload": "Ctrl+R",
         "Collect": "Ctrl+Shift+C",
-        "Reclaim": "Ctrl+Shift+A",
+        "Auto": "Ctrl+Shift+A",
         "Pause": "Ctrl+P",
         "Stop training": "Ctrl+.",
     }
@@ -172,7 +172,7 @@ def test_the_keys_of_a_run_that_has_ended_say_so_and_those_of_no_run_nothing():
     said = note.text()
     window.close()
 
-    assert said == "Stop training: The run has ended (finished); it takes no more actions."
+    assert said == "Stop training: The run has ended (finished); no further actions are possible."
 
 
 def test_a_search_changes_what_the_tree_shows_and_not_which_run_is_looked_at(window: DeskWindow):

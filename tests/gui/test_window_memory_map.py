@@ -146,7 +146,7 @@ def test_a_click_on_a_head_sorts_and_a_second_one_goes_back(window: DeskWindow):
 
     assert totals == sorted(totals, reverse=True)
     assert memory.panel._model.rows()[0].path == "encoder/block1/conv1"
-    assert memory.panel.copy().startswith("Layer\tKind")
+    assert memory.panel.copy().startswith("Layer\tType")
 
 
 def test_the_device_is_shown_for_a_run_only(window: DeskWindow):

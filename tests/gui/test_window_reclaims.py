@@ -113,7 +113,7 @@ def test_an_empty_table_teaches_instead_of_being_blank(window: DeskWindow):
     assert not table_of(window).isVisible()
     label = window.window.records.table._empty
     assert label.isVisible()
-    assert "Collect, on the right" in label.text()
+    assert "press Collect on the right" in label.text()
 
 
 def test_another_runs_records_are_its_own(window: DeskWindow):
@@ -147,7 +147,7 @@ def test_selected_rows_or_all_are_copied_as_text(window: DeskWindow):
     copied = QGuiApplication.clipboard().text().splitlines()
 
     assert len(copied) == 2
-    assert copied[0].startswith("When\tLevel")
+    assert copied[0].startswith("When\tAction")
     assert HELD in copied[1]
     table_of(window).clearSelection()
     QTest.mouseClick(button(window, "Copy"), Qt.MouseButton.LeftButton)
@@ -318,7 +318,7 @@ def test_a_refused_diagnosis_says_why(window: DeskWindow):
     sheet = window.window.findChild(DiagnosisWindow)
     assert isinstance(sheet, DiagnosisWindow)
 
-    assert sheet._progress.text() == "Diagnose was not done: no fit"
+    assert sheet._progress.text() == "Diagnose was not performed: no fit"
     assert sheet._again.isEnabled()
     sheet.close()
 
@@ -345,7 +345,7 @@ def test_actions_are_offered_only_where_the_process_can(window: DeskWindow):
         found = window.window.actions_panel.findChildren(ActionButton)
         return [each.accessibleName() for each in found if each.isVisible()]
 
-    assert {"Collect", "Reclaim", "Restart", "Diagnose"} <= set(shown())
+    assert {"Collect", "Auto", "Restart", "Diagnose"} <= set(shown())
     window.tell_runs(made_up_run(actions=["save", "reload", "pause", "stop"], change=2))
     assert shown() == ["Save checkpoint", "Save + Clear + Reload", "Pause", "Stop training"]
     QTest.keyClick(window.window, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
@@ -366,7 +366,7 @@ def test_a_restart_is_asked_back_first(window: DeskWindow):
 
 def test_collect_and_reclaim_are_asked_at_once(window: DeskWindow):
     QTest.mouseClick(button(window, "Collect"), Qt.MouseButton.LeftButton)
-    QTest.mouseClick(button(window, "Reclaim"), Qt.MouseButton.LeftButton)
+    QTest.mouseClick(button(window, "Auto"), Qt.MouseButton.LeftButton)
 
     assert [command.name for command in window.commands()] == ["collect", "auto"]
 
@@ -391,7 +391,7 @@ def test_a_limits_own_menu_says_what_it_can_do_and_does_it(window: DeskWindow):
 def test_what_limits_do_is_chosen_beside_the_switch_and_remembered(window: DeskWindow):
     at_limit = window.window.actions_panel._at_limit
     menu = at_limit.menu()
-    menu_entries(menu)["Reclaim: collect, then reload or restart if needed"].trigger()
+    menu_entries(menu)["Auto: collect, then reload or restart if needed"].trigger()
     menu.close()
     window.settle()
 

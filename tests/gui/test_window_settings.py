@@ -204,7 +204,7 @@ def test_a_hub_with_bounds_of_its_own_is_told(window: DeskWindow) -> None:
 
 def test_the_own_key_is_shown_when_it_is_asked_for_and_copied(window: DeskWindow) -> None:
     settings = opened(window, KEYS)
-    press(settings.keys, "Show this device's key")
+    press(settings.keys, "Show this machine's key")
     press(settings.keys, "Copy")
 
     assert len(QGuiApplication.clipboard().text()) == 64

@@ -86,7 +86,7 @@ def test_a_live_run_is_told_in_words_everywhere(window: DeskWindow):
         "limit 128 GiB, reload",
         "When RAM exceeds 128 GiB, kmonitor saves, clears and reloads after the current epoch.",
         "Connected to the hub on gpu-01",
-        "Last checkpoint epoch 36",
+        "Last checkpoint: epoch 36",
     ):
         assert words in shown
     assert " / epoch" in shown
@@ -98,7 +98,7 @@ def test_a_live_run_is_told_in_words_everywhere(window: DeskWindow):
         ("starting", "Starting"),
         ("idle", "Between fits"),
         ("paused", "Paused"),
-        ("reclaiming", "Reclaiming"),
+        ("reclaiming", "Running an action"),
         ("silent", "No data for"),
         ("finished", "Finished"),
         ("stopped", "Stopped"),

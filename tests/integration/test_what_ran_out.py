@@ -163,7 +163,7 @@ def test_files_run_out(tmp_path: Path, kmonitor_home: Path, live_hub: LiveHub):
     died(script, tmp_path, kmonitor_home, [])
 
     text, said, met_after = shown(live_hub, "open_files")
-    check(text, said, met_after, "Open files")
+    check(text, said, met_after, "Open file descriptors")
     assert "files, sockets or pipes are opened and never closed: " in text
     assert "part-*.bin" in text
 

@@ -223,9 +223,9 @@ class PutAside:
         """What happened, and what to do, in one sentence without its full stop."""
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.wall_s))
         return (
-            f"the database was damaged and renamed to {self.path} on {when}; everything"
-            " readable was recovered, and what is missing is marked in its runs. Remove that"
-            " file to clear this message"
+            f"the database was found to be damaged on {when} and renamed to {self.path};"
+            " everything readable was recovered, and the affected runs show what is missing."
+            " Remove that file to clear this message"
         )
 
 

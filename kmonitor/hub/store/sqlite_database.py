@@ -81,8 +81,8 @@ class SqliteDatabase(Database):
         folder = self.path.parent
         code = getattr(exc, "sqlite_errorcode", 0)
         if code & _PRIMARY == sqlite3.SQLITE_FULL:
-            return f"the disk of {folder} is full; free some space"
-        return f"the database in {folder} cannot be written ({exc})"
+            return f"the disk that holds {folder} is full; free some space"
+        return f"the database in {folder} cannot be written to ({exc})"
 
     @override
     def lasting_trouble(self) -> str:
@@ -156,7 +156,7 @@ class SqliteDatabase(Database):
         if stored.isdecimal() and int(stored) in self.id_range:
             return int(stored)
         LOG.error(
-            "%s names %.40r as its newest row, which is not valid: searching for it",
+            "%s gives %.40r as its newest row, which is not valid: searching for the newest row",
             self.path,
             stored,
         )

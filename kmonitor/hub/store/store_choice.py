@@ -117,7 +117,7 @@ def check_store(store: str, *, is_public: bool = False) -> None:
     if not store.startswith(_SCHEMES):
         raise StoreRefused(
             "A team database is specified by a URL.",
-            "Write it as postgresql://USER@HOST:PORT/DATABASE.",
+            "Use postgresql://USER@HOST:PORT/DATABASE.",
         )
     if is_public and _names_password(store):
         raise _password_shown()
@@ -146,7 +146,7 @@ def _password_shown() -> StoreRefused:
         "The URL contains a password, which everybody on this machine can see in the process"
         " list.",
         "Leave it out and put it in ~/.pgpass (mode 0600) as HOST:PORT:DATABASE:USER:PASSWORD,"
-        " or use an entry of a service file: postgresql:///?service=NAME.",
+        " or use an entry in a connection service file: postgresql:///?service=NAME.",
     )
 
 

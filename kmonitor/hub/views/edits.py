@@ -44,13 +44,13 @@ class EditService:
         if self._event_log.registry.is_of_another(request.run):
             return _edit_error(request, "invalid", OF_ANOTHER)
         if record is None:
-            return _edit_error(request, "not_found", "this hub does not know this run")
+            return _edit_error(request, "not_found", "this hub has no such run")
         if self._is_read_only:
             text = "this folder is read-only here"
             return _edit_error(request, "invalid", text)
         if request.delete and not (record.is_over or self._is_abandoned(record)):
             return _edit_error(
-                request, "invalid", "its training is still running, or is silent: stop it first"
+                request, "invalid", "the run is still active, or is sending no data: stop it first"
             )
         if not self._write_edit(who, record, request):
             return _edit_error(

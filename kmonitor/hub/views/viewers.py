@@ -373,9 +373,7 @@ class ViewerService:
     def _request_series(self, identity: bytes, request: SeriesRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(
-                identity, request.request_id, "not_found", "this hub does not know this run"
-            )
+            self._refuse(identity, request.request_id, "not_found", "this hub has no such run")
             return
         if not request.columns:
             have = sorted(record.extra_columns)
@@ -398,9 +396,7 @@ class ViewerService:
     def _request_verdicts(self, identity: bytes, request: VerdictsRequest) -> None:
         record = self._event_log.registry.find(request.run)
         if record is None:
-            self._refuse(
-                identity, request.request_id, "not_found", "this hub does not know this run"
-            )
+            self._refuse(identity, request.request_id, "not_found", "this hub has no such run")
         elif not self._context.verdicts.add_request(identity, request, record.key, record.rows):
             text = "too many runs are being evaluated at the same time"
             self._send(
@@ -421,7 +417,10 @@ class ViewerService:
             return
         status = answer()
         if not isinstance(status, ErrorMessage):
-            text = f"{self._event_log.trouble}; the state of the command is reported afterwards"
+            text = (
+                f"{self._event_log.trouble}; the state of the command will be reported once this"
+                " is resolved"
+            )
             status = ErrorMessage(
                 code="busy", text=text, retry_ms=1000, request_id=request.request_id
             )
@@ -471,9 +470,7 @@ class CommandService:
             if self._event_log.registry.is_of_another(request.run):
                 return lambda: _command_error(request, "invalid", OF_ANOTHER)
             if record is None:
-                return lambda: _command_error(
-                    request, "not_found", "this hub does not know this run"
-                )
+                return lambda: _command_error(request, "not_found", "this hub has no such run")
             entry = self._add(request)
             if entry is None:
                 return lambda: _command_error(
@@ -505,9 +502,9 @@ class CommandService:
     def _refusal(self, request: CommandRequest) -> str:
         record = self._event_log.registry.get(request.run)
         if record is None or record.is_over:
-            return "the training has ended"
+            return "the run has ended"
         if request.session != record.session:
-            return "the training was restarted in a new process after this command was sent"
+            return "the run was restarted in a new process after this command was sent"
         if self._is_gone(record):
             return "the training process has ended"
         if record.is_shipped or request.name not in record.actions:
@@ -522,7 +519,7 @@ def _cannot(record: "RunRecord", name: str) -> str:
         return "this run was read from a folder: commands cannot be sent to its process"
     if not record.actions:
         return "this run does not accept commands: it was started with commands=False"
-    return f"this training cannot {name}"
+    return f"this run does not support {name}"
 
 
 def _command_error(

@@ -83,7 +83,7 @@ def model_source_of(
         return ModelSource(script=str(_file(Path(script))), function=function)
     path = _file(Path(target))
     if path.suffix == ".py":
-        raise UserError(f"{target} needs a function that creates the model.",
+        raise UserError(f"{target} is a script: name the function in it that creates the model.",
                        f"For example: {target}:build_model")  # fmt: skip
     model, compiled, config_path = _read_config(path, config)
     if not allow_code:
@@ -235,9 +235,9 @@ def describe_scaled(
 def _layout_reply(
     request: object, is_cancelled: Callable[[], bool] = never_cancelled
 ) -> _LayoutReply:
-    reply = answer_of(_LAYOUT_CHILD, request, _LayoutReply, "makes the model", is_cancelled)
+    reply = answer_of(_LAYOUT_CHILD, request, _LayoutReply, "creates the model", is_cancelled)
     if reply.error:
-        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
+        raise UserError(f"The model cannot be analyzed: {reply.error}.", remedy(reply.error))
     return reply
 
 
@@ -304,9 +304,9 @@ def trace_model(
         "optimizer": optimizer,
         "precision": precision,
     }
-    reply = answer_of(_TRACE_CHILD, request, _TraceReply, "makes the model", is_cancelled)
+    reply = answer_of(_TRACE_CHILD, request, _TraceReply, "creates the model", is_cancelled)
     if reply.layout is None:
-        raise UserError(f"The model cannot be described: {reply.error}.", remedy(reply.error))
+        raise UserError(f"The model cannot be analyzed: {reply.error}.", remedy(reply.error))
     return TracedModel(reply.layout, reply.program, reply.untraced)
 
 
@@ -329,7 +329,7 @@ def answer_of(
     Args:
         code: Python that it runs; it reads JSON from its standard input and writes JSON.
         request: Its input, to be encoded.
-        doing: What it does, for the error: "makes the model".
+        doing: What it does, for the error: "creates the model".
         is_cancelled: Called several times a second; once it is true, the process is ended.
 
     Raises:
@@ -406,9 +406,9 @@ def _end(status: int, stderr_output: bytes) -> str:
     how = f"with exit status {status}"
     if status < 0:
         try:
-            how = f"by {signal.Signals(-status).name}"
+            how = f"after receiving {signal.Signals(-status).name}"
         except ValueError:
-            how = f"by signal {-status}"
+            how = f"after receiving signal {-status}"
     if status == -_KILLED:
         how += ", as happens when the system runs out of memory"
     lines = [each for each in stderr_output.decode(errors="replace").splitlines() if each.strip()]
@@ -424,7 +424,7 @@ _NO_CLASS: Final = re.compile(r"Could not locate \w+ '|Unknown \w+: '|does not d
 def remedy(error: str) -> str:
     """Remedy for a process' error; empty if none is known."""
     if "No module named 'keras'" in error:
-        return "Run this in the training's environment, where Keras is installed."
+        return "Run this in the environment that you train in, where Keras is installed."
     if _NO_CLASS.search(error):
         return "For custom classes use --custom classes.py, which runs that file."
     return ""

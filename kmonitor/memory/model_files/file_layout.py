@@ -456,7 +456,7 @@ class _Walker:
             count = 1 + _STATES.get(kind, -count)
         outputs: list[int] = []
         if self._opens(read, known.values()):
-            raise CannotTell(f"lengths that {kind} computes, which the file leaves open")
+            raise CannotTell(f"lengths that are computed by {kind} and not given in the file")
         for index in range(count):
             if index in known:
                 outputs.append(self._graph.add(known[index].shape, known[index].dtype))

@@ -52,7 +52,9 @@ def _contents(path: Path, member: str) -> Hdf5Contents:
     except KeyError:
         return Hdf5Contents(error=f"it contains no {member}")
     except MemoryError:
-        return Hdf5Contents(error="it would need more memory than any real model does")
+        return Hdf5Contents(
+            error="it would need more memory than kmonitor allows for reading a model"
+        )
     except Exception as exc:  # noqa: BLE001 - h5py raises whatever the library says
         return Hdf5Contents(error=f"it is damaged or not an HDF5 file ({exc})"[:500])
 
@@ -68,7 +70,7 @@ def _read(file: IO[bytes]) -> Hdf5Contents:
 
     def met(path: str, found: Any) -> None:
         if len(datasets) + len(attributes) > _MOST_THINGS:
-            raise ValueError("it contains more than any real model does")
+            raise ValueError("it contains more objects than kmonitor reads from a model file")
         if isinstance(found, h5py.Dataset):
             datasets.append(
                 Dataset(path, tuple(map(int, found.shape)), str(found.dtype),

@@ -16,7 +16,7 @@ from kmonitor.ui.runs.sent_commands import CommandStore, SentCommand
 from kmonitor.ui.shortcuts import shortcut_keys
 from kmonitor.ui.text.formats import bytes_text, count_text, duration_text
 from kmonitor.ui.text.hub_text import translated_text
-from kmonitor.ui.text.language import tr
+from kmonitor.ui.text.language import later, tr
 from kmonitor_agent.wire.messages.commands import (
     Arguments,
     CommandName,
@@ -174,7 +174,7 @@ def action_panel_state(
 def _why_not(run: RunSummary, *, is_connected: bool) -> str:
     if has_ended(run):
         state_text = run_state_label(run, now_wall_s=0.0).label.lower()
-        return tr("The run has ended ({state}); it takes no more actions.").format(
+        return tr("The run has ended ({state}); no further actions are possible.").format(
             state=state_text
         )
     if not is_connected:
@@ -214,8 +214,54 @@ def _title(name: CommandName) -> str:
     return tr("Restart") if name == "restart" else tr(COMMAND_TITLES[name])
 
 
+_BUTTONS: Final[dict[str, tuple[str, str, ButtonKind, str]]] = {
+    "save": ("save", "save", "plain", later("Save a checkpoint at the end of this epoch")),
+    "reload": (
+        "reload",
+        "reload",
+        "primary",
+        later(
+            "Save, clear the session and reload at the end of this epoch; does not change the"
+            " training result"
+        ),
+    ),
+    "collect": (
+        "broom",
+        "collect",
+        "plain",
+        later(
+            "Collect garbage and release the traces of models that no longer exist; the current"
+            " model is kept"
+        ),
+    ),
+    "auto": (
+        "layers",
+        "auto",
+        "plain",
+        later("Collect, then reload if that was not enough; never restarts"),
+    ),
+    "restart": (
+        "restart",
+        "restart",
+        "plain",
+        later("Start the script again in a new process at the end of this epoch, and resume"),
+    ),
+    "diagnose": (
+        "diagnose",
+        "diagnose",
+        "plain",
+        later("Find out at the next safe point what is growing and what is holding it"),
+    ),
+    "pause": ("pause", "pause", "plain", later("Pause the training after the current batch")),
+    "resume": ("play", "pause", "plain", later("Continue the training")),
+    "stop": ("stop", "stop", "danger", later("End the training after this epoch")),
+}
+"""Icon, name of the shortcut, kind and tooltip by command."""
+
+
 def _button(name: CommandName, why_not: str) -> ButtonState:
-    icon, shortcut, kind, tooltip = _button_styles()[name]
+    icon, key, kind, tooltip = _BUTTONS[name]
+    shortcut = shortcut_keys(key)
     is_half = name in _WHERE_OFFERED
     title = _title(name)
     variants = action_variants(name)
@@ -226,68 +272,17 @@ def _button(name: CommandName, why_not: str) -> ButtonState:
         shortcut,
         kind,
         not why_not,
-        "\n".join(part for part in (why_not, f"{tooltip} ({shortcut})") if part),
+        "\n".join(part for part in (why_not, f"{tr(tooltip)} ({shortcut})") if part),
         is_half,
         variants,
         tr("More options: {title}").format(title=title) if variants else "",
     )
 
 
-def _button_styles() -> dict[str, tuple[str, str, ButtonKind, str]]:
-    """Icon, shortcut, kind and tooltip by command."""
-    icons: dict[str, tuple[str, str, ButtonKind, str]] = {
-        "save": (
-            "save",
-            shortcut_keys("save"),
-            "plain",
-            tr("Save a checkpoint at the end of this epoch"),
-        ),
-        "reload": (
-            "reload",
-            shortcut_keys("reload"),
-            "primary",
-            tr("Save, clear the session and reload at the end of this epoch; same result"),
-        ),
-        "collect": (
-            "broom",
-            shortcut_keys("collect"),
-            "plain",
-            tr("Release garbage and the traces of models that no longer exist; the model stays"),
-        ),
-        "auto": (
-            "layers",
-            shortcut_keys("auto"),
-            "plain",
-            tr("Collect, then reload if that was not enough; never a restart"),
-        ),
-        "restart": (
-            "restart",
-            shortcut_keys("restart"),
-            "plain",
-            tr("Start the script again in a new process at the end of this epoch, and resume"),
-        ),
-        "diagnose": (
-            "diagnose",
-            shortcut_keys("diagnose"),
-            "plain",
-            tr("Find out at the next safe point what is growing and what is holding it"),
-        ),
-        "pause": (
-            "pause",
-            shortcut_keys("pause"),
-            "plain",
-            tr("Pause the training after the current batch"),
-        ),
-        "resume": ("play", shortcut_keys("pause"), "plain", tr("Continue the training")),
-        "stop": ("stop", shortcut_keys("stop"), "danger", tr("End the training after this epoch")),
-    }
-    return icons
-
-
 def _checkpoint(run: RunSummary, now_wall_s: float) -> str:
     if run.checkpoint_epoch is None:
         return tr("No checkpoint was saved") if has_ended(run) else tr("No checkpoint yet")
-    parts = [tr("Last checkpoint epoch {n}").format(n=run.checkpoint_epoch + 1)]
+    parts = [tr("Last checkpoint: epoch {n}").format(n=run.checkpoint_epoch + 1)]
     if run.checkpoint_wall_s is not None:
         ago = duration_text(now_wall_s - run.checkpoint_wall_s)
         parts.append(tr("{time} ago").format(time=ago))
@@ -305,7 +300,7 @@ def command_status_text(run: RunSummary, commands: CommandStore, name: CommandNa
     if command.is_open:
         return _waiting([command], run)
     why = translated_text(command.why) or tr("no reason was given")
-    return tr("{title} was not done: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
+    return tr("{title} was not performed: {why}").format(title=tr(COMMAND_TITLES[name]), why=why)
 
 
 def _waiting(commands: list[SentCommand], run: RunSummary) -> str:
@@ -440,8 +435,8 @@ def confirmation_before(run: RunSummary, name: CommandName) -> Callable[[], Conf
 def _confirm_restart(run: RunSummary) -> Confirmation:
     text = tr(
         "The process ends after the current epoch and kmonitor run starts the script again,"
-        " which continues there. Weights, optimizer, history and random state are kept; code"
-        " before fit runs again."
+        " which resumes from that point. Weights, optimizer, history and random state are kept;"
+        " code before fit runs again."
     )
     title = tr("Restart the process of \u201c{name}\u201d?").format(name=run.name)
     return Confirmation(title, text, tr("Restart process"), tr("Keep running"))

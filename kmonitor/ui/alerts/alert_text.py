@@ -32,7 +32,7 @@ def _sentence(alert: Alert) -> str:
         return (
             tr("Connection to the host lost: {why}").format(why=alert.why)
             if alert.why
-            else tr("Host lost")
+            else tr("Host unreachable")
         )
     return alert.why
 
@@ -60,7 +60,7 @@ def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
         case "verdict":
             return tr("{metric}: verdict changed").format(metric=name)
         case "host":
-            return tr("Host lost")
+            return tr("Host unreachable")
         case "died":
             return tr("Run crashed")
         case "ended":

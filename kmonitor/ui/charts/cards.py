@@ -132,7 +132,7 @@ def ram_details(reading: MetricReading) -> list[str]:
         return lines
     if reading.file_bytes:
         lines.append(
-            tr("plus {amount} of file pages, which the kernel can reclaim").format(
+            tr("plus {amount} of file-backed pages, which the kernel can reclaim").format(
                 amount=bytes_text(reading.file_bytes)
             )
         )
@@ -207,7 +207,7 @@ def _absent_text(run: RunSummary, metric: LimitMetric, reading: MetricReading) -
     if reading.absent:
         return translated_text(reading.absent)
     if has_ended(run):
-        return tr("The run ended before it was measured.")
+        return tr("The run ended before this was measured.")
     match metric:
         case "step_time":
             return tr("Shown after the first steps of an epoch.")

@@ -230,7 +230,7 @@ class ExtraCharts:
         if source is not None and source.absent:
             return translated_text(source.absent)
         if has_ended(run):
-            return tr("This run did not measure it.")
+            return tr("This was not measured in this run.")
         if kind.log:
             return tr("Shown once an epoch has reported it.")
         return tr("Waiting for the first reading\u2026")
@@ -330,4 +330,4 @@ def source_text(kind: ChartKind, source: FieldSource | None) -> str:
     """Where the values come from."""
     if source is not None and source.source:
         return translated_text(source.source)
-    return tr("Keras logs at the end of each epoch") if kind.log else ""
+    return tr("Keras logs, at the end of each epoch") if kind.log else ""

@@ -139,7 +139,7 @@ class TimeChart:
         if not self._feed.is_loaded(run.run):
             return self._feed.loading_text(run.run)
         if has_ended(run):
-            return tr("This run did not measure it.")
+            return tr("This was not measured in this run.")
         return tr("Shown once an epoch has ended.")
 
 

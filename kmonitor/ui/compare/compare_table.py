@@ -145,7 +145,7 @@ def _facts() -> tuple[tuple[str, Callable[[RunSummary], str]], ...]:
     return (
         (tr("Epochs"), lambda run: count_text(run.epochs_done)),
         (tr("Models (fits)"), lambda run: count_text(run.fit)),
-        (tr("Ran"), lambda run: duration_text(run.duration_s)),
+        (tr("Duration"), lambda run: duration_text(run.duration_s)),
         (tr("Model"), lambda run: run.model or NOT_KNOWN),
         (tr("Batch size"), _batch_size),
         (tr("Optimizer"), lambda run: run.optimizer or NOT_KNOWN),
@@ -173,7 +173,7 @@ def _versions(runs: Sequence[RunSummary]) -> list[CompareRow]:
     )
     rows = [
         _row(
-            tr("Version of {package}").format(package=name),
+            tr("{package} version").format(package=name),
             [CompareCell(versions.get(name, NOT_KNOWN)) for versions in versions_by_run],
         )
         for name in names

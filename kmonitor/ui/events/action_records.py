@@ -57,7 +57,7 @@ def record_summary(record: ActionRecord) -> str:
     if record.requested_by:
         parts.append(tr("requested by {who}").format(who=requester_text(record.requested_by)))
     if record.part_of:
-        parts.append(tr("step of Reclaim (auto)"))
+        parts.append(tr("step of Auto"))
     return " · ".join(parts)
 
 
@@ -71,7 +71,7 @@ def _outcome_text(record: ActionRecord) -> str:
         "stop": tr("Stopped {where}"),
         "pause": tr("Paused {where}"),
         "resume": tr("Resumed {where}"),
-        "notify": tr("Limit recorded {where}"),
+        "notify": tr("Limit exceeded {where}"),
     }
     failed = {
         "save": tr("Save failed {where}"),
@@ -184,11 +184,11 @@ def _traces(count: int) -> str:
 
 
 def record_origin_text(record: ActionRecord) -> str:
-    """Who asked: "asked by limit ram 80%, as part of Reclaim"; empty when unknown."""
+    """Who asked: "asked by limit ram 80%, as part of Auto"; empty when unknown."""
     who = requester_text(record.requested_by)
     parts = [tr("requested by {who}").format(who=who)] if who else []
     if record.part_of:
-        parts.append(tr("as part of Reclaim"))
+        parts.append(tr("as part of Auto"))
     return ", ".join(parts)
 
 
@@ -303,7 +303,7 @@ def _facts(record: ActionRecord) -> list[RecordFact]:
         if text:
             facts.append(RecordFact(title, text))
     who = requester_text(record.requested_by) or tr("not known")
-    step = tr("{who}, as part of Reclaim").format(who=who)
+    step = tr("{who}, as part of Auto").format(who=who)
     facts.append(RecordFact(tr("Requested by"), step if record.part_of else who))
     return facts
 

@@ -259,11 +259,11 @@ def _growth_texts(found: Diagnosis) -> list[str]:
 
 def _holders(found: Diagnosis) -> DiagnosisSection:
     return DiagnosisSection(
-        tr("Traces and their holders"),
+        tr("Traces and what holds them"),
         tr("Functions with their live traces; suspicious ones first"),
         (),
         tuple(DiagnosisRow(translated_text(line)) for line in found.holders),
-        tr("No holder was found."),
+        tr("No referrer was found."),
     )
 
 

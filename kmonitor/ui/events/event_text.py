@@ -47,7 +47,7 @@ COMMAND_TITLES: dict[CommandName, str] = {
     "collect": later("Collect"),
     "reload": later("Save + Clear + Reload"),
     "restart": later("Restart process"),
-    "auto": later("Reclaim"),
+    "auto": later("Auto"),
     "pause": later("Pause"),
     "resume": later("Resume"),
     "stop": later("Stop training"),
@@ -92,9 +92,9 @@ def _session_ended(event: events.SessionEnded, name: str) -> EventLine:
         case "finished":
             return EventLine("check", "info", tr("Process finished"))
         case "stopped":
-            return EventLine("stop", "info", tr("Process ended after a stop"))
+            return EventLine("stop", "info", tr("Process stopped as requested"))
         case "restart":
-            return EventLine("restart", "info", tr("Process exits for a restart"))
+            return EventLine("restart", "info", tr("Process exited for a restart"))
         case "interrupted":
             return EventLine("stop", "warning", tr("Process was interrupted"))
         case "failed":
@@ -108,7 +108,7 @@ def _session_died(event: events.SessionDied, name: str) -> EventLine:
     del name
     text = _death_text(event)
     if event.supervisor:
-        text += "; " + tr("a new process follows")
+        text += "; " + tr("a new process will start")
     level: Level = "warning" if event.is_requested else "error"
     return EventLine("bolt" if event.is_requested else "error", level, text)
 
@@ -191,7 +191,7 @@ def _fit(event: events.FitStarted, name: str) -> EventLine:
     if event.steps:
         text += tr(" of {steps}").format(steps=steps_text(event.steps))
     if event.batch_size:
-        text += tr(", batch {size}").format(size=event.batch_size)
+        text += tr(", batch size {size}").format(size=event.batch_size)
     if event.initial_epoch:
         text += tr(", from epoch {epoch}").format(epoch=count_text(event.initial_epoch + 1))
     return EventLine("play", "info", text)
@@ -285,7 +285,7 @@ def _crossing(event: events.LimitCrossed, name: str) -> EventLine:
     if not event.answered:
         text += tr("; no action, because the last one was a moment ago")
     elif event.action != "notify":
-        text += "; " + tr("{action} follows").format(action=limit_action_name(event.action))
+        text += "; " + tr("{action} is next").format(action=limit_action_name(event.action))
     return EventLine("warning", "warning", text)
 
 
@@ -294,7 +294,7 @@ def _paused(event: events.Paused, name: str) -> EventLine:
     del name
     if event.paused:
         return EventLine("pause", "info", tr("Training is paused"), is_action=True)
-    return EventLine("play", "info", tr("Training continues"), is_action=True)
+    return EventLine("play", "info", tr("Training resumed"), is_action=True)
 
 
 @describe_event.register

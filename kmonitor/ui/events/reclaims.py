@@ -165,7 +165,9 @@ def reclaim_columns() -> tuple[ReclaimColumn, ...]:
     """The table's columns from left to right."""
     return (
         ReclaimColumn("when", tr("When"), tr("Epoch and step of the training, and the time")),
-        ReclaimColumn("level", tr("Level"), tr("The action, and how a reload restored the state")),
+        ReclaimColumn(
+            "level", tr("Action"), tr("The action, and how a reload restored the state")
+        ),
         ReclaimColumn(
             "seconds", tr("Duration"), tr("How long the training waited"), is_number=True
         ),
@@ -197,7 +199,7 @@ def reclaim_columns() -> tuple[ReclaimColumn, ...]:
             "released", tr("Released"), tr("Released traces, and the models that they belonged to")
         ),
         ReclaimColumn(
-            "held", tr("Still held"), tr("Traces that could not be released, and their holders")
+            "held", tr("Still held"), tr("Traces that could not be released, and what holds them")
         ),
         ReclaimColumn("result", tr("Result"), tr("Failures and omissions, with reasons")),
         ReclaimColumn("asked", tr("Requested by"), tr("A limit, the script or a user")),
@@ -225,7 +227,10 @@ def no_reclaims_text(actions: Sequence[str]) -> str:
         return (
             text
             + " "
-            + tr("Collect, on the right, is the lightest action; or set a limit on a chart.")
+            + tr(
+                "To start, press Collect on the right, the lightest action, or set a limit on a"
+                " chart."
+            )
         )
     if "reload" in actions:
         return text + " " + tr("Press Reload on the right, or set a limit on a chart.")
@@ -269,8 +274,8 @@ def _when(row: int, record: ActionRecord, moment: str) -> ReclaimCell:
 def _level(record: ActionRecord) -> ReclaimCell:
     title = action_title(record)
     if record.part_of:
-        whole = tr("{level}, part of Reclaim").format(level=title)
-        return ReclaimCell(tr("{level}, Reclaim").format(level=title), title, whole)
+        whole = tr("{level}, part of Auto").format(level=title)
+        return ReclaimCell(tr("{level}, Auto").format(level=title), title, whole)
     return ReclaimCell(title, title)
 
 

@@ -209,7 +209,7 @@ def what_ran_out(run: RunSummary, minute: LastMinute) -> list[ResourceEnd]:
 
 
 def resource_end_text(end: ResourceEnd) -> str:
-    """Like "Open files: 698 of 700 in the last sample, 2 left"."""
+    """Like "Open file descriptors: 698 of 700 in the last sample, 2 left"."""
     used, whole, left = (
         metric_amount(end.metric, amount)
         for amount in (end.used, end.of, max(0.0, end.of - end.used))
@@ -311,7 +311,7 @@ def _floats(packed: bytes) -> tuple[float, ...]:
 def last_minute_text(minute: LastMinute) -> str:
     """Like "RAM in the last 58 s: 3.1 GiB to 7.9 GiB, +84 MiB / s; cgroup limit 8 GiB"."""
     form = (
-        tr("RAM of the control group in the last {time}: {first} to {last}, {rate}")
+        tr("RAM of the cgroup in the last {time}: {first} to {last}, {rate}")
         if minute.is_account
         else tr("RAM in the last {time}: {first} to {last}, {rate}")
     )

@@ -69,7 +69,7 @@ def history_heads() -> tuple[HistoryHead, ...]:
     """The columns, from left to right."""
     number = HistoryHead(
         key="ran",
-        title=tr("Ran"),
+        title=tr("Duration"),
         tooltip=tr("From the first to the last event"),
         is_number=True,
         starts_high=True,
@@ -81,7 +81,7 @@ def history_heads() -> tuple[HistoryHead, ...]:
     return (
         HistoryHead("name", tr("Run"), tr("Name; pinned runs have a pin")),
         HistoryHead("state", tr("State"), tr("Current or final state")),
-        HistoryHead("verdicts", tr("Verdicts"), tr("Metrics that grow"), starts_high=True),
+        HistoryHead("verdicts", tr("Verdicts"), tr("Metrics that are growing"), starts_high=True),
         HistoryHead("host", tr("Host"), tr("Host that it runs or ran on")),
         HistoryHead(
             "started", tr("Started"), tr("In the time zone of this machine"), starts_high=True

@@ -160,7 +160,9 @@ class RunHistory:
         """Text in place of a table without rows."""
         if self._rows:
             return tr("No run matches the filters. Clear them to see all runs.")
-        return tr("No runs yet. Each training with MonitorCallback() will be listed here.")
+        return tr(
+            "No runs yet. Each training run that uses MonitorCallback() will be listed here."
+        )
 
     def _renew(self, store: RunStore) -> None:
         before, self._rows = self._rows, {}

@@ -141,7 +141,7 @@ def _actions(runs: Sequence[RunSummary], why_not: str) -> tuple[HistoryAction, .
             else tr("Keep this run when old runs are removed to save space"),
         ),
         _action(
-            *("delete", "trash", tr("Delete\u2026"), shortcut_keys("history_delete")),
+            *("delete", "trash", tr("Remove\u2026"), shortcut_keys("history_delete")),
             *(some or why_not or living, tr("Remove this run from the history")),
         ),
     )

@@ -118,7 +118,7 @@ class AuditStore:
         if not lines and not texts:
             texts = [tr("The audit log is empty.")]
         if any(hub_list.has_more for hub_list in wanted) or len(found) > _MOST_ROWS:
-            texts.append(tr("Older ones: kmonitor audit --last N"))
+            texts.append(tr("Older entries: kmonitor audit --last N"))
         return AuditState(lines, "\n".join(texts), hosts)
 
     def _line(self, row: AuditRow, hub_list: "_HubAuditList", now_wall_s: float) -> AuditLine:

@@ -154,10 +154,10 @@ class ConnectionStatus:
         if self._failure is not None:
             what, log = self._failure
             text = tr(
-                "{what}. kmonitor keeps running, and trainings are not affected. Details are in"
+                "{what}. kmonitor keeps running, and training is not affected. Details are in"
                 " {log}."
             )
-            title = tr("Part of the window failed.")
+            title = tr("Part of the window has stopped working.")
             text_shown = text.format(what=what.rstrip("."), log=log)
             return BannerState(title, text_shown, "error", "", can_close=True)
         if self.state != "lost":
@@ -189,8 +189,8 @@ class ConnectionStatus:
         if unwritten in shown:
             title = tr("The hub on {host} cannot store new data.").format(host=host)
             text = tr(
-                "{why}. Until this is resolved, commands and changes are refused, and trainings"
-                " keep their data on their own disks as long as there is space."
+                "{why}. Until this is resolved, commands and changes are refused, and training"
+                " runs keep their data on their own disks as long as there is space."
             )
             why = translated_text(unwritten)
             why = f"{why[:1].upper()}{why[1:]}"

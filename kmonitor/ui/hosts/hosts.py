@@ -163,7 +163,7 @@ class Host:
         ]
         if self.same_as:
             lines.append(
-                tr("It shares the hub of {host}; its runs are listed there.").format(
+                tr("It shares a hub with {host}; its runs are listed there.").format(
                     host=self.same_as
                 )
             )
@@ -304,7 +304,7 @@ def command_blocked_reason(hub: HubReply | None, host: str) -> str:
     """
     if hub is None or getattr(hub, "role", "operator") != "viewer":
         return ""
-    text = tr("Runs of {host} are read-only: your key there has the role viewer.")
+    text = tr("Runs on {host} are read-only: your key there has the viewer role.")
     return text.format(host=host)
 
 
@@ -320,7 +320,7 @@ def audit_blocked_reason(link: ConnectionStatus, host: str) -> str:
     if link.hub is None or link.hub.role != "viewer":
         return ""
     text = tr(
-        "Your key on {host} has the role viewer, and only an operator can read the audit log."
+        "Your key on {host} has the viewer role, and only an operator can read the audit log."
         " The owner of the hub can change that: kmonitor authorize KEY --role operator --name"
         " NAME"
     )
@@ -332,9 +332,9 @@ def confirm_remove(host: str) -> Confirmation:
     return Confirmation(
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(
-            "The window forgets this host and no longer shows its runs. Nothing on the host"
-            " changes: trainings and the hub keep running, and connecting again brings"
-            " everything back."
+            "The host is removed from this window, and its runs are no longer shown. Nothing on"
+            " the host changes: training runs and the hub keep running, and connecting again"
+            " brings everything back."
         ),
         tr("Remove host"),
         tr("Keep"),

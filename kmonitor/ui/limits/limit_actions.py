@@ -119,7 +119,7 @@ def _outcome_text(
     if not held and not can_set:
         return tr("No limit is set.")
     if not held:
-        lead = tr("No limit is set. Drag the dotted line of a chart:")
+        lead = tr("No limit is set. Drag the dotted line in a chart:")
         outcome = _action_text(shown, [tr("it is exceeded")], lead=True)
         return f"{lead} {outcome}"
     by_action: dict[LimitAction, list[str]] = {}

@@ -51,7 +51,7 @@ _NAMES: Final[dict[LimitMetric, str]] = {
     "step_time_max": later("Longest step"),
     "epoch_time": later("Epoch time"),
     "functions": later("Functions"),
-    "open_files": later("Open files"),
+    "open_files": later("Open file descriptors"),
     "threads": later("Threads"),
     "processes": later("Child processes"),
     "shared_memory": later("Shared memory"),
@@ -65,7 +65,7 @@ _ACTIONS: Final[dict[LimitAction, str]] = {
     "collect": later("collect"),
     "reload": later("reload"),
     "restart": later("restart"),
-    "auto": later("reclaim"),
+    "auto": later("auto"),
     "stop": later("stop"),
 }
 
@@ -102,7 +102,7 @@ def limit_action_text(action: LimitAction) -> str:
         "save": tr("Save a checkpoint"),
         "collect": tr("Collect: release retained traces"),
         "reload": tr("Save + Clear + Reload"),
-        "auto": tr("Reclaim: collect, then reload or restart if needed"),
+        "auto": tr("Auto: collect, then reload or restart if needed"),
         "restart": tr("Restart the process and continue"),
         "stop": tr("Stop training"),
     }

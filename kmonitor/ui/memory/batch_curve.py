@@ -108,19 +108,21 @@ def _description(points: Sequence[BatchPeak], text: str) -> str:
 def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Tone]:
     """The largest batches that fit the device as text, and its tone."""
     if limit is None:
-        return tr("Choose a device to see the largest batch that fits."), "mute"
+        return tr("Choose a device to see the largest batch size that fits."), "mute"
     if fit is None:
         return "", "mute"
     size = round_bytes_text(limit)
     if fit.likely is None:
-        return tr("Not even a batch of 1 is expected to fit {size}.").format(size=size), "crit"
+        return tr("Not even a batch size of 1 is expected to fit in {size}.").format(
+            size=size
+        ), "crit"
     if fit.certain is None:
         template = tr(
-            "With {size}: a batch of {likely} fits by the estimate; none by its upper end."
+            "With {size}, a batch size of {likely} fits by the estimate, none by its upper bound."
         )
         return template.format(size=size, likely=count_text(fit.likely)), "warn"
     template = tr(
-        "With {size}: a batch of {likely} fits by the estimate; {certain} by its upper end."
+        "With {size}, a batch size of {likely} fits by the estimate, {certain} by its upper bound."
     )
     return (
         template.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),
@@ -143,7 +145,7 @@ def peak_reduction_rows(advised: Sequence[PeakReduction]) -> tuple[PeakReduction
         PeakReductionRow(
             saved=f"\u2212{bytes_text(each.saved_bytes)}",
             text=translated_text(each.words),
-            tooltip=tr("{words}: then the peak is {size}").format(
+            tooltip=tr("{words}: the peak would be {size}").format(
                 words=translated_text(each.words), size=bytes_text(each.peak_bytes)
             ),
         )

@@ -118,7 +118,7 @@ class _Split:
             shown_bytes,
             self._resident_memory.source,
         )
-        self.add(_HUES["transient"], tr("In use, transient: this moment of the step"),
+        self.add(_HUES["transient"], tr("In use, transient: at this moment in the step"),
                  in_use - shown_bytes, source)  # fmt: skip
 
     def _pool(self) -> None:
@@ -178,7 +178,7 @@ def device_split_state(
     has_device = split.total is not None or split.used is not None
     split.build()
     length = sum(part.n_bytes for part in split.parts)
-    title = tr("Memory on the GPU") if has_device else tr("Memory of the framework's allocator")
+    title = tr("VRAM") if has_device else tr("Memory of the framework's allocator")
     row_texts = [f"{row.title} {row.text}" for row in split.rows if row.text]
     return DeviceSplitState(
         title=title,
@@ -202,15 +202,15 @@ def _explanation(backend: str, *, has_device: bool) -> list[str]:
     if backend == "tensorflow":
         paragraphs.append(
             tr(
-                "TensorFlow keeps GPU memory until its process ends: after a reload the driver"
-                " and nvidia-smi show the same usage. Only the part in use falls. Free memory"
-                " inside the pool is available to this process, but not to others."
+                "TensorFlow keeps VRAM until its process ends: after a reload the driver and"
+                " nvidia-smi show the same usage. Only the part in use falls. Free memory inside"
+                " the pool is available to this process, but not to others."
             )
         )
         paragraphs.append(
             tr(
-                "Unless memory growth is switched on, TensorFlow takes nearly the whole GPU at"
-                " the start: a full GPU does not show how much the model needs."
+                "Unless memory growth is enabled, TensorFlow takes nearly the whole GPU at the"
+                " start: a full GPU does not show how much the model needs."
             )
         )
     elif backend == "torch":

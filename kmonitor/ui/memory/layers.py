@@ -36,7 +36,7 @@ _TITLES: Final[dict[MapPart, str]] = {
     "weights": later("Weights"),
     "slots": later("Optimizer"),
     "gradients": later("Gradients"),
-    "kept": later("Kept for backward"),
+    "kept": later("Saved for backward"),
     "workspace": later("Workspace"),
 }
 

@@ -153,7 +153,7 @@ class LoadCostStore:
             text = tr(
                 "Median memory and best time. Memory is the RAM of the process beyond the"
                 " imported framework; no GPU is used. Model files contain neither the order of"
-                " data nor the seeds of your script."
+                " the data nor your script's random seeds."
             )
             return text, "mute"
         return (
@@ -187,9 +187,9 @@ def _row(cost: LoadCost, best: Recommendation) -> CostRow:
         peak=bytes_text(peak), kept=bytes_text(kept_bytes), seconds=seconds_text(cost.seconds)
     )
     goes_on = (
-        tr("training can continue exactly")
+        tr("training can resume exactly where it left off")
         if cost.can_train_on
-        else tr("training cannot continue exactly")
+        else tr("training cannot resume exactly where it left off")
     )
     marks = [
         text

@@ -133,14 +133,15 @@ class MapEstimator:
         if not subject.measured:
             return (), subject.why_unmeasured
         if not is_as_trained(subject, self.what_if):
-            return (), tr("the measurements are from a different training")
+            return (), tr("the measurements are from a different training run")
         return subject.measured, ""
 
 
 def _open_shape_text(exc: OpenShape) -> str:
     shape = ", ".join("?" if length is None else str(length) for length in exc.shape)
     return tr(
-        "The model has a variable length: a tensor has the shape ({shape}). Choose a length."
+        "The model has an input of variable length: a tensor has the shape ({shape}). Choose"
+        " a length."
     ).format(shape=shape)
 
 

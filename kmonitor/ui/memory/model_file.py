@@ -76,7 +76,7 @@ def _facts(found: ModelFile) -> list[FileFact]:
         (tr("Weights"), tr("{size} in the file, {n} values").format(
             size=bytes_text(found.weight_bytes), n=count_text(found.parameters))
             if found.form != "json" else tr("none in the file")),
-        (tr("Optimizer's state"), tr("{size} in {n} arrays").format(
+        (tr("Optimizer state"), tr("{size} in {n} arrays").format(
             size=bytes_text(found.slot_bytes), n=count_text(found.slots))
             if found.slots else tr("none in the file")),
         *_compiled(found.compile_settings),
@@ -95,7 +95,7 @@ def _compiled(compile_settings: CompileSettings | None) -> list[tuple[str, str]]
         return [(tr("Compiled"), tr("no, or not recorded in the file"))]
     return [
         (tr("Optimizer"), compile_settings.optimizer or tr("none")),
-        (tr("Its settings"), settings_text(compile_settings.settings)),
+        (tr("Optimizer settings"), settings_text(compile_settings.settings)),
         (tr("Loss"), compile_settings.loss or tr("none")),
         (tr("Metrics"), ", ".join(compile_settings.metrics) or tr("none")),
         (

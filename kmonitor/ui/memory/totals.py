@@ -16,7 +16,7 @@ from kmonitor.ui.theme.palettes import Tone
 _TIERS: Final = {
     1: later("Tier 1 \u00b7 measured at several batch sizes"),
     2: later("Tier 2 \u00b7 rules scaled by one measurement"),
-    3: later("Tier 3 \u00b7 nothing ran"),
+    3: later("Tier 3 \u00b7 nothing measured"),
 }
 _NOT_MEASURED: Final = 3
 
@@ -98,7 +98,7 @@ def map_totals_state(result: MapResult, subject: MapSubject, limit: int | None) 
     span = (float(found.low_bytes), float(high if high is not None else found.peak_bytes))
     near = [each.n_bytes for each in marks if each.n_bytes <= 4 * span[1]]
     interval = _interval_text(found)
-    plan = tr("batch {batch}, {optimizer}, {precision}, {backend}").format(
+    plan = tr("batch size {batch}, {optimizer}, {precision}, {backend}").format(
         batch=count_text(found.batch),
         optimizer=found.optimizer or tr("no optimizer"),
         precision=found.precision,
@@ -154,7 +154,7 @@ def _bar_parts(found: MemoryMap) -> list[BarPart]:
         (found.parameter_bytes, HUES["weights"], tr("Weights"), False),
         (found.slot_bytes, HUES["slots"], tr("Optimizer"), False),
         (other, HUES["gradients"], tr("Other resident"), False),
-        (found.kept_bytes, HUES["kept"], tr("Kept for backward"), True),
+        (found.kept_bytes, HUES["kept"], tr("Saved for backward"), True),
         (rest, HUES["workspace"], tr("Gradients, workspace, rounding"), True),
     ]  # fmt: skip
     return [
@@ -181,12 +181,12 @@ def _marks(
 def _measured_text(subject: MapSubject) -> str:
     reading = subject.measured_peak
     if reading.peak_bytes is None:
-        why = translated_text(reading.source) if reading.source else tr("nothing ran")
+        why = translated_text(reading.source) if reading.source else tr("no step was run")
         return tr("Not measured: {why}").format(why=why)
-    template = tr("Measured: {size} at batch {batch} ({source})")
+    template = tr("Measured: {size} at batch size {batch} ({source})")
     if not reading.peak_bytes:
         # The CPU's allocator counts large tensors only: a small model reads 0.
-        template = tr("Measured: nothing counted at batch {batch} ({source})")
+        template = tr("Measured: the allocator counted nothing at batch size {batch} ({source})")
     return template.format(
         size=bytes_text(reading.peak_bytes),
         batch=count_text(reading.batch or subject.batch),

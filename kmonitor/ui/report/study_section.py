@@ -79,7 +79,7 @@ def _metric_card(state: FoldMetricState) -> Markup:
 
 
 def _memory_card(state: FoldMemoryState) -> Markup:
-    hues = tr("left RAM, right VRAM") if state.has_vram else ""
+    hues = tr("left: RAM, right: VRAM") if state.has_vram else ""
     return tag(
         "div",
         tag("h3", state.title),
@@ -136,7 +136,7 @@ def _attempt_titles(study: StudyContents) -> dict[str, str]:
         "ram": tr("RAM peak"),
         "growth": tr("Growth"),
         "vram": tr("VRAM peak"),
-        "why": tr("Why"),
+        "why": tr("Reason"),
     }
 
 

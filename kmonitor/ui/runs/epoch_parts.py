@@ -18,7 +18,7 @@ _NAMES: Final[dict[str, str]] = {
     "between_epochs": later("between epochs"),
     "between_fits": later("between fits"),
     "ours": later("kmonitor"),
-    "rest": later("rest"),
+    "rest": later("other"),
 }
 
 LEAST_PART: Final = 0.005

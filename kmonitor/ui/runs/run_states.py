@@ -34,7 +34,7 @@ _STATE_LABELS: Final[dict[RunState, tuple[str, str, Tone]]] = {
     "training": ("dot", later("Training"), "ok"),
     "idle": ("idle", later("Between fits"), "mute"),
     "paused": ("pause", later("Paused"), "warn"),
-    "reclaiming": ("reload", later("Reclaiming"), "accent"),
+    "reclaiming": ("reload", later("Running an action"), "accent"),
     "finished": ("check", later("Finished"), "mute"),
     "stopped": ("stop", later("Stopped"), "mute"),
     "failed": ("error", later("Failed"), "crit"),
@@ -86,7 +86,7 @@ def run_state_label(
         label = _STUDY_RUNS
     why = translated_text(summary.state_why) or _reason(summary.state)
     if summary.clock_ahead_s:
-        ahead = tr("The clock of {host} is {time} ahead.").format(
+        ahead = tr("The clock on {host} is {time} ahead of this machine's clock.").format(
             host=summary.host, time=duration_text(summary.clock_ahead_s)
         )
         why = f"{why} {ahead}" if why else ahead

@@ -26,7 +26,7 @@ _FRACTIONS: Final = (
 def step_times_text(times: StepTimes) -> str:
     """The distribution: "median 5.58 ms, mean 17.3 ms, p95 6.1 ms, p99 510 ms, max 520 ms"."""
     if times.p50_s is None or times.p95_s is None or times.p99_s is None or times.max_s is None:
-        text = tr("mean {mean}; the device lags behind, so individual steps are not timed")
+        text = tr("mean {mean}; the device runs asynchronously, so individual steps are not timed")
         return text.format(mean=seconds_text(times.mean_s))
     return tr("median {median}, mean {mean}, p95 {most}, p99 {nearly_all}, max {longest}").format(
         median=seconds_text(times.p50_s),
@@ -45,7 +45,8 @@ _EXPLAINED: Final = (0.75, 1.25)
 def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
     """A few slow steps that took much of the time; empty where there are none.
 
-    "3 of 120 steps took two thirds of the time, each about 0.5 s; that time was waiting for input"
+    "3 of 120 steps took two thirds of the time, each about 0.5 s; that time was spent
+    on waiting for input"
 
     Args:
         times: Of an epoch's steps.
@@ -66,7 +67,11 @@ def slow_steps_text(times: StepTimes, parts: EpochParts | None = None) -> str:
         each=seconds_text(times.slow_p50_s),
     )
     part = "" if parts is None else _part_of_slow_steps(times, parts)
-    return tr("{text}; that time was {part}").format(text=whole, part=part) if part else whole
+    return (
+        tr("{text}; that time was spent on {part}").format(text=whole, part=part)
+        if part
+        else whole
+    )
 
 
 def _part_of_slow_steps(times: StepTimes, parts: EpochParts) -> str:

@@ -160,8 +160,9 @@ def confirm_revoke(name: str) -> Confirmation:
     return Confirmation(
         tr("Revoke \u201c{name}\u201d?").format(name=name),
         tr(
-            "The device will no longer be able to connect to this machine's hub; any open"
-            " connection ends at once. To allow it again, run kmonitor authorize with its key."
+            "The machine with this key will no longer be able to connect to this machine's hub;"
+            " any open connection ends at once. To allow it again, run kmonitor authorize with"
+            " its key."
         ),
         tr("Revoke key"),
         tr("Keep"),
@@ -179,7 +180,9 @@ def confirm_keep(days: float, n_bytes: int) -> Confirmation:
     if days:
         parts.append(tr("Runs that ended more than {n} days ago").format(n=f"{days:g}"))
     if n_bytes:
-        parts.append(tr("The oldest runs above {size}").format(size=bytes_text(n_bytes)))
+        parts.append(
+            tr("The oldest runs that exceed a total of {size}").format(size=bytes_text(n_bytes))
+        )
     goes = tr(
         "{what} are removed from the history within minutes, for everyone. Pinned and live runs"
         " stay, and so do checkpoints. This cannot be undone."

@@ -261,7 +261,7 @@ def crash_notice(*, is_fatal: bool, wall_s: float, n: int, now_wall_s: float) ->
     if is_fatal:
         title = tr("The window crashed ({time}).").format(time=when)
     else:
-        title = tr("Part of the window failed ({time}).").format(time=when)
+        title = tr("Part of the window stopped working ({time}).").format(time=when)
     if n > 1:
         title = tr("{title} {n} reports were saved.").format(title=title, n=n)
     return CrashNotice(

@@ -41,8 +41,8 @@ def _form_of(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
 _MAP_FORMS: Final = (
     # How a map was found.
     later("rules for each layer class; nothing was run"),
-    later("rules scaled by {factor}, measured at batch {batch}"),
-    later("rules scaled by {factor}, measured at batch {batch} on {device}"),
+    later("rules scaled by {factor}, measured at batch size {batch}"),
+    later("rules scaled by {factor}, measured at batch size {batch} on {device}"),
     later("measured at batch sizes {sizes}"),
     later("measured at batch sizes {sizes} on {device}"),
     later("no batch size has been measured over {n} steps"),
@@ -56,48 +56,48 @@ _MAP_FORMS: Final = (
     later("the slots of {name} are not known: Adam's are assumed"),
     later("the model is not compiled: no optimizer and no gradients are counted"),
     later(
-        "XLA decides what to fuse: the rules were validated against its plans, not against an"
-        " allocator, and on a CPU it uses up to three times as much; measuring five steps"
-        " corrects this"
+        "XLA decides what to fuse: the rules were validated against its memory plans, not"
+        " against an allocator, and on a CPU XLA uses up to three times as much; measuring five"
+        " steps corrects for this"
     ),
     later(
-        "PyTorch's rules were not validated against an allocator; measuring five steps on a GPU"
-        " corrects this"
+        "the rules for PyTorch were not validated against an allocator; measuring five steps on"
+        " a GPU corrects for this"
     ),
     later(
-        "16-bit precision was validated only on CPUs, whose convolutions use 32-bit copies;"
-        " measuring five steps corrects this"
+        "the rules for 16-bit precision were validated only on CPUs, whose convolutions use"
+        " 32-bit copies; measuring five steps corrects for this"
     ),
     later(
-        "recurrent layers keep as many steps in memory as the framework runs ahead; their rules"
-        " were not validated against an allocator"
+        "recurrent layers keep in memory all the steps that the framework has run ahead; their"
+        " rules were not validated against an allocator"
     ),
     later("the CPU allocator does not count tensors below 256 KiB: the estimate adds them"),
     later(
         "the CPU allocator does not count tensors below 256 KiB: it saw {took} MiB of the"
-        " {whole} MiB that a step at batch {batch} should take; a larger batch shows more"
+        " {whole} MiB that a step at batch size {batch} should need; a larger batch shows more"
     ),
     later(
-        "{n} MiB of resident memory is neither weights nor optimizer state, but for example"
-        " data on the device or another model"
+        "{n} MiB of resident memory is neither weights nor optimizer state; it may be data on"
+        " the device or another model, for example"
     ),
     # Notes on a layer.
     later("(variables of the model itself)"),
     later("(outside of layers)"),
-    later("(rounding of the allocator)"),
+    later("(allocator rounding)"),
     later("(other resident memory)"),
     later("weights counted under {layers}"),
     later("used {n} times, weights counted once"),
     later("frozen"),
-    later("no weights, keeps nothing"),
+    later("no weights, no saved activations"),
     later("not used"),
     later("no weights"),
     # Advice.
     later("{policy} instead of {other}, on a GPU"),
     later("{name} instead of {other}; it trains differently"),
-    later("batch {half} instead of {whole}; this changes how the model trains"),
+    later("batch size {half} instead of {whole}; this changes how the model trains"),
     later(
-        "batch {half} with gradient_accumulation_steps={n}: gradients of {whole} examples,"
+        "batch size {half} with gradient_accumulation_steps={n}: gradients of {whole} examples,"
         " but batch normalization sees {seen}"
     ),
     # How a file is loaded.
@@ -258,7 +258,7 @@ _FORMS: Final = (
     later("the fit it was meant for had already ended"),
     later("the training is not paused"),
     later("the training is already paused"),
-    later("the training has ended"),
+    later("the run has ended"),
     later("the training process has ended"),
     later("the training process could not be reached in time"),
     later("it was sent, but the training process never responded"),
@@ -266,7 +266,7 @@ _FORMS: Final = (
     later("the process was restarted before it responded"),
     later("it expired before a safe point was reached"),
     later("this run does not accept commands: it was started with commands=False"),
-    later("this hub does not know this run"),
+    later("this hub has no such run"),
     later("the limit was exceeded again within its cool-down"),
     later("the checkpoint could not be written: {why}"),
     # How runs end.
@@ -329,17 +329,17 @@ _FORMS: Final = (
     later("its data ends at the time limit of its job"),
     later("its process on {host} cannot be seen from here"),
     # What is wrong with a hub.
-    later("the disk of {folder} is full; free some space"),
-    later("the database in {folder} cannot be written ({why})"),
+    later("the disk that holds {folder} is full; free some space"),
+    later("the database in {folder} cannot be written to ({why})"),
     later(
         "{file} cannot be read ({why}): the previous setting applies until it is set again"
         " ({line})"
     ),
     later("{file} cannot be read ({why}): all history is kept until it is set again ({line})"),
     later(
-        "the database was damaged and renamed to {file} on {time}; everything readable was"
-        " recovered, and what is missing is marked in its runs. Remove that file to clear this"
-        " message"
+        "the database was found to be damaged on {time} and renamed to {file}; everything"
+        " readable was recovered, and the affected runs show what is missing. Remove that file"
+        " to clear this message"
     ),
     later(
         "{n} stored events were damaged: {restored} were restored, {marked} are marked as lost;"

@@ -94,7 +94,7 @@ def edit_blocked_reason(link: ConnectionStatus, host: str) -> str:
     if link.hub.folder:
         return tr("This folder is read-only here.")
     if link.hub.role == "viewer":
-        text = tr("Runs of {host} are read-only: your key there has the role viewer.")
+        text = tr("Runs on {host} are read-only: your key there has the viewer role.")
         return text.format(host=host)
     return ""
 

@@ -116,7 +116,9 @@ def test_a_model_of_any_size_is_made_without_values():
 
 
 def test_a_step_beyond_the_bound_is_told_with_how_sure_that_is():
-    with pytest.raises(ModelTooLarge, match=r"about .* GiB \(.* GiB, tier 3: .*\) at batch 32"):
+    with pytest.raises(
+        ModelTooLarge, match=r"about .* GiB \(.* GiB, tier 3: .*\) at batch size 32"
+    ):
         check_step_fits(wide(2**24), 32, process_resident_bytes() + 2**30)
 
 

@@ -16,7 +16,7 @@ from tests.support.source_tree import ROOT
 
 
 def test_data_that_are_no_arrays_are_refused_before_the_first_fold(tmp_path: Path):
-    with pytest.raises(TypeError, match="write a function for run_folds"):
+    with pytest.raises(TypeError, match="use run_folds with a function"):
         cross_validate(nothing, [object()], cv=[([0], [0])], study=tmp_path)  # pyright: ignore[reportArgumentType]
 
 

@@ -39,7 +39,7 @@ def test_one_batch_scales_the_estimate_at_every_other():
     assert found.transient_bytes == pytest.approx(1.5 * plain.transient_bytes, rel=1e-3)
     assert found.resident_bytes == plain.resident_bytes
     assert found.tier == 2
-    assert "batch 4096" in found.method
+    assert "batch size 4096" in found.method
 
 
 def test_the_interval_is_wider_far_from_what_was_measured():

@@ -86,7 +86,9 @@ def test_what_holds_nothing_is_said_to():
 
     found = estimate(layout, Plan(batch=8))
 
-    assert {each.note for each in found.layers if each.kind} == {"no weights, keeps nothing"}
+    assert {each.note for each in found.layers if each.kind} == {
+        "no weights, no saved activations"
+    }
 
 
 def test_kinds_without_a_rule_are_named_and_widen_the_interval():

@@ -43,8 +43,8 @@ class AddressUnreadable(UserError):
     def __init__(self) -> None:
         super().__init__(
             "The address of the PostgreSQL database is not valid.",
-            "Write it as postgresql://USER@HOST:PORT/DATABASE; write / and @ within a part as"
-            " %2F and %40.",
+            "Use postgresql://USER@HOST:PORT/DATABASE, with / and @ within a part written as %2F"
+            " and %40.",
         )
 
 
@@ -116,8 +116,8 @@ class TakenOver(UserError):
     def __init__(self, host: str) -> None:
         super().__init__(
             f"Another hub, on {host}, stores its runs under the same id.",
-            "Both have the same team-hub-id file next to their databases. Remove it from the"
-            " copied hub, and restart that hub.",
+            "Both have the same team-hub-id file next to their databases. Remove it from the hub"
+            " that is the copy, and restart that hub.",
         )
 
 
@@ -147,7 +147,8 @@ def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
     shown = address.shown
     if isinstance(exc, errors.InsufficientPrivilege):
         return StoreUnusable(
-            f"{shown}: kmonitor may not create or use its tables: {error}.", _RIGHTS
+            f"{shown}: kmonitor does not have permission to create or use its tables: {error}.",
+            _RIGHTS,
         )
     pgconn = exc.pgconn
     if pgconn is not None and pgconn.needs_password:
@@ -158,7 +159,10 @@ def unusable(exc: psycopg.Error, address: Address) -> StoreUnusable:
         return StoreUnusable(
             f"{shown}: {error}.", "Create it on the server first, or use another."
         )
-    remedy = "Check that the server runs and accepts this host; psql may show more details."
+    remedy = (
+        "Check that the server is running and accepts connections from this host; psql may"
+        " show more details."
+    )
     return StoreUnusable(f"{shown} cannot be used: {error}.", remedy)
 
 
@@ -365,7 +369,7 @@ def _bounded(gen: PQGen[_Result], within_s: float) -> PQGen[_Result]:
         while True:
             ready = yield wanted
             if time.monotonic() > end_s:
-                raise _TooLong(f"the server did not answer within {within_s:g} s")
+                raise _TooLong(f"the server did not respond within {within_s:g} s")
             wanted = gen.send(ready)
     except StopIteration as end:
         return end.value

@@ -142,7 +142,7 @@ class TeamDatabase(Database):
 
     @override
     def trouble(self, exc: Exception) -> str:
-        what = "cannot be reached" if self.is_disconnected else "cannot be written"
+        what = "cannot be reached" if self.is_disconnected else "cannot be written to"
         return f"the team's database {self.address.shown} {what} ({exc})"
 
     @override
@@ -237,7 +237,7 @@ class TeamDatabase(Database):
             connection, "SELECT host FROM hubs WHERE number = %s", self.number
         )
         if found is None:
-            return StoreOutOfSync("the database no longer knows this hub")
+            return StoreOutOfSync("this hub is no longer registered in the database")
         return TakenOver(str(found[0]))
 
     def _check_commit(self, connection: BoundedConnection, batch: WriteBatch) -> None:
@@ -253,7 +253,7 @@ class TeamDatabase(Database):
         if commits == self._commits + 1 and in_flight is not None:
             self._leave_out(in_flight, batch, head)
         elif commits != self._commits:
-            raise StoreOutOfSync("the server's state differs from the one it confirmed")
+            raise StoreOutOfSync("the server's data differs from what it previously confirmed")
         self._commit_in_flight = None
 
     def _leave_out(self, in_flight: "_CommitInFlight", batch: WriteBatch, head: int) -> None:

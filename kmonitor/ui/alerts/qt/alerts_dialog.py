@@ -124,14 +124,14 @@ class AlertsDialog(QDialog):
         self._set_field_texts(
             self._command,
             self.tr("Command"),
-            self.tr("runs for each alert, with JSON on standard input; empty: none"),
+            self.tr("runs for each alert, with JSON on standard input; leave empty for none"),
         )
         self._set_field_texts(
             self._webhook,
             self.tr("Webhook"),
             self.tr(
-                "https://\u2026 URL for Slack, Mattermost or ntfy, or any other that accepts"
-                " JSON; empty: none"
+                "https://\u2026 URL for Slack, Mattermost, ntfy or any other service that"
+                " accepts JSON; leave empty for none"
             ),
         )
         self._test.setText(self.tr("Send a test"))

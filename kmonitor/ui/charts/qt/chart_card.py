@@ -165,7 +165,7 @@ class ChartCard(QFrame):
         self._more.setToolTip(
             self.tr("Limit, position and appearance of this chart; drag its title to move it")
         )
-        self._more.setAccessibleName(self.tr("Menu of {metric}").format(metric=self._title.text()))
+        self._more.setAccessibleName(self.tr("{metric} menu").format(metric=self._title.text()))
         self._set_limit.setText("" if self._is_narrow else self.tr("Set a limit"))
         self._elide_limit()
 
@@ -367,7 +367,7 @@ class ChartCard(QFrame):
         elif state.can_limit:
             limit_action = menu.addAction(self._theme.icon("limit"), self.tr("Set a limit"))
             limit_action.triggered.connect(self._on_set_limit_clicked)
-        whole = menu.addAction(self.tr("Show everything"))
+        whole = menu.addAction(self.tr("Show full range"))
         whole.triggered.connect(self.zoom_reset)
         menu.addSeparator()
         for kind in ("png", "svg"):

@@ -145,7 +145,7 @@ class HistoryController(QObject):
         self.panel.show_order(self._finder.sorted_by, is_falling=self._finder.is_falling)
 
     def _open_rename_dialog(self, run: RunSummary) -> None:
-        label = self.tr("Name of the run, for everyone:")
+        label = self.tr("Name of the run (shown to everyone):")
         text = NameDialogText(self.tr("Rename run"), label, self.tr("Name of the run"))
         box = NameDialog(text, run.name, self._window, most_letters=MAX_NAME)
         box.textValueSelected.connect(partial(self._workspace.edits.rename, run))

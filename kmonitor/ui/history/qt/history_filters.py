@@ -112,7 +112,7 @@ class HistoryFilters(QWidget):
     def _endings(self) -> dict[str, str]:
         return {
             "any": self.tr("any"),
-            "running": self.tr("not ended"),
+            "running": self.tr("active"),
             "finished": self.tr("finished or stopped"),
             "failed": self.tr("failed, lost, interrupted"),
         }
@@ -123,7 +123,7 @@ class HistoryFilters(QWidget):
             "suspected": self.tr("leak suspected"),
             "growing": self.tr("growing"),
             "slowing": self.tr("slowing down"),
-            "quiet": self.tr("nothing grows"),
+            "quiet": self.tr("nothing growing"),
         }
 
     def _build(self) -> None:

@@ -184,9 +184,9 @@ class ConnectDialog(QDialog):
         self.setWindowTitle(self.tr("Connect to a host"))
         self._intro.setText(
             self.tr(
-                "Connects through your own ssh: any host that ssh reaches without a prompt"
-                " works here. kmonitor must be installed there; no port is opened. For a hub"
-                " that listens on the network, enter its address with the key:"
+                "Connects with your ssh client and its configuration: any host that ssh reaches"
+                " without a prompt works here. kmonitor must be installed there; no port is"
+                " opened. For a hub that listens on the network, enter its address with the key:"
                 " tcp://gpu-01:5577?key=\u2026"
             )
         )

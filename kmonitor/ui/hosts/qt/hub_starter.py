@@ -71,7 +71,7 @@ class HubStarter(QObject):
             ensure_hub(self._folders)
         except UserError as exc:
             if str(exc) != self._last_text:
-                _log.warning("no hub: %s", exc)
+                _log.warning("the hub is not available: %s", exc)
             self._last_text = str(exc)
             self.hub_failed.emit(str(exc))
             return False

@@ -487,12 +487,12 @@ class MapModel(CellTableModel[MapRow]):
         """Heads of the columns."""
         return [
             self.tr("Layer"),
-            self.tr("Kind"),
+            self.tr("Type"),
             self.tr("Total"),
             self.tr("Weights"),
             self.tr("Optimizer"),
             self.tr("Gradients"),
-            self.tr("Kept"),
+            self.tr("Activations"),
             self.tr("Workspace"),
             self.tr("Note"),
         ]
@@ -518,8 +518,8 @@ class MapModel(CellTableModel[MapRow]):
         return {
             "total": self.tr("Share of the peak; all rows add up to the peak"),
             "weights": self.tr("Parameters and states; exact"),
-            "slots": self.tr("State of the optimizer for them; exact"),
-            "gradients": self.tr("Gradients of trained weights that exist at the peak"),
-            "kept": self.tr("Activations that still wait for the backward pass"),
+            "slots": self.tr("Optimizer state for the weights; exact"),
+            "gradients": self.tr("Gradients of trainable weights that exist at the peak"),
+            "kept": self.tr("Activations still needed for the backward pass"),
             "workspace": self.tr("Everything else at the peak"),
         }.get(MAP_COLUMNS[column])

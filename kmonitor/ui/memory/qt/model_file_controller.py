@@ -329,7 +329,7 @@ class ModelFileOpener(QObject):
         except DescriptionCancelled:
             return
         except Exception as exc:  # noqa: BLE001 - thread main: logged and shown, never lost
-            _log.exception("%s could not be described", reading.path)
+            _log.exception("%s could not be analyzed", reading.path)
             self.refused.emit(reading, f"{type(exc).__name__}: {exc}", "")
 
     def _read(self, reading: _Reading) -> None:

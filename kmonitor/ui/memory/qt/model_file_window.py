@@ -214,7 +214,7 @@ class ModelFileWindow(QDialog):
             value.setWordWrap(True)
             value.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
             self._facts.addRow(_top(role_label("sub", fact.title)), value)
-        heads = (self.tr("Layer"), self.tr("Kind"), self.tr("Parameters"), self.tr("In the file"),
+        heads = (self.tr("Layer"), self.tr("Type"), self.tr("Parameters"), self.tr("In the file"),
                  self.tr("Shapes"))  # fmt: skip
         self._model.show(heads, state.layers)
         self._table_view.setVisible(bool(state.layers))

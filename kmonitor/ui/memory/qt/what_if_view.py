@@ -156,8 +156,8 @@ class WhatIfControls(QFrame):
         self._title.setText(self.tr("What if"))
         self._reset.setText(self.tr("Reset"))
         self._reset.setAccessibleName(self._reset.text())
-        self._reset.setToolTip(self.tr("Back to the actual training"))
-        self._batch.call(self.tr("Batch"), self.tr("Examples per step"))
+        self._reset.setToolTip(self.tr("Back to the original values"))
+        self._batch.call(self.tr("Batch size"), self.tr("Examples per step"))
         for key, title in self._titles().items():
             menu = self._menus[key]
             menu.rename(title, {})

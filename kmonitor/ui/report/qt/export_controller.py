@@ -105,7 +105,7 @@ class ExportController(QObject):
     def choose_report_file(self) -> None:
         """Let the user choose where the selected run's report goes."""
         self._choose_file(
-            lambda: self.tr("Report of {run}"), {"html": self.tr("HTML")}, self.report_to
+            lambda: self.tr("Report on {run}"), {"html": self.tr("HTML")}, self.report_to
         )
 
     @Slot(str, str)
@@ -117,7 +117,7 @@ class ExportController(QObject):
         """
 
         def title() -> str:
-            return self.tr("Image of a chart of {run}")
+            return self.tr("Chart image of {run}")
 
         self._choose_file(
             title, {kind: kind.upper()}, partial(self.save_picture, metric), of=metric

@@ -127,7 +127,7 @@ class ExportWriter:
         """
         card = charts.card(key, now_s=0.0)
         if card is None:
-            raise UserError("There is no run to show.")
+            raise UserError("There is no run to export.")
         state = charts.state(key, int(PICTURE_SIZE.width)).without_offer()
         if kind == "svg":
             return chart_file(state, card, style.palette, run_name=style.run_name)

@@ -96,7 +96,7 @@ class RunTreePanel(QFrame):
         self._connect.setAccessibleName(self._connect.text())
         self._connect.setToolTip(self.tr("Show the runs of another machine, over ssh (Ctrl+H)"))
         self._history.setToolTip(
-            self.tr("All recorded runs: find, rename, annotate and delete them (Ctrl+Shift+H)")
+            self.tr("All recorded runs: find, rename, annotate and remove them (Ctrl+Shift+H)")
         )
 
     def show_rows(self, hosts: Sequence[HostRow], selected: str | None, empty_text: str) -> None:

@@ -189,8 +189,8 @@ class GeneralPage(QWidget):
             choice.rename(titles, title)
         self._units_row.explain(
             self.tr(
-                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window;"
-                " the command line and trainings always use MiB and GiB."
+                "1 GiB is 1 073 741 824 bytes, 1 GB is 1 000 000 000. Applies to the window; the"
+                " command line and the training callback always use MiB and GiB."
             )
         )
         self._alerts.setText(self.tr("Alerts\u2026"))
@@ -268,7 +268,7 @@ class HistoryPage(QWidget):
         self._days_row.explain(self.tr("Runs that ended longer ago than this are removed."))
         self._size_row.call(self.tr("Size"))
         self._size_row.explain(
-            self.tr("While the history is larger than this, the oldest run is removed.")
+            self.tr("While the history is larger than this, runs are removed, oldest first.")
         )
         self._days.setAccessibleName(self.tr("Days of history"))
         self._size.setAccessibleName(self.tr("Size of the history"))
@@ -436,7 +436,7 @@ class HostsPage(QWidget):
             ),
             (
                 self.tr("Remove\u2026"),
-                self.tr("Forget this host; nothing on it changes"),
+                self.tr("Remove this host; nothing changes on the host itself"),
                 self.removal_requested,
             ),
         )
@@ -479,21 +479,21 @@ class KeysPage(QWidget):
         self._copy.clicked.connect(self._on_copy_clicked)
 
     def _set_texts(self) -> None:
-        self._own_head.setText(self.tr("This device"))
+        self._own_head.setText(self.tr("This machine"))
         self._own_key_note.setText(
             self.tr(
                 "Give this public key to the owner of a hub on the network, who authorizes it"
-                " with kmonitor authorize. The secret key never leaves this machine."
+                " with kmonitor authorize. The private key never leaves this machine."
             )
         )
         self._others_head.setText(self.tr("Authorized keys"))
-        self._own.setAccessibleName(self.tr("This device's key"))
+        self._own.setAccessibleName(self.tr("This machine's key"))
         self._text.setAccessibleName(self.tr("Where the hub listens"))
         self._copy.setText(self.tr("Copy"))
         self._copy.setToolTip(self.tr("Copy the key to the clipboard"))
-        self._show.setText(self.tr("Show this device's key"))
+        self._show.setText(self.tr("Show this machine's key"))
         self._show.setToolTip(
-            self.tr("Creates the key if there is none; the secret key stays here")
+            self.tr("Creates the key if there is none; the private key stays here")
         )
         for button in (self._copy, self._show):
             button.setAccessibleName(button.text())

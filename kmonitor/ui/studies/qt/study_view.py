@@ -296,7 +296,7 @@ class StudyModel(CellTableModel[AttemptRow]):
             self.tr("RAM peak"),
             self.tr("Growth"),
             self.tr("VRAM peak"),
-            self.tr("Why"),
+            self.tr("Reason"),
         ]
 
     @override

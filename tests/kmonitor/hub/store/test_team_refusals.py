@@ -50,7 +50,7 @@ def test_a_server_that_is_away(tmp_path: Path):
     told = refusal(f"postgresql://{str(tmp_path).replace('/', '%2F')}/team")
 
     assert told.what.endswith("No such file or directory.")
-    assert "server runs" in told.remedy
+    assert "server is running" in told.remedy
 
 
 def test_a_database_that_is_not_there(team_server: TeamServer):

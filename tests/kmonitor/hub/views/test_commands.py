@@ -142,7 +142,7 @@ def test_every_command_leaves_an_audit_row(live_hub: LiveHub, folders: Folders):
     assert rows == [
         ("ann", "command save", "queued"),
         ("ann", "command save", "done"),
-        ("bob", "command diagnose", "refused: this training cannot diagnose"),
+        ("bob", "command diagnose", "refused: this run does not support diagnose"),
     ]
 
 
@@ -152,7 +152,7 @@ def test_a_command_for_a_run_that_ended_is_refused_at_once(parts: HubParts):
 
     status = take(parts, asked_of(record.run, record.session))
 
-    assert (status.state, status.why) == ("refused", "the training has ended")
+    assert (status.state, status.why) == ("refused", "the run has ended")
 
 
 def test_a_command_for_another_boot_is_refused(parts: HubParts):

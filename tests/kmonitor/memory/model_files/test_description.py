@@ -30,10 +30,10 @@ def test_who_gives_up_gets_no_answer_and_waits_no_longer():
     ("code", "words"),
     [
         ("os._exit(7)", "ended with exit status 7$"),
-        ("os.kill(os.getpid(), 15)", "ended by SIGTERM$"),
+        ("os.kill(os.getpid(), 15)", "ended after receiving SIGTERM$"),
         (
             "os.kill(os.getpid(), 9)",
-            "ended by SIGKILL, as happens when the system runs out of memory$",
+            "ended after receiving SIGKILL, as happens when the system runs out of memory$",
         ),
         ("print('Check failed: x', file=sys.stderr); os._exit(1)", "status 1: Check failed: x$"),
     ],
@@ -49,7 +49,7 @@ def test_a_process_that_ends_by_itself_is_told_by_its_status_and_no_note_of_a_fr
     says = "".join(f"print({each!r}, file=sys.stderr, flush=True)\n" for each in notes)
 
     with pytest.raises(UserError, match=words):
-        answer_of(f"import os, sys\n{says}{code}", {}, dict, "makes the model")
+        answer_of(f"import os, sys\n{says}{code}", {}, dict, "creates the model")
 
 
 def test_a_process_that_ends_without_an_answer_is_an_error():

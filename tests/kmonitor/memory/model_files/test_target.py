@@ -90,5 +90,5 @@ def test_a_script_is_named_with_its_function(tmp_path: Path):
     source = model_source_of(f"{script}:build")
 
     assert (source.script, source.function) == (str(script), "build")
-    with pytest.raises(UserError, match="needs a function"):
+    with pytest.raises(UserError, match="is a script: name the function"):
         model_source_of(str(script))

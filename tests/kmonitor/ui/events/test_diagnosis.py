@@ -110,7 +110,7 @@ def test_all_that_one_found_can_be_told_in_lines():
         "/home/x/train.py:41: growth +12.0 MiB, blocks +4 012"
     ]
     many = msgspec.structs.replace(FOUND, holders=[f"`f{n}`: traces 1" for n in range(9)])
-    assert "Traces and their holders: 4 more" in finding_lines(many)
+    assert "Traces and what holds them: 4 more" in finding_lines(many)
 
 
 def test_a_first_diagnosis_says_that_it_is_what_others_are_compared_with():
@@ -119,7 +119,7 @@ def test_a_first_diagnosis_says_that_it_is_what_others_are_compared_with():
 
     assert "run another" in shown(first).summary
     assert shown(calm).summary.startswith("Nothing grew")
-    assert shown(calm).sections[0].empty.startswith("No holder")
+    assert shown(calm).sections[0].empty.startswith("No referrer")
 
 
 def test_an_event_leads_to_the_diagnosis_that_it_belongs_to():

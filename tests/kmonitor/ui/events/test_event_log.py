@@ -37,12 +37,12 @@ def text_of(event: messages_events.Event) -> str:
         (
             messages_events.SessionEnded(t_s=1.0, why="stopped"),
             "info",
-            "Process ended after a stop",
+            "Process stopped as requested",
         ),
         (
             messages_events.SessionEnded(t_s=1.0, why="restart"),
             "info",
-            "Process exits for a restart",
+            "Process exited for a restart",
         ),
         (
             messages_events.SessionEnded(t_s=1.0, why="interrupted"),
@@ -59,7 +59,7 @@ def text_of(event: messages_events.Event) -> str:
         (
             messages_events.SessionDied(t_s=1.0, session="b", how="memory", supervisor=7),
             "error",
-            "Process was killed: out of memory; a new process follows",
+            "Process was killed: out of memory; a new process will start",
         ),
         (
             messages_events.SessionDied(
@@ -160,7 +160,7 @@ def text_of(event: messages_events.Event) -> str:
                 t_s=1.0, fit=1, model="m", epochs=9, initial_epoch=2, steps=1563, batch_size=64
             ),
             "info",
-            "Fit 1 started: m, 7 epochs of 1 563 steps, batch 64, from epoch 3",
+            "Fit 1 started: m, 7 epochs of 1 563 steps, batch size 64, from epoch 3",
         ),
         (
             messages_events.Diagnosis(
@@ -191,7 +191,7 @@ def text_of(event: messages_events.Event) -> str:
         ),
         (messages_events.LimitsInForce(t_s=1.0, limits=[]), "info", "No active limits"),
         (messages_events.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
-        (messages_events.Paused(t_s=1.0, paused=False), "info", "Training continues"),
+        (messages_events.Paused(t_s=1.0, paused=False), "info", "Training resumed"),
         (messages_events.Notice(t_s=1.0, level="error", code="c", text="Look."), "error", "Look."),
         (
             messages_events.LostEvents(t_s=1.0, first=3, last=5, why="spool full"),
@@ -292,7 +292,7 @@ def test_a_record_names_its_export_and_what_it_was_a_step_of():
 
     assert "exported as m.keras" in saved
     assert "Reclaim" not in saved
-    assert step.endswith("step of Reclaim (auto)")
+    assert step.endswith("step of Auto")
 
 
 def test_a_failed_action_is_a_warning_with_the_reason():
@@ -353,7 +353,7 @@ def test_crossings_say_what_follows():
         fields = {"metric": "ram", "action": "reload", "value": 1.5 * GIB, "threshold": GIB}
         return text_of(messages_events.LimitCrossed(t_s=1.0, **{**fields, **more}))  # type: ignore[arg-type]
 
-    assert crossing() == "RAM exceeded its limit of 1 GiB: 1.5 GiB; reload follows"
+    assert crossing() == "RAM exceeded its limit of 1 GiB: 1.5 GiB; reload is next"
     assert crossing(action="notify") == "RAM exceeded its limit of 1 GiB: 1.5 GiB"
     assert "no action" in crossing(answered=False)
     assert crossing(crossed=False) == "RAM is back below its limit of 1 GiB"

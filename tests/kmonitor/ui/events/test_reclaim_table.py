@@ -48,7 +48,7 @@ def test_a_row_tells_what_was_done_what_came_back_and_who_holds_the_rest():
     one = record()
 
     assert cell(one, "when").endswith("epoch 22")
-    assert cell(one, "level") == "Reload (assign), Reclaim"
+    assert cell(one, "level") == "Reload (assign), Auto"
     assert cell(one, "ram") == "88.0 → 47.0 GiB"
     assert cell(one, "allocator") == "60.4 → 31.6 GiB"
     assert cell(one, "graph") == "27 400 → 18 200"
@@ -140,9 +140,9 @@ def test_the_copied_table_is_whole_and_one_line_a_record():
     text = reclaims_as_text([row_of(record()), row_of(record(ok=False, why="full"))])
     head, first, second = text.splitlines()
 
-    assert head.split("\t")[:3] == ["When", "Level", "Duration"]
+    assert head.split("\t")[:3] == ["When", "Action", "Duration"]
     assert "; ".join(HELD) in first
-    assert "as part of Reclaim" in first
+    assert "as part of Auto" in first
     assert "failed: full" in second
     assert len(first.split("\t")) == len(second.split("\t")) == len(reclaim_columns())
     assert "\u202f" not in text
@@ -159,7 +159,7 @@ def test_a_record_in_full_lists_everything():
     assert "my run · fit 1, after epoch 22" in text
     for each in (*HELD, "214 variables, 312 MiB", "crc32:9f3a", "m.keras", "epoch-22.npz"):
         assert each in text
-    assert "Requested by: limit ram 128 GiB, as part of Reclaim" in text
+    assert "Requested by: limit ram 128 GiB, as part of Auto" in text
     assert book.full("run", 8, run_name="") is None
     assert book.full("other", 7, run_name="") is None
 
@@ -190,7 +190,7 @@ def test_the_tooltip_is_short_whatever_is_held():
         with_plain_spaces(line) for line in lines
     ]
     assert "and 2 more" in lines
-    assert lines[-1] == "requested by limit ram 128 GiB, as part of Reclaim"
+    assert lines[-1] == "requested by limit ram 128 GiB, as part of Auto"
     assert max(map(len, lines)) < 120
     failed = record_tooltip(record(ok=False, after=None, why="disk full"))
     assert failed.startswith("Reload (assign) failed")
@@ -198,6 +198,6 @@ def test_the_tooltip_is_short_whatever_is_held():
 
 
 def test_an_empty_table_teaches_what_fills_it():
-    assert "Collect, on the right" in no_reclaims_text(["save", "collect", "reload"])
+    assert "press Collect on the right" in no_reclaims_text(["save", "collect", "reload"])
     assert "Press Reload on the right" in no_reclaims_text(["reload"])
     assert no_reclaims_text([]).startswith("Nothing has been reclaimed")

@@ -59,7 +59,7 @@ def test_the_account_of_the_group_is_what_is_told_of_one_that_kills():
 
     assert minute is not None
     assert with_plain_spaces(last_minute_text(minute)) == (
-        "RAM of the control group in the last 60.0 s: 4.0 GiB to 7.9 GiB, +66.6 MiB / s;"
+        "RAM of the cgroup in the last 60.0 s: 4.0 GiB to 7.9 GiB, +66.6 MiB / s;"
         " cgroup limit 8.0 GiB"
     )
 
@@ -176,7 +176,7 @@ def test_what_ran_out_is_said_in_place_of_ram():
         *resources(open_files=(698.0, 700.0), threads=(20.0, 30_000.0)),
     )
 
-    assert lines[0] == "Open files: 698 of 700 in the last sample, 2 left"
+    assert lines[0] == "Open file descriptors: 698 of 700 in the last sample, 2 left"
     assert "RAM" not in " ".join(lines)
 
 

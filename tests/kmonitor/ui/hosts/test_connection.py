@@ -58,12 +58,14 @@ def test_a_lost_hub_counts_down_to_the_next_attempt():
 
 def test_what_is_wrong_with_a_hub_that_answers_is_said_until_it_is_read():
     link = ConnectionStatus()
-    told = msgspec.structs.replace(told_hub(), troubles=["the disk of /x is full; free some"])
+    told = msgspec.structs.replace(
+        told_hub(), troubles=["the disk that holds /x is full; free some"]
+    )
     link.connected(told)
 
     banner = link.banner(0.0)
     assert banner is not None
-    assert (banner.text, banner.can_close) == ("The disk of /x is full; free some.", True)
+    assert (banner.text, banner.can_close) == ("The disk that holds /x is full; free some.", True)
 
     link.dismiss()
     link.connected(told)
@@ -74,7 +76,7 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
     link = ConnectionStatus()
     link.connected(told_hub())
     assert link.banner(0.0) is None
-    why = "the disk of /x is full; free some space"
+    why = "the disk that holds /x is full; free some space"
     full = msgspec.structs.replace(told_hub(), troubles=[why], unwritten=why)
     link.apply_hub_reply(full)
 
@@ -82,7 +84,7 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
     assert banner is not None
     assert banner.title == "The hub on gpu-01 cannot store new data."
     assert banner.text.startswith(
-        "The disk of /x is full; free some space. Until this is resolved"
+        "The disk that holds /x is full; free some space. Until this is resolved"
     )
     link.apply_hub_reply(told_hub())
     assert link.banner(0.0) is None
@@ -96,7 +98,7 @@ def test_a_hub_that_can_write_nothing_is_named_with_what_it_means_until_it_can_a
 
 def test_what_stood_behind_the_worst_trouble_is_said_once_that_was_read():
     link = ConnectionStatus()
-    why, other = "the disk of /x is full", "the settings cannot be read"
+    why, other = "the disk that holds /x is full", "the settings cannot be read"
     link.connected(msgspec.structs.replace(told_hub(), troubles=[why, other], unwritten=why))
     link.dismiss()
 

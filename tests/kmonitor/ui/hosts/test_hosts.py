@@ -212,7 +212,7 @@ def test_one_hub_by_two_addresses_is_shown_once(setup: Setup):
     _near, far, again = setup.tree()
 
     assert (len(far.runs), len(again.runs), again.note) == (1, 0, "as big one")
-    assert "It shares the hub of big one" in again.tooltip
+    assert "It shares a hub with big one" in again.tooltip
     setup.lose()
     setup.desk.disconnected("x", retry_in_s=1.0, since_wall_s=0.0, at="gpu-01.example.org")
     setup.desk.connected(setup.told(), "gpu-01.example.org")
@@ -252,7 +252,7 @@ def test_a_viewer_sees_the_buttons_disabled_with_the_reason(
     run = setup.desk.run_store.current()
     assert run is not None
     assert setup.desk.why_no_command("run2") == ""
-    why = "Runs of big one are read-only: your key there has the role viewer."
+    why = "Runs on big one are read-only: your key there has the viewer role."
     monkeypatch.setattr(
         "kmonitor.ui.workspace.workspace.command_blocked_reason",
         lambda _hub, host: why.replace("big one", host),
@@ -281,7 +281,7 @@ def test_the_role_decides_what_may_be_asked():
 
     assert command_blocked_reason(None, "h") == ""
     assert command_blocked_reason(told_hub(), "h") == ""
-    assert "role viewer" in command_blocked_reason(Viewer(), "h")  # type: ignore[arg-type]
+    assert "viewer role" in command_blocked_reason(Viewer(), "h")  # type: ignore[arg-type]
 
 
 def test_removing_is_asked_back():
@@ -292,7 +292,7 @@ def test_a_hosts_hub_that_can_write_nothing_is_told_while_it_is_connected():
     setup = Setup()
     setup.connect()
     assert setup.desk.banner(NOW_WALL_S) is None
-    why = "the disk of /x is full; free some space"
+    why = "the disk that holds /x is full; free some space"
     setup.desk.condition(setup.told(troubles=[why], unwritten=why), FAR)
 
     banner = setup.desk.banner(NOW_WALL_S)

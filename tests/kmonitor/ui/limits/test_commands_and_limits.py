@@ -257,7 +257,7 @@ def test_a_living_run_offers_all_actions_with_their_keys(desks: Desks):
     assert all(b.is_enabled for b in panel.buttons)
     assert (
         with_plain_spaces(panel.checkpoint)
-        == "Last checkpoint epoch 36 · 4 min ago · state 312 MiB"
+        == "Last checkpoint: epoch 36 · 4 min ago · state 312 MiB"
     )
     assert desks.panel(made_up_run(state="paused")).buttons[3].command == "resume"
 
@@ -268,7 +268,7 @@ def test_what_not_every_process_can_is_offered_only_where_it_is_possible(desks: 
     half = [button for button in panel.buttons if button.is_half]
 
     assert [button.command for button in half] == ["collect", "auto", "restart", "diagnose"]
-    assert [button.title for button in half] == ["Collect", "Reclaim", "Restart", "Diagnose"]
+    assert [button.title for button in half] == ["Collect", "Auto", "Restart", "Diagnose"]
     assert all(button.is_enabled and button.shortcut in button.tooltip for button in half)
     ended = desks.panel(made_up_run(state="lost", actions=[]))
     assert [b.command for b in ended.buttons] == ["save", "reload", "pause", "stop"]
@@ -305,7 +305,7 @@ def test_a_command_is_followed_to_its_end_or_why_it_failed(desks: Desks):
     desks.commands.send(run, "diagnose")
     desks.tell("failed")
     assert command_status_text(run, desks.commands, "diagnose").startswith(
-        "Diagnose was not done: "
+        "Diagnose was not performed: "
     )
 
 
@@ -460,7 +460,7 @@ def test_checkpoints_and_the_question_before_a_stop(desks: Desks):
     ended = made_up_run(checkpoint_epoch=None, state="failed")
     assert desks.panel(ended).checkpoint == "No checkpoint was saved"
     little = made_up_run(checkpoint_bytes=None, checkpoint_wall_s=None)
-    assert desks.panel(little).checkpoint == "Last checkpoint epoch 36"
+    assert desks.panel(little).checkpoint == "Last checkpoint: epoch 36"
     question = confirm_stop(made_up_run())
     assert question.title == "Stop “resnet50-imagenet”?"
 

@@ -44,10 +44,10 @@ def test_rows_say_memory_time_optimizer_and_whether_training_goes_on():
     assert "713" in compiled.figures
     assert "401" in compiled.figures
     assert "4.1" in compiled.figures
-    assert compiled.text == "optimizer present · training can continue exactly"
+    assert compiled.text == "optimizer present · training can resume exactly where it left off"
     assert compiled.marks == "best for continuing training"
     assert uncompiled.marks == "best for prediction"
-    assert "cannot continue" in uncompiled.text
+    assert "cannot resume" in uncompiled.text
     assert weights.text == "does not work: no such layer"
     assert weights.bar == ()
     assert sum(part.n_bytes for part in compiled.bar) == desk.state().reach == 713 * MIB
@@ -106,10 +106,10 @@ def test_a_file_tells_how_it_was_compiled_and_what_it_holds():
 
     told = {fact.title: fact.value for fact in picture.facts}
     assert told["Optimizer"] == "Adam"
-    assert told["Its settings"] == "learning_rate=0.25"
+    assert told["Optimizer settings"] == "learning_rate=0.25"
     assert told["Written by"] == "Keras 3.15.1, tensorflow"
     assert told["Custom classes"] == "mine.Gate"
-    assert "6 arrays" in told["Optimizer's state"]
+    assert "6 arrays" in told["Optimizer state"]
     assert picture.layers[0][:2] == ("wide", "Dense")
     assert "(4, 5) (5,)" in picture.layers[0][4]
 
@@ -119,7 +119,7 @@ def test_weights_alone_say_that_nothing_tells_how_they_were_compiled():
 
     told = {fact.title: fact.value for fact in picture.facts}
     assert "not recorded" in told["Compiled"]
-    assert told["Optimizer's state"] == "none in the file"
+    assert told["Optimizer state"] == "none in the file"
     assert "Model" not in told
 
 

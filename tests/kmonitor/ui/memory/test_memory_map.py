@@ -204,7 +204,7 @@ def test_only_of_a_file_it_is_said_that_nothing_ran():
 
     told = [map_totals_state(desk_of(each).map_estimate, each, None) for each in (of_file, of_run)]
 
-    assert "nothing ran" in told[0].tier
+    assert "nothing measured" in told[0].tier
     assert "nothing was run" in told[0].tier_tooltip
     assert told[1].tier == "Tier 3 \u00b7 not corrected by measurements"
     assert "nothing was run" not in told[1].tier_tooltip
@@ -218,7 +218,9 @@ def test_a_model_too_small_for_what_counts_has_no_measured_mark():
 
     picture = map_totals_state(desk.map_estimate, subject, None)
 
-    assert picture.measured == f"Measured: nothing counted at batch 16 ({source})"
+    assert (
+        picture.measured == f"Measured: the allocator counted nothing at batch size 16 ({source})"
+    )
     assert picture.marks == ()
 
 
@@ -323,8 +325,8 @@ def test_without_a_device_it_is_asked_for():
     ("fit", "words", "tone"),
     [
         (BatchFit(None, None), "Not even", "crit"),
-        (BatchFit(None, 7), "none by its upper end", "warn"),
-        (BatchFit(3, 7), "a batch of 7 fits by the estimate; 3", "plain"),
+        (BatchFit(None, 7), "none by its upper bound", "warn"),
+        (BatchFit(3, 7), "a batch size of 7 fits by the estimate, 3", "plain"),
         (None, "", "mute"),
     ],
 )

@@ -38,7 +38,7 @@ def test_the_parts_of_a_gpu_are_all_of_it():
 
     assert sizes(picture.parts) == [2, 3, 7, 3, 1]
     assert picture.reach == 16 * GIB
-    assert picture.title == "Memory on the GPU"
+    assert picture.title == "VRAM"
     lacking = [row for row in picture.rows if not row.text]
     assert [row.title for row in lacking] == ["Free inside the framework's pool"]
     assert "TensorFlow does not report" in lacking[0].source

@@ -29,7 +29,7 @@ def test_readings_show_the_newest_sample_and_keep_what_is_read_rarely():
     readings.apply_sample(Sample(t_s=2.0, ram_bytes=3 * GIB), 2.0)
     readings.apply_sample(Sample(t_s=0.5, ram_bytes=9 * GIB), 0.5)
 
-    assert shown(readings) == {"With children": "3.0 GiB", "Unique set": "1.0 GiB"}
+    assert shown(readings) == {"With children": "3.0 GiB", "Unique set size (USS)": "1.0 GiB"}
 
 
 def test_each_reading_names_its_source_and_what_is_missing_says_why_once():

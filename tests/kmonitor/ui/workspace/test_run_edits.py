@@ -97,7 +97,7 @@ def test_of_many_that_are_deleted_the_one_that_was_refused_is_told():
     desk.apply_reply(refused(1, "busy here"))
     desk.apply_reply(EditReply(request_id=2, run="b"))
     # A question may go out twice: a run that is gone has been deleted.
-    desk.apply_reply(refused(3, "this hub does not know this run", "not_found"))
+    desk.apply_reply(refused(3, "this hub has no such run", "not_found"))
 
     assert desk.trouble == "“A” was not changed: busy here."
 
@@ -198,7 +198,7 @@ def test_a_viewer_may_open_and_is_told_why_no_more():
     picture = _Hubs(replace(told_hub(), role="viewer")).picture(ended())
 
     assert _enabled(picture) == ["open"]
-    assert picture.why_not.startswith("Runs of gpu-01 are read-only")
+    assert picture.why_not.startswith("Runs on gpu-01 are read-only")
 
 
 def test_with_nothing_selected_nothing_can_be_done():

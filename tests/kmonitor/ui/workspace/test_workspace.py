@@ -415,7 +415,7 @@ def test_without_a_gpu_the_card_is_the_frameworks_allocator(setup: Setup):
         (
             {"ram": MetricReading(), "state": "lost"},
             "ram",
-            "The run ended before it was measured.",
+            "The run ended before this was measured.",
         ),
     ],
 )

@@ -169,7 +169,7 @@ def test_a_server_that_hangs_holds_the_hub_up_for_a_bounded_time(
     team_server.freeze()
     try:
         assert not team.event_log.commit()
-        assert "did not answer within" in team.event_log.trouble
+        assert "did not respond within" in team.event_log.trouble
     finally:
         team_server.thaw()
     committed(team)
