@@ -275,7 +275,7 @@ def test_settings_come_back_and_damaged_ones_are_left(
 
     (tmp_path / "window.json").write_text('{"theme": ')
     assert load_settings(tmp_path) == WindowSettings()
-    assert "is not used" in caplog.text
+    assert "is ignored" in caplog.text
     save_settings(tmp_path / "window.json" / "below", chosen)
     assert "was not written" in caplog.text
 
@@ -296,7 +296,7 @@ def test_a_field_that_is_wrong_or_unknown_is_left_out_alone(
     (tmp_path / "window.json").write_text(f'{{"x_axis": "seconds", {wrong}, "pace": "calm"}}')
 
     assert load_settings(tmp_path) == WindowSettings(x_axis="seconds", pace="calm")
-    assert ("is not used" in caplog.text) == ("another" not in wrong)
+    assert ("is ignored" in caplog.text) == ("another" not in wrong)
 
 
 def test_what_the_user_chose_is_there_at_the_next_start(

@@ -85,7 +85,7 @@ def load_settings(folder: Path) -> WindowSettings:
     except FileNotFoundError:
         return WindowSettings()
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as exc:
-        _log.warning("%s is not used: %s", path, exc)
+        _log.warning("%s is ignored: %s", path, exc)
         return WindowSettings()
     known: dict[str, Any] = {}
     for each in msgspec.structs.fields(WindowSettings):
