@@ -17,7 +17,8 @@ from kmonitor.hub.faults import HubFaults
 from kmonitor.hub.health import HEALTH_CHECK_EVERY_S, HubHealth
 from kmonitor.hub.ingest.agents import AgentService
 from kmonitor.hub.ingest.folder_reader import FolderReader
-from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
+from kmonitor.hub.ingest.liveness import Liveness
+from kmonitor.hub.ingest.process_watch import ProcessWatch
 from kmonitor.hub.ingest.spools import SpoolIngest
 from kmonitor.hub.judge.judge_thread import JudgeDispatcher, JudgeThread
 from kmonitor.hub.judge.stalls import StallMonitor

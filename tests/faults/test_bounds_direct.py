@@ -12,7 +12,7 @@ import pytest
 
 from kmonitor.cli.main import main
 from kmonitor.connect.hub_client import HubClient
-from kmonitor.hub.ingest.liveness import own_pid_namespace
+from kmonitor.hub.ingest.process_watch import own_pid_namespace
 from kmonitor.ui.settings.window_settings import WindowOptions
 from kmonitor.ui.shell.qt.app import KmonitorApp
 from kmonitor.ui.shell.qt.run_window import make_qt_application

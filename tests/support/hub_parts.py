@@ -12,7 +12,7 @@ import pytest
 
 from kmonitor.hub.access.peers import LOCAL_USER, Send
 from kmonitor.hub.faults import HubFaults
-from kmonitor.hub.ingest.liveness import own_pid_namespace
+from kmonitor.hub.ingest.process_watch import own_pid_namespace
 from kmonitor.hub.runs.hub_event_log import HubEventLog, TakenEvent, read_event_body
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.sqlite_database import DATABASE_NAME, SqliteDatabase

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kmonitor.hub.ingest.connections import AgentConnection, AgentConnections
-from kmonitor.hub.ingest.liveness import Liveness, ProcessWatch
+from kmonitor.hub.ingest.liveness import Liveness
+from kmonitor.hub.ingest.process_watch import ProcessWatch
 from kmonitor.hub.runs.hub_event_log import Origin
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor.hub.store.pages import PageRequest

@@ -8,11 +8,8 @@ import pytest
 
 from kmonitor.hub.ingest.connections import AgentConnections
 from kmonitor.hub.ingest.folder_reader import FolderReader
-from kmonitor.hub.ingest.liveness import (
-    Liveness,
-    ProcessWatch,
-    own_pid_namespace,
-)
+from kmonitor.hub.ingest.liveness import Liveness
+from kmonitor.hub.ingest.process_watch import ProcessWatch, own_pid_namespace
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.local.folders import Folders
 from kmonitor_agent.wire.messages.events import Event, FitStarted, SessionDied, SessionStarted

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from kmonitor.hub.ingest.liveness import OomEvidence, OomKillWatch
+from kmonitor.hub.ingest.process_watch import OomEvidence, OomKillWatch
 from kmonitor.hub.runs.run_record import RunRecord
 from tests.support.clock import MovedClock
 
