@@ -242,8 +242,8 @@ def _callbacks(callbacks: object, keras: Any) -> list[Any]:
         # Ours is a callback of every Keras, whichever it was made for.
         if not isinstance(callback, keras.callbacks.Callback | MonitorCallback):
             raise TypeError(
-                f"fit: {callback!r} among callbacks is not a {keras.__name__} callback; use"
-                " callbacks=[MonitorCallback()]."
+                f"fit: {callback!r} in callbacks is not a {keras.__name__} callback; use "
+                "callbacks=[MonitorCallback()]."
             )
     return listed
 

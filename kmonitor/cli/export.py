@@ -41,7 +41,7 @@ def export(  # noqa: PLR0913 - options of a command
     Args:
         run: A run's id, the beginning of its id, its name, or `last`.
         format_: Default: taken from the file name extension.
-        output: File to write, replacing an existing one; Parquet needs one. Default: stdout.
+        output: File to write, replacing an existing one. Required for Parquet. Default: stdout.
         fit: With `csvlogger`: the call to `fit` to export, counted from 1. Default: the last.
         folder: Export from the runs whose spools are in this folder, which is opened read-only.
         host: Ask the hub on this host, over ssh: `gpu-01`, or a name from `kmonitor hosts`.

@@ -76,7 +76,7 @@ def list_(
 
     Args:
         json: One JSON object: `address` (empty when the hub does not listen), `keys`, and `fault`
-            (why the list cannot be trusted and authorizes no key; else empty).
+            (why the list cannot be trusted, in which case no key is authorized; otherwise empty).
         host: Show the log of the hub on this host, reached over ssh: `gpu-01`, `user@gpu-01`, or a
             name from `kmonitor hosts`.
         hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.

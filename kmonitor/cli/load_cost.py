@@ -39,12 +39,13 @@ def load_cost(
     options: Annotated[FileOptions, Parameter(name="*")] = NO_OPTIONS,
     as_json: JsonOption = False,
 ) -> int:
-    """Measure the memory and time to load a model, and check whether training can continue.
+    """Measure the memory and time needed to load a model, and check whether training can continue.
 
     Example: `kmonitor load-cost model.keras`
 
     Each loading method runs in new processes, in alternating order. The results are median memory
-    and best time. Memory is the RAM of the process beyond the imported framework. No GPU is used.
+    and best time. Memory is the RAM that the process uses beyond
+    what importing the framework takes. No GPU is used.
 
     Args:
         file: A .keras, .h5 or .weights.h5 file.

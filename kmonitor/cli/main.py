@@ -172,7 +172,7 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
     at = next(at for at, argument in enumerate(arguments) if argument.partition("=")[0] == name)
     host = arguments[at].partition("=")[2] or "".join(arguments[at + 1 : at + 2])
     is_host = name == "--host" and _is_plain(host)
-    what = f"kmonitor {called} {_LOCAL_ONLY[called]} of the machine that it runs on"
+    what = f"kmonitor {called} {_LOCAL_ONLY[called]} on the machine where it runs"
     remedy_command = f"ssh {host if is_host else 'HOST'} kmonitor {' '.join(arguments[:at])}"
     return f"{what}, and has no {name}.", f"Run it there: {remedy_command}"
 

@@ -127,8 +127,8 @@ def memory_map(
     Example: `kmonitor map train.py:build_model --batch 64 --limit 8GiB --advice`
 
     `script.py:function` runs your script to its end, and then that function, in a separate
-    process. A model file is only built, without its weights; code in it runs only with
-    `--allow-code`.
+    process. From a model file, only the model is built, without its weights; code in it runs
+    only with `--allow-code`.
 
     If kmonitor has monitored training of the same model before, those measurements are used to
     correct the estimate.

@@ -60,7 +60,7 @@ def ship(
     host: HostOption = None,
     hub: HubOption = None,
 ) -> int:
-    """Send the data of training runs that had no hub from a folder to a hub.
+    """Send data from a folder to a hub, for training runs that had no hub.
 
     For clusters: a job runs with `KMONITOR_HUB=off` and `KMONITOR_SPOOL` set to a folder that this
     machine can also see. Spools are found at any depth. Those of live training runs are read too,

@@ -252,7 +252,7 @@ def disk_space_problem(folders: Folders) -> str:
             # Also a quota or a disk that may only be read: these have room, but not for us.
             return f"{folder} is not writable: {exc.strerror}."
         if free < _NEEDED_BYTES:
-            return f"The disk that holds {folder} is full: only {free // 1024} KiB are free."
+            return f"The disk that holds {folder} is full: only {free // 1024} KiB is free."
     return ""
 
 

@@ -190,10 +190,11 @@ def check_step_fits(model: Any, batch: int, bound_bytes: int) -> None:
     high = memory_map.high_bytes
     most = f" to {binary_size(high)}" if high is not None else " or more"
     raise ModelTooLarge(
-        f"a step of this model would need about {binary_size(memory_map.peak_bytes)}"
-        f" ({low}{most}, tier {memory_map.tier}: {memory_map.method}) at batch size {batch}; its"
-        f" process holds {binary_size(held)} with its weights and the limit is"
-        f" memory={binary_size(bound_bytes)}, so it was not trained"
+        "a training step of this model would need about "
+        f"{binary_size(memory_map.peak_bytes)} ({low}{most}, tier {memory_map.tier}: "
+        f"{memory_map.method}) at batch size {batch}; its process, including the weights, "
+        f"already holds {binary_size(held)}, and the limit is "
+        f"memory={binary_size(bound_bytes)}, so the model was not trained"
     )
 
 

@@ -514,8 +514,8 @@ _HALF: Final = Unmeasured(
     2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
 )
 _LOOPS: Final = Unmeasured(
-    "recurrent layers keep in memory all the steps that the framework has run ahead; their rules"
-    " were not validated against an allocator",
+    "recurrent layers keep in memory every loop iteration that the framework has run in "
+    "advance; their rules were not validated against an allocator",
     0.25,
 )
 

@@ -214,7 +214,7 @@ def _optimizers(optimizer: OptimizerLayout) -> Iterator[tuple[str, OptimizerLayo
     for kind in ("Lion", "SGD"):
         if optimizer.kind.lower() != kind.lower():
             other = OptimizerLayout(kind=kind, loss_scaling=optimizer.loss_scaling)
-            yield f"{kind} instead of {optimizer.kind}; it trains differently", other
+            yield f"{kind} instead of {optimizer.kind}; this changes how the model trains", other
     if optimizer.settings.get("amsgrad"):
         yield "amsgrad=False", _with_settings(optimizer, {**optimizer.settings, "amsgrad": False})
 

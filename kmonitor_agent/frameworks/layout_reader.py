@@ -141,8 +141,8 @@ class _Reader:
         if graph is None:
             self._list_layers(model)
             return (
-                f"{class_name(type(model))} runs custom code: the activations that it keeps can"
-                " only be measured"
+                f"{class_name(type(model))} runs custom code: the activations that it keeps "
+                "can only be measured, not estimated"
             )
         symbolic_inputs = _symbolic_inputs(graph, shapes)
         self.inputs = tuple(map(self._tensor, symbolic_inputs))

@@ -92,7 +92,7 @@ def _socket_path(named: str, source: str) -> Path:
         )
     if len(str(path).encode()) > SOCKET_PATH_LIMIT_BYTES:
         raise ValueError(
-            f"{source}={named!r}: a socket path has at most {SOCKET_PATH_LIMIT_BYTES} bytes;"
-            " use a shorter KMONITOR_HOME for the hub"
+            f"{source}={named!r}: a socket path can be at most {SOCKET_PATH_LIMIT_BYTES} "
+            "bytes long; use a shorter KMONITOR_HOME for the hub"
         )
     return path

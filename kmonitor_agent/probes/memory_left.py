@@ -100,4 +100,6 @@ def what_can_be_had(held: Reading, left: Reading) -> Reading:
     """
     if held.value is None or left.value is None:
         return Reading.missing(_UNIT, left.absent or held.absent)
-    return Reading(held.value + left.value, _UNIT, f"what is held and what is left: {left.source}")
+    return Reading(
+        held.value + left.value, _UNIT, f"memory in use plus memory left: {left.source}"
+    )

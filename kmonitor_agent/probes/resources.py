@@ -79,7 +79,7 @@ class SharedBlocks:
             missing = Reading.missing(_UNIT, f"{self._folder} cannot be read: {exc.strerror}")
             return missing, missing
         whole = (used.value or 0.0) + free.f_bavail * free.f_frsize
-        return used, Reading(whole, _UNIT, f"what is held and what is free in {self._folder}")
+        return used, Reading(whole, _UNIT, f"used plus free space in {self._folder}")
 
     def _read_used(self) -> Reading:
         total = 0

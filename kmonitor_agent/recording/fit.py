@@ -44,7 +44,7 @@ STEP_SOURCE: Final = Reading(
 MEAN_STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "step clock, first start to last result: the mean over a whole epoch, because its steps were"
+    "mean of a whole epoch by the step clock, first start to last result, because its steps were"
     " queued ahead of the device that computes them",
 )
 """Likewise where the device runs behind."""

@@ -267,8 +267,8 @@ class LimitEnforcer:
             tried = "" if watch.escalation is None else watch.escalation.summary()
             watch.reset_base()
         text = (
-            f"{limit_text(watch.spec)}: nothing else helps ({tried}). The limit remains exceeded;"
-            " the next attempt follows when the value has grown by another 5 %."
+            f"{limit_text(watch.spec)}: nothing helped ({tried}). The value is still above "
+            "the limit; kmonitor will try again when it has grown by another 5 %."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="nothing_helps", text=text))
 

@@ -184,7 +184,7 @@ def _exit_for_restart() -> None:
     os._exit(RESTART_STATUS)
 
 
-_NO_FIT: Final = "kmonitor cannot see Keras' own fit around this callback"
+_NO_FIT: Final = "kmonitor cannot find the Keras fit that runs this callback"
 
 _IN_PARTS: Final = "kmonitor_agent.fit cannot be resumed in another process; model.fit can"
 

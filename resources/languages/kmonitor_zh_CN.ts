@@ -2580,7 +2580,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>A save, collect or reload is running; the training waits for it.</source>
+        <source>A save, collect or reload is running; training waits for it.</source>
         <translation>正在保存、清理或重新加载，训练在等待。</translation>
     </message>
     <message>
@@ -2654,7 +2654,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The result of the training is the same.</source>
+        <source>Also releases the variables and creates them again from the file, so that the allocator can defragment. Only done where it is safe: with one optimizer, no tf.function in your code that uses the variables, and no distribution strategy. Otherwise they are kept and the record says why. The training result is the same.</source>
         <translation>同时释放变量并由文件重新创建，使分配器能合并其留下的空间。仅在只有一个优化器、没有您自己的 tf.function 使用这些变量、且没有分布式策略时执行，并且安全；否则变量保留，记录中会说明原因。训练结果不变。</translation>
     </message>
     <message>
@@ -2668,6 +2668,11 @@
         <translation>在 hub 中大约占用的空间</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>As many of the oldest runs as needed to stay within a total of {size}</source>
+        <translation>超出 {size} 的最早的运行</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>Ask its administrator. If it was reinstalled, follow the instructions printed by: {line}</source>
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
@@ -2679,7 +2684,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the last one and what holds traces; at the end of the next epoch, it finds which lines allocated memory. The training waits for it, usually for less than a second, and the result of the training does not change.</source>
+        <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the last one and what holds traces; at the end of the next epoch, it finds which lines allocated memory. Training waits for it, usually for less than a second, and the training result does not change.</source>
         <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
     </message>
     <message>
@@ -2829,7 +2834,7 @@
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Charts show the last received data; the training may still be running.</source>
+        <source>Charts show the last received data; training may still be running.</source>
         <translation>图表显示最后收到的数据，训练可能仍在运行。</translation>
     </message>
     <message>
@@ -3024,11 +3029,6 @@
         <translation>本进程的上下文、池中空闲与其余部分</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Continue the training</source>
-        <translation>让训练继续</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>Copy the selected rows as text</source>
         <translation>将所选行复制为文本</translation>
@@ -3088,7 +3088,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
-        <source>Diagnosis until the end of epoch {epoch}: {found}</source>
+        <source>Diagnosis up to the end of epoch {epoch}: {found}</source>
         <translation>诊断，跟踪至第 {epoch} 轮结束：{found}</translation>
     </message>
     <message>
@@ -3121,11 +3121,6 @@
         <translation>不使用计算图</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>End the training after this epoch</source>
-        <translation>在本轮后结束训练</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
         <source>Enter 1 MiB or more, or leave this empty to keep all runs.</source>
         <translation>请输入 1 MiB 或更多；留空则全部保留。</translation>
@@ -3154,11 +3149,6 @@
         <location filename="../../kmonitor/ui/shell/header.py"/>
         <source>Epoch</source>
         <translation>轮次</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>Epoch and step of the training, and the time</source>
-        <translation>训练的轮次和步，以及时间</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/chart_kinds.py"/>
@@ -3546,7 +3536,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>How long the training waited</source>
+        <source>How long training waited</source>
         <translation>训练等待了多久</translation>
     </message>
     <message>
@@ -3708,7 +3698,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>JAX takes three quarters of the GPU at the start, unless XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU does not show how much the model needs.</source>
+        <source>JAX preallocates three quarters of the VRAM at startup, unless XLA_PYTHON_CLIENT_PREALLOCATE=false is set, so a full GPU does not show how much the model needs.</source>
         <translation>除非设置 XLA_PYTHON_CLIENT_PREALLOCATE=false，JAX 一开始就占用 GPU 的四分之三：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
@@ -4444,7 +4434,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>Pause the training after the current batch</source>
+        <source>Pause training after the current batch</source>
         <translation>在当前批次后暂停训练</translation>
     </message>
     <message>
@@ -4985,6 +4975,11 @@
         <translation>继续失败（{where}）</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Resume training</source>
+        <translation>让训练继续</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>Resumed {where}</source>
         <translation>已继续（{where}）</translation>
@@ -5429,6 +5424,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Stop training after this epoch</source>
+        <translation>在本轮后结束训练</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>Stop “{name}”?</source>
         <translation>停止“{name}”？</translation>
     </message>
@@ -5685,11 +5685,6 @@
         <translation>模型有一个长度可变的输入：某个张量的形状为（{shape}）。请选择长度。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>The oldest runs that exceed a total of {size}</source>
-        <translation>超出 {size} 的最早的运行</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>The process ends after the current epoch and kmonitor run starts the script again, which resumes from that point. Weights, optimizer, history and random state are kept; code before fit runs again.</source>
         <translation>进程在当前轮次后结束，kmonitor run 会再次启动脚本并从那里继续：权重、优化器、历史和随机状态都会保留，脚本在 fit 之前所做的会再做一遍。</translation>
@@ -5733,11 +5728,6 @@
         <location filename="../../kmonitor/ui/shortcuts.py"/>
         <source>The selected run</source>
         <translation>所选运行</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
-        <source>The training saves a checkpoint if possible and ends after the current epoch; fit returns as if all epochs were done. It cannot be restarted from here.</source>
-        <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -5801,7 +5791,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/run_subject.py"/>
-        <source>This run has not reported its model yet; it will when the model is built, at the first step at the latest.</source>
+        <source>This run has not reported its model yet; it will do so when the model is built, no later than the first step.</source>
         <translation>此运行尚未告知其模型：模型构建好时就会告知，最迟在第一步。</translation>
     </message>
     <message>
@@ -5875,7 +5865,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/reclaims.py"/>
-        <source>To start, press Collect on the right, the lightest action, or set a limit on a chart.</source>
+        <source>To start, press Collect (the lightest action) on the right, or set a limit on a chart.</source>
         <translation>右侧的“清理”最轻；也可在图表上设置上限。</translation>
     </message>
     <message>
@@ -5909,6 +5899,11 @@
         <translation>训练中</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/reclaims.py"/>
+        <source>Training epoch and step, and the time</source>
+        <translation>训练的轮次和步，以及时间</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Training is paused</source>
         <translation>训练已暂停</translation>
@@ -5927,6 +5922,11 @@
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Training resumed</source>
         <translation>训练继续</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/actions/action_panel.py"/>
+        <source>Training saves a checkpoint if possible and ends after the current epoch; fit returns as if all epochs were done. It cannot be restarted from here.</source>
+        <translation>训练会尽可能保存检查点，在当前轮次后结束，fit 如同完成所有轮次一样返回。无法从这里再次启动。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/report/study_section.py"/>
@@ -5970,7 +5970,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>Unless memory growth is enabled, TensorFlow takes nearly the whole GPU at the start: a full GPU does not show how much the model needs.</source>
+        <source>Unless memory growth is enabled, TensorFlow allocates nearly all of the VRAM at startup, so a full GPU does not show how much the model needs.</source>
         <translation>除非打开内存增长，TensorFlow 一开始就占用几乎整个 GPU：GPU 满了并不说明模型需要多少。</translation>
     </message>
     <message>
@@ -6144,12 +6144,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, the training restarts in a new process and continues.</source>
+        <source>When {when}, training restarts in a new process and continues.</source>
         <translation>当{when}时，训练会在新进程中重新启动并继续。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/limits/limit_actions.py"/>
-        <source>When {when}, the training stops after the current epoch.</source>
+        <source>When {when}, training stops after the current epoch.</source>
         <translation>当{when}时，训练会在当前轮次后停止。</translation>
     </message>
     <message>
@@ -6164,13 +6164,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>With {size}, a batch size of {likely} fits by the estimate, none by its upper bound.</source>
-        <translation>{size}：按估计，批大小可到 {likely}；按其上限，一个也放不下。</translation>
+        <source>With {size}, a batch size of {likely} fits according to the estimate, and {certain} according to its upper bound.</source>
+        <translation>{size}：按估计，批大小可到 {likely}；按估计的上限可到 {certain}。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/batch_curve.py"/>
-        <source>With {size}, a batch size of {likely} fits by the estimate, {certain} by its upper bound.</source>
-        <translation>{size}：按估计，批大小可到 {likely}；按估计的上限可到 {certain}。</translation>
+        <source>With {size}, a batch size of {likely} fits according to the estimate, but none fits according to its upper bound.</source>
+        <translation>{size}：按估计，批大小可到 {likely}；按其上限，一个也放不下。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
@@ -7300,6 +7300,11 @@
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>mean of a whole epoch by the step clock, first start to last result, because its steps were queued ahead of the device that computes them</source>
+        <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>mean of the epoch</source>
         <translation>该轮的平均值</translation>
@@ -7836,6 +7841,11 @@
         <translation>把批次填充为少数几种形状，或按长度分桶</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/events/action_records.py"/>
+        <source>part of Auto</source>
+        <translation>“自动”的一个步骤</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pass tensors instead of Python numbers to {name}</source>
         <translation>向 {name} 传入张量而不是 Python 数字</translation>
@@ -7977,7 +7987,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>recurrent layers keep in memory all the steps that the framework has run ahead; their rules were not validated against an allocator</source>
+        <source>recurrent layers keep in memory every loop iteration that the framework has run in advance; their rules were not validated against an allocator</source>
         <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
@@ -8228,18 +8238,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>step clock, first start to last result: the mean over a whole epoch, because its steps were queued ahead of the device that computes them</source>
-        <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>step clock, start to start: the median over a whole epoch; for samples, and until the first epoch ends, the median over the current epoch so far</source>
         <translation>步时钟，从一步开始到下一步开始：整轮的中位数；在样本中以及首轮结束前，为当前轮到目前为止的中位数</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/events/action_records.py"/>
-        <source>step of Auto</source>
-        <translation>“自动”的一个步骤</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
@@ -8594,11 +8594,6 @@
         <translation>训练进程已不存在</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>the training waited {time}</source>
-        <translation>训练等待了 {time}</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/memory/layers.py"/>
         <source>the whole model</source>
         <translation>整个模型</translation>
@@ -8747,6 +8742,11 @@
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>training cannot resume exactly where it left off</source>
         <translation>不能从中断处原样继续训练</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/events/diagnosis.py"/>
+        <source>training waited {time}</source>
+        <translation>训练等待了 {time}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/folds.py"/>
@@ -9002,7 +9002,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>{forecast}; other processes are using up what is left at {rate}</source>
+        <source>{forecast}; other processes are using up the remaining memory at {rate}</source>
         <translation>{forecast}；其他进程占用所剩的部分，每单位 {rate}</translation>
     </message>
     <message>

@@ -113,7 +113,7 @@ def test_an_empty_table_teaches_instead_of_being_blank(window: DeskWindow):
     assert not table_of(window).isVisible()
     label = window.window.records.table._empty
     assert label.isVisible()
-    assert "press Collect on the right" in label.text()
+    assert "press Collect (the lightest action) on the right" in label.text()
 
 
 def test_another_runs_records_are_its_own(window: DeskWindow):

@@ -203,7 +203,7 @@ def test_show_tells_what_a_diagnosis_found_and_which_lines_allocated(told: Simul
     at = next(n for n, line in enumerate(shown) if "Diagnosis after epoch 1: 5 traces" in line)
     assert shown[at + 1].strip() == "5 traces held by `my_step` (5 shapes)"
     assert shown[at + 2].endswith(
-        "until the end of epoch 2: most new memory: train.py:41 (+12.0 MiB)"
+        "up to the end of epoch 2: most new memory: train.py:41 (+12.0 MiB)"
     )
     assert shown[at + 3].strip() == "train.py:41: growth +12.0 MiB, blocks +40"
 

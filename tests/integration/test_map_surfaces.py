@@ -134,7 +134,9 @@ def test_all_surfaces_show_one_map(
 def check_fit_and_advice(shown: Surfaces) -> None:
     fit = shown.document["fit"]
     assert f"{fit['likely']} by the estimate" in shown.text
-    assert f"{fit['likely']} fits by the estimate" in shown.report.fit.replace("\u202f", "")
+    assert f"{fit['likely']} fits according to the estimate" in shown.report.fit.replace(
+        "\u202f", ""
+    )
     advice = shown.document["advice"]
     saved = [f"\u2212{bytes_text(each['saved_bytes'])}" for each in advice]
     assert saved == [each.saved for each in shown.report.advice]

@@ -58,7 +58,8 @@ def alerts(*, json: JsonOption = False) -> int:
 
     Example: `kmonitor alerts --json`
 
-    They apply to the hub and the window on this host, and only you, on this host, can change them.
+    They apply to the hub and the window on this host, and only you can change
+    them, from this host.
 
     Args:
         json: One JSON object: `command`, `webhook`, `form`, `rules`, `hub` (`on`, `off`, or empty
@@ -153,7 +154,7 @@ def rule(
         name: As `kmonitor alerts` lists it: `limit:ram`, `verdict:step_time`, `host`, `died`.
         is_on: Enable alerts of this kind; `--off`: disable them.
         hold: How long the condition must last: `30s`, `5m`.
-        cool_down: Minimum time between two alerts of the same run or host: `10m`.
+        cool_down: Minimum time between two alerts for the same run or host: `10m`.
     """
     keys = {rule_name(*key): key for key in rule_keys()}
     if name not in keys:
@@ -258,7 +259,7 @@ def _apply(evaluator: AlertEvaluator, run: RunSummary, event: Any, wall_s: float
 
 @app.command(show=False)
 def deliver() -> int:
-    """Send the alerts that the hub writes to standard input; used by the hub itself."""
+    """Send the alerts received from the hub on standard input; used by the hub itself."""
     found = decode_alerts(sys.stdin.buffer.read(_MOST_INPUT))
     settings = load_alert_settings(find_folders().settings)
     return FAILED if _hand_over(found, settings) else DONE

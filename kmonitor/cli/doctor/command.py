@@ -134,12 +134,12 @@ def doctor(
 
     Nothing is started, installed or kept here; a small test file is written and removed. All
     remembered hosts are contacted in parallel, for 15 s at most, and a hub is started if none is
-    running there. Exit status 1 if something is bad: kmonitor cannot work here, or the host of
-    `--host` cannot be reached. A note means that something optional is missing.
+    running there. Exit status 1 if something is bad: kmonitor cannot work here, or the host given
+    with `--host` cannot be reached. A note means that something optional is missing.
 
     Args:
         json: A list of objects with `subject`, `state` (ok, note or bad), `found`, `remedy`.
-        verify: Only compare every stored event with its checksum: about 2 s for a million.
+        verify: Only verify the checksum of every stored event; takes about 2 s per million events.
         host: Check only ssh and this host: an ssh destination, or a name from `kmonitor hosts`.
     """
     folders = find_folders()

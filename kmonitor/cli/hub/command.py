@@ -110,7 +110,7 @@ def run(
         keep_size: Remove the oldest ended runs while the history is larger than this: `20GiB`.
         bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted, and
             only for keys authorized with `kmonitor authorize`.
-        store: Keep the history in this team's database: `postgresql://USER@HOST/DATABASE`, without
+        store: Keep the history in this team database: `postgresql://USER@HOST/DATABASE`, without
             a password; or `here`, in a file of its own. Default: as set with `kmonitor hub store`.
         prometheus: Serve metrics for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
             without authentication: anybody who can reach the port can read run names and metrics.

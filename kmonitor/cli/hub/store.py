@@ -38,8 +38,8 @@ def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /)
     """Show or set where all your hubs keep their history; without a URL, only show it.
 
     A team's database on a PostgreSQL server is shared by many hubs: each stores its own runs and
-    shows the runs of all. The connection is tested before the setting is saved, and the setting
-    takes effect the next time a hub starts.
+    shows the runs of all of them. The connection is tested before the setting is saved, and the
+    setting takes effect the next time a hub starts.
 
     Args:
         where: `postgresql://USER@HOST:PORT/DATABASE`, whose password libpq finds in ~/.pgpass or
@@ -68,7 +68,9 @@ def _print_restart_hint(folders: Folders) -> None:
         print_stderr(
             "The running hub is not affected: stop it with kmonitor hub stop, and the next"
         )
-        print_stderr("one keeps its history there. Training runs wait for it and lose no data.")
+        print_stderr(
+            "one keeps its history there. Training runs continue in the meantime and lose no data."
+        )
 
 
 def move_history(where: Annotated[str | None, Parameter(show_default=False)] = None, /) -> int:

@@ -30,12 +30,12 @@ _ACTION_KEYS: Final[dict[str, CommandName]] = {
 _ALWAYS: Final[dict[str, Effect]] = {"suspend": "suspend", "redraw": "redraw"}
 _LEAVING: Final = ("interrupt", "f10")
 QUESTIONS: Final[dict[CommandName, str]] = {
-    "pause": 'Pause "{name}" at the end of its epoch? y or n',
+    "pause": 'Pause "{name}" at the end of the current epoch? y or n',
     "resume": 'Resume "{name}"? y or n',
-    "save": 'Save a checkpoint of "{name}" at the end of its epoch? y or n',
-    "reload": 'Save, clear and reload "{name}" at the end of its epoch? y or n',
+    "save": 'Save a checkpoint of "{name}" at the end of the current epoch? y or n',
+    "reload": 'Save, clear and reload "{name}" at the end of the current epoch? y or n',
     "collect": 'In "{name}", free traces of models that no longer exist? y or n',
-    "stop": 'Stop "{name}" at the end of its epoch? y or n',
+    "stop": 'Stop "{name}" at the end of the current epoch? y or n',
 }
 KEYS_TEXT: Final = (
     "Up Down j k select   Enter details    / filter   o order    a show ended",

@@ -286,9 +286,12 @@ def details(state: TopState, run: RunSummary, width: int) -> list[Text]:
 def _progress(run: RunSummary) -> str:
     ran = with_plain_spaces(duration_text(run.duration_s))
     if not run.fit:
-        return f"No fit yet, ran {ran}"
+        return f"No fit yet, running for {ran}"
     model = f"{run.model}, " if run.model else ""
-    return f"{model}fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}, ran {ran}"
+    return (
+        f"{model}fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}, running for "
+        f"{ran}"
+    )
 
 
 def _metric_lines(

@@ -44,7 +44,7 @@ class Cause(StrEnum):
     THROTTLED = "the cgroup throttles the CPU"
     CLOCK = "the CPU clock is slower"
     GARBAGE = "garbage collections take longer because there are more objects"
-    PART = "one of the measured parts of the time"
+    PART = "one of the measured parts of the step or epoch time"
     UNKNOWN = "unknown: nothing that is measured explains it"
 
 
@@ -52,7 +52,7 @@ class Confidence(StrEnum):
     """How much the counters say. None of them proves who is to blame."""
 
     COUNTED = "measured: this grew together with memory"
-    FITTING = "likely: what grew is usually caused by this"
+    FITTING = "likely: this is the usual cause of such growth"
     OPEN = "open"
 
 

@@ -140,7 +140,9 @@ OF_SAMPLE: Final = {
         "By",
         "Memory used by the cgroup that limits the run",
     ),
-    "ram_left_bytes": _of_sample("ram_left_bytes", "By", "Memory that the process can still get"),
+    "ram_left_bytes": _of_sample(
+        "ram_left_bytes", "By", "Memory that the process can still allocate"
+    ),
     "swapped_bytes": _of_sample(
         "swapped_bytes", "By", "Memory of the process that is swapped out"
     ),

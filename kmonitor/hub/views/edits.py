@@ -50,7 +50,12 @@ class EditService:
             return _edit_error(request, "invalid", text)
         if request.delete and not (record.is_over or self._is_abandoned(record)):
             return _edit_error(
-                request, "invalid", "the run is still active, or is sending no data: stop it first"
+                request,
+                "invalid",
+                (
+                    "the run is still active (even if it is currently sending no data): stop it "
+                    "first"
+                ),
             )
         if not self._write_edit(who, record, request):
             return _edit_error(

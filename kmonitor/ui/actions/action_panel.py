@@ -252,9 +252,9 @@ _BUTTONS: Final[dict[str, tuple[str, str, ButtonKind, str]]] = {
         "plain",
         later("Find out at the next safe point what is growing and what is holding it"),
     ),
-    "pause": ("pause", "pause", "plain", later("Pause the training after the current batch")),
-    "resume": ("play", "pause", "plain", later("Continue the training")),
-    "stop": ("stop", "stop", "danger", later("End the training after this epoch")),
+    "pause": ("pause", "pause", "plain", later("Pause training after the current batch")),
+    "resume": ("play", "pause", "plain", later("Resume training")),
+    "stop": ("stop", "stop", "danger", later("Stop training after this epoch")),
 }
 """Icon, name of the shortcut, kind and tooltip by command."""
 
@@ -374,11 +374,10 @@ def _save_variants() -> tuple[ActionVariant, ...]:
 def _reload_variants() -> tuple[ActionVariant, ...]:
     usual = tr("Assigns the saved values to the existing variables. Always safe.")
     recreate = tr(
-        "Also releases the variables and creates them again from the file, so that the"
-        " allocator can defragment. Only done where it is safe: with one optimizer, no"
-        " tf.function in your code that uses the variables, and no distribution strategy."
-        " Otherwise they are kept and the record says why. The result of the training is the"
-        " same."
+        "Also releases the variables and creates them again from the file, so that the "
+        "allocator can defragment. Only done where it is safe: with one optimizer, no "
+        "tf.function in your code that uses the variables, and no distribution strategy. "
+        "Otherwise they are kept and the record says why. The training result is the same."
     )
     return (
         ActionVariant(
@@ -411,8 +410,8 @@ class Confirmation:
 def confirm_stop(run: RunSummary) -> Confirmation:
     """Question before a training is stopped."""
     text = tr(
-        "The training saves a checkpoint if possible and ends after the current epoch; fit"
-        " returns as if all epochs were done. It cannot be restarted from here."
+        "Training saves a checkpoint if possible and ends after the current epoch; fit "
+        "returns as if all epochs were done. It cannot be restarted from here."
     )
     title = tr("Stop \u201c{name}\u201d?").format(name=run.name)
     return Confirmation(title, text, tr("Stop training"), tr("Keep running"))

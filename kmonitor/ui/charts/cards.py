@@ -163,7 +163,7 @@ def is_native(run: RunSummary, metric: LimitMetric) -> bool:
 
 
 _NATIVE: Final = "C library: mallinfo2, in use"
-_MEAN: Final = "step clock, first start to last result: the mean"
+_MEAN: Final = "mean of a whole epoch by the step clock, first start to last result"
 
 
 def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:

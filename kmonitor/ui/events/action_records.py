@@ -57,7 +57,7 @@ def record_summary(record: ActionRecord) -> str:
     if record.requested_by:
         parts.append(tr("requested by {who}").format(who=requester_text(record.requested_by)))
     if record.part_of:
-        parts.append(tr("step of Auto"))
+        parts.append(tr("part of Auto"))
     return " · ".join(parts)
 
 

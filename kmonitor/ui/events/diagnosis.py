@@ -168,10 +168,10 @@ class DiagnosisStore:
 def no_diagnosis_text() -> str:
     """Explanation of a diagnosis, for a run without one."""
     return tr(
-        "At the next safe point, a diagnosis finds which Python objects have grown in number"
-        " since the last one and what holds traces; at the end of the next epoch, it finds"
-        " which lines allocated memory. The training waits for it, usually for less than a"
-        " second, and the result of the training does not change."
+        "At the next safe point, a diagnosis finds which Python objects have grown in "
+        "number since the last one and what holds traces; at the end of the next epoch, it "
+        "finds which lines allocated memory. Training waits for it, usually for less than a "
+        "second, and the training result does not change."
     )
 
 
@@ -222,7 +222,7 @@ def _joined(first: _StoredDiagnosis, later: _StoredDiagnosis) -> _StoredDiagnosi
 def _diagnosis_state(stored: _StoredDiagnosis, run_name: str) -> DiagnosisState:
     found = stored.found
     where = tr("fit {fit}, after epoch {epoch}").format(fit=found.fit, epoch=found.epoch + 1)
-    cost = tr("the training waited {time}").format(time=seconds_text(found.seconds))
+    cost = tr("training waited {time}").format(time=seconds_text(found.seconds))
     summary = diagnosis_summary(found)
     missing = found.why[:1].upper() + found.why[1:]
     return DiagnosisState(

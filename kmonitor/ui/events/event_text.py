@@ -310,7 +310,7 @@ def _diagnosis(event: events.Diagnosis, name: str) -> EventLine:
     del name
     text = tr("Diagnosis after epoch {epoch}: {found}")
     if is_follow_up(event):
-        text = tr("Diagnosis until the end of epoch {epoch}: {found}")
+        text = tr("Diagnosis up to the end of epoch {epoch}: {found}")
     text = text.format(epoch=event.epoch + 1, found=diagnosis_summary(event))
     return EventLine("diagnose", "info", text, is_action=True)
 

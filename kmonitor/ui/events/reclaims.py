@@ -164,13 +164,11 @@ class ReclaimStore:
 def reclaim_columns() -> tuple[ReclaimColumn, ...]:
     """The table's columns from left to right."""
     return (
-        ReclaimColumn("when", tr("When"), tr("Epoch and step of the training, and the time")),
+        ReclaimColumn("when", tr("When"), tr("Training epoch and step, and the time")),
         ReclaimColumn(
             "level", tr("Action"), tr("The action, and how a reload restored the state")
         ),
-        ReclaimColumn(
-            "seconds", tr("Duration"), tr("How long the training waited"), is_number=True
-        ),
+        ReclaimColumn("seconds", tr("Duration"), tr("How long training waited"), is_number=True),
         ReclaimColumn(
             "ram",
             tr("RAM"),
@@ -228,8 +226,8 @@ def no_reclaims_text(actions: Sequence[str]) -> str:
             text
             + " "
             + tr(
-                "To start, press Collect on the right, the lightest action, or set a limit on a"
-                " chart."
+                "To start, press Collect (the lightest action) on the right, or set a limit "
+                "on a chart."
             )
         )
     if "reload" in actions:

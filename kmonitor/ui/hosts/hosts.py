@@ -138,7 +138,7 @@ class Host:
         title = tr("Connection to {host} lost at {time}.").format(
             host=self.name, time=clock_text(self.link.lost_wall_s)
         )
-        stale_note = tr("Charts show the last received data; the training may still be running.")
+        stale_note = tr("Charts show the last received data; training may still be running.")
         text = " ".join(part for part in (stale_note, why, retry) if part)
         return BannerState(title, text, "unplug", tr("Retry"), can_close=True)
 

@@ -156,10 +156,10 @@ def _crossing_template(action: LimitAction, *, can_restart: bool) -> str:
     texts: dict[LimitAction, str] = {
         "reload": tr("When {when}, kmonitor saves, clears and reloads after the current epoch."),
         "notify": tr("When {when}, kmonitor notifies you here."),
-        "stop": tr("When {when}, the training stops after the current epoch."),
+        "stop": tr("When {when}, training stops after the current epoch."),
         "save": tr("When {when}, a checkpoint is saved after the current epoch."),
         "collect": tr("When {when}, kmonitor collects after the current epoch."),
-        "restart": tr("When {when}, the training restarts in a new process and continues."),
+        "restart": tr("When {when}, training restarts in a new process and continues."),
         "auto": by_needs,
     }
     return texts[action]

@@ -118,11 +118,13 @@ def batch_fit_summary(fit: BatchFit | None, limit: int | None) -> tuple[str, Ton
         ), "crit"
     if fit.certain is None:
         template = tr(
-            "With {size}, a batch size of {likely} fits by the estimate, none by its upper bound."
+            "With {size}, a batch size of {likely} fits according to the estimate, but none "
+            "fits according to its upper bound."
         )
         return template.format(size=size, likely=count_text(fit.likely)), "warn"
     template = tr(
-        "With {size}, a batch size of {likely} fits by the estimate, {certain} by its upper bound."
+        "With {size}, a batch size of {likely} fits according to the estimate, and "
+        "{certain} according to its upper bound."
     )
     return (
         template.format(size=size, certain=count_text(fit.certain), likely=count_text(fit.likely)),

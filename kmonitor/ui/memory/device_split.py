@@ -209,8 +209,8 @@ def _explanation(backend: str, *, has_device: bool) -> list[str]:
         )
         paragraphs.append(
             tr(
-                "Unless memory growth is enabled, TensorFlow takes nearly the whole GPU at the"
-                " start: a full GPU does not show how much the model needs."
+                "Unless memory growth is enabled, TensorFlow allocates nearly all of the "
+                "VRAM at startup, so a full GPU does not show how much the model needs."
             )
         )
     elif backend == "torch":
@@ -223,9 +223,9 @@ def _explanation(backend: str, *, has_device: bool) -> list[str]:
     elif backend == "jax":
         paragraphs.append(
             tr(
-                "JAX takes three quarters of the GPU at the start, unless"
-                " XLA_PYTHON_CLIENT_PREALLOCATE=false: a full GPU does not show how much the"
-                " model needs."
+                "JAX preallocates three quarters of the VRAM at startup, unless "
+                "XLA_PYTHON_CLIENT_PREALLOCATE=false is set, so a full GPU does not show "
+                "how much the model needs."
             )
         )
     paragraphs.append(

@@ -47,7 +47,7 @@ _RESTARTING: Final[tuple[str, str, Tone]] = ("restart", later("Restarting"), "ac
 _STUDY_RUNS: Final = later("Running")
 _REASONS: Final[dict[RunState, str]] = {
     "starting": later("The process has started, but no fit has."),
-    "reclaiming": later("A save, collect or reload is running; the training waits for it."),
+    "reclaiming": later("A save, collect or reload is running; training waits for it."),
     "idle": later("The process is alive; no fit is running."),
     "silent": later(
         "Its process is alive but sends nothing: a long trace or collection may be blocking it."

@@ -181,7 +181,9 @@ def confirm_keep(days: float, n_bytes: int) -> Confirmation:
         parts.append(tr("Runs that ended more than {n} days ago").format(n=f"{days:g}"))
     if n_bytes:
         parts.append(
-            tr("The oldest runs that exceed a total of {size}").format(size=bytes_text(n_bytes))
+            tr("As many of the oldest runs as needed to stay within a total of {size}").format(
+                size=bytes_text(n_bytes)
+            )
         )
     goes = tr(
         "{what} are removed from the history within minutes, for everyone. Pinned and live runs"

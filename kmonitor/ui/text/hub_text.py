@@ -69,8 +69,8 @@ _MAP_FORMS: Final = (
         " 32-bit copies; measuring five steps corrects for this"
     ),
     later(
-        "recurrent layers keep in memory all the steps that the framework has run ahead; their"
-        " rules were not validated against an allocator"
+        "recurrent layers keep in memory every loop iteration that the framework has run in "
+        "advance; their rules were not validated against an allocator"
     ),
     later("the CPU allocator does not count tensors below 256 KiB: the estimate adds them"),
     later(
@@ -148,7 +148,7 @@ _FORMS: Final = (
         " first epoch ends, the median over the current epoch so far"
     ),
     later(
-        "step clock, first start to last result: the mean over a whole epoch, because its steps"
+        "mean of a whole epoch by the step clock, first start to last result, because its steps"
         " were queued ahead of the device that computes them"
     ),
     later("tensorflow: live traces"),

@@ -30,9 +30,9 @@ def forecast_text(run: RunSummary, verdict: Verdict, *, now_wall_s: float) -> st
     text = _when_text(verdict, forecast, forecast_limit_text(verdict, forecast))
     if forecast.by_others:
         rate = rate_text(forecast.by_others, METRIC_UNITS[verdict.metric], unit_name(verdict))
-        text = tr("{forecast}; other processes are using up what is left at {rate}").format(
-            forecast=text, rate=rate
-        )
+        text = tr(
+            "{forecast}; other processes are using up the remaining memory at {rate}"
+        ).format(forecast=text, rate=rate)
     left = epochs_left_before(run, verdict)
     if left is not None:
         return tr("{forecast}; the fit will end before that, in {left}").format(

@@ -79,7 +79,7 @@ def _gpu_limit(tf: Any) -> Reading:
         return Reading.missing("bytes", f"TensorFlow does not report the limit: {exc}"[:300])
     if not limits_mib or limits_mib[0] is None:
         return Reading.missing("bytes", "the script set no memory limit in TensorFlow for GPU:0")
-    source = "tensorflow: memory limit of GPU:0 that the script set"
+    source = "tensorflow: memory limit for GPU:0 set by the script"
     return Reading(float(limits_mib[0]) * _MIB, "bytes", source)
 
 

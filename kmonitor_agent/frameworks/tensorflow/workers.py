@@ -94,7 +94,7 @@ def why_not_alone(model: KerasModel, action: str) -> str:
     if action == "reload":
         agree = (
             why_no_coordination()
-            or "they synchronize at the end of each epoch, in fit with tf_keras"
+            or "they synchronize only at the end of an epoch, and only in fit with tf_keras"
         )
         return (
             f"{workers.count} workers train this model together: they reload at the same step"

@@ -190,8 +190,8 @@ class TfKerasFitResumer:
             return "this version of tf_keras cannot start a fit at a later epoch"
         if any(map(_is_backup, callbacks)):
             return (
-                "BackupAndRestore sets where a fit starts: leave it out under kmonitor run,"
-                " which keeps more"
+                "BackupAndRestore sets where a fit starts: remove it when using kmonitor "
+                "run, which saves more state"
             )
         if getattr(strategy_of(model), "num_replicas_in_sync", 1) > 1:
             return "the model is trained under a strategy with several replicas"

@@ -68,5 +68,5 @@ def _limit(cuda: Any, index: int) -> Reading:
     return Reading(
         share * total,
         "bytes",
-        f"torch: memory fraction of GPU:{index} that the script set, {share:.0%}",
+        f"torch: memory fraction for GPU:{index} set by the script, {share:.0%}",
     )

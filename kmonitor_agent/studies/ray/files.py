@@ -63,7 +63,7 @@ class FileReceiver:
     def _target_path(self, name: str) -> Path:
         path = PurePosixPath(name.removeprefix(_FOLD))
         if not name.startswith(_FOLD) or path.is_absolute() or ".." in path.parts:
-            raise ValueError(f"not a file of a fold: {name!r}")
+            raise ValueError(f"does not belong to a fold: {name!r}")
         target = self._paths.fold_folder(self._fold) / path
         make_folder(target.parent)
         return target

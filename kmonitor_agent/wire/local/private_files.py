@@ -207,7 +207,9 @@ def _check_owned_folder(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISDIR(status.st_mode):
         raise NotPrivate(path, "is not a folder; choose another, or remove it")
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
-        raise NotPrivate(path, f"belongs to user id {status.st_uid}; set KMONITOR_HOME elsewhere")
+        raise NotPrivate(
+            path, f"belongs to user id {status.st_uid}; set KMONITOR_HOME to another folder"
+        )
 
 
 def _walk_down(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
@@ -238,7 +240,10 @@ def _walk_down(path: Path) -> Iterator[tuple[Path, os.stat_result]]:
 
 def _check_link(path: Path, status: os.stat_result) -> None:
     if not _is_trusted(status.st_uid):
-        why = f"is a symbolic link owned by user id {status.st_uid}; set KMONITOR_HOME elsewhere"
+        why = (
+            f"is a symbolic link owned by user id {status.st_uid}; set KMONITOR_HOME to another "
+            "folder"
+        )
         raise NotPrivate(path, why)
 
 
@@ -250,11 +255,11 @@ def _check_parents(passed: Iterable[tuple[Path, os.stat_result]]) -> list[str]:
 def _checked_parent(path: Path, status: os.stat_result) -> list[str]:
     if not _is_trusted(status.st_uid):
         why = f"belongs to user id {status.st_uid}, who can replace its contents"
-        raise NotPrivate(path, f"{why}; set KMONITOR_HOME elsewhere")
+        raise NotPrivate(path, f"{why}; set KMONITOR_HOME to another folder")
     if status.st_mode & stat.S_ISVTX or not others_may_write(status):
         return []
     if status.st_mode & 0o002:
-        remedy = f"run: chmod o-w {path}, or set KMONITOR_HOME elsewhere"
+        remedy = f"run: chmod o-w {path}, or set KMONITOR_HOME to another folder"
         raise NotPrivate(path, f"is writable by everyone; {remedy}")
     who = _group_name(status.st_gid)
     return [f"the group {who} can write to {path}, and so replace its contents"]

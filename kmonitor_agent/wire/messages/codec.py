@@ -51,7 +51,7 @@ class MessageTooLarge(ProtocolError):
     """
 
     def __init__(self, n_bytes: int, limit_bytes: int) -> None:
-        super().__init__(f"{n_bytes} bytes, at most {limit_bytes}")
+        super().__init__(f"{n_bytes} bytes, but the limit is {limit_bytes}")
         self.n_bytes = n_bytes
         self.limit_bytes = limit_bytes
 

@@ -74,7 +74,7 @@ def test_auto_restarts_once_and_then_says_that_nothing_more_helps(
     assert second["records"] == [["restart", True, "auto"], collected, reloaded]
     assert second["last"] == 4
     assert not first["notices"]
-    [helpless] = [text for text in second["notices"] if "nothing else helps" in text]
+    [helpless] = [text for text in second["notices"] if "nothing helped" in text]
     assert "restart skipped: the limit was exceeded again within its cool-down" in helpless
     assert first["limits"] == second["limits"] == [["functions", "ada"], ["graph", "script"]]
 

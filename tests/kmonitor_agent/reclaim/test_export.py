@@ -90,7 +90,7 @@ def test_interrupt_leaves_nothing(checkpoint: Path):
 
 
 def test_export_is_not_begun_without_room_for_it(checkpoint: Path):
-    with pytest.raises(ExportFailed, match="not enough space for it"):
+    with pytest.raises(ExportFailed, match="not enough space for both"):
         export_model(Saved(whole), checkpoint, lambda: 499)
 
     assert list(checkpoint.parent.iterdir()) == [checkpoint]

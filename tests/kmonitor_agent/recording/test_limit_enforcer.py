@@ -142,8 +142,8 @@ def test_what_auto_tried_is_told_with_the_reasons_when_nothing_more_helps(kept: 
     [notice] = [e for e in kept.events if isinstance(e, Notice)]
     assert notice.code == "nothing_helps"
     assert notice.text.startswith(
-        "limit graph 100: nothing else helps (collect and reload did not help; restart skipped: it"
-        " cannot be restarted). The limit remains"
+        "limit graph 100: nothing helped (collect and reload did not help; restart skipped: it"
+        " cannot be restarted). The value is still above"
     )
 
 

@@ -68,7 +68,7 @@ def test_evidence_is_listed_most_growth_first():
     assert [row.has_grown for row in objects.rows] == [True, True, False, False]
     assert not memory.rows
     assert "next epoch" in memory.empty
-    assert "the training waited 87.0 ms" in with_plain_spaces(picture.subtitle)
+    assert "training waited 87.0 ms" in with_plain_spaces(picture.subtitle)
     assert picture.missing.startswith("The lines that allocate")
 
 

@@ -187,7 +187,7 @@ def text_of(event: messages_events.Event) -> str:
         (
             messages_events.Diagnosis(t_s=1.0, fit=1, epoch=5, seconds=0.1),
             "info",
-            "Diagnosis until the end of epoch 6: no Python code kept new memory",
+            "Diagnosis up to the end of epoch 6: no Python code kept new memory",
         ),
         (messages_events.LimitsInForce(t_s=1.0, limits=[]), "info", "No active limits"),
         (messages_events.Paused(t_s=1.0, paused=True), "info", "Training is paused"),
@@ -292,7 +292,7 @@ def test_a_record_names_its_export_and_what_it_was_a_step_of():
 
     assert "exported as m.keras" in saved
     assert "Reclaim" not in saved
-    assert step.endswith("step of Auto")
+    assert step.endswith("part of Auto")
 
 
 def test_a_failed_action_is_a_warning_with_the_reason():

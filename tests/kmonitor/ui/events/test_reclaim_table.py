@@ -198,6 +198,8 @@ def test_the_tooltip_is_short_whatever_is_held():
 
 
 def test_an_empty_table_teaches_what_fills_it():
-    assert "press Collect on the right" in no_reclaims_text(["save", "collect", "reload"])
+    assert "press Collect (the lightest action) on the right" in no_reclaims_text(
+        ["save", "collect", "reload"]
+    )
     assert "Press Reload on the right" in no_reclaims_text(["reload"])
     assert no_reclaims_text([]).startswith("Nothing has been reclaimed")

@@ -444,7 +444,7 @@ def test_the_sentence_says_what_will_happen(desks: Desks):
     assert (
         sentence(limit(action="notify")) == "When RAM exceeds 128 GiB, kmonitor notifies you here."
     )
-    assert "the training stops" in sentence(limit(action="stop"))
+    assert "training stops" in sentence(limit(action="stop"))
     assert "checkpoint is saved" in sentence(limit(action="save"))
     assert "kmonitor collects" in sentence(limit(action="collect"))
     assert "saves, clears and reloads" in sentence()

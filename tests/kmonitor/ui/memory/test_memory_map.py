@@ -325,8 +325,8 @@ def test_without_a_device_it_is_asked_for():
     ("fit", "words", "tone"),
     [
         (BatchFit(None, None), "Not even", "crit"),
-        (BatchFit(None, 7), "none by its upper bound", "warn"),
-        (BatchFit(3, 7), "a batch size of 7 fits by the estimate, 3", "plain"),
+        (BatchFit(None, 7), "none fits according to its upper bound", "warn"),
+        (BatchFit(3, 7), "a batch size of 7 fits according to the estimate, and 3", "plain"),
         (None, "", "mute"),
     ],
 )
