@@ -132,7 +132,7 @@ def test_a_run_that_neither_disk_nor_hub_takes_is_told_once_on_standard_error(
     told = capfd.readouterr().err.splitlines()
     assert len(told) == (0 if hub_is_there else 1)
     for each in told:
-        assert "/proc/kmonitor cannot be written (No such file" in each
+        assert "/proc/kmonitor cannot be written to (No such file" in each
         assert "kmonitor doctor" in each
 
 

@@ -230,7 +230,7 @@ def test_deleting_is_asked_first_and_what_is_gone_is_gone_from_the_window(window
     assert edits(window) == []
 
     click(button(panel_of(window).selection_bar, "Remove…"))
-    click(next(b for b in the(window, QMessageBox).buttons() if b.text() == "Delete 2 runs"))
+    click(next(b for b in the(window, QMessageBox).buttons() if b.text() == "Remove 2 runs"))
     assert [(e.run, e.delete) for e in edits(window)] == [("mid", True), ("old", True)]
 
     window.desk.apply_message(replace(told_runs(), deleted=["mid", "old"]))

@@ -134,7 +134,7 @@ def test_the_table_is_copied_as_text(stage: Stage):
 
     lines = QApplication.clipboard().text().splitlines()
     assert lines[0].startswith("Fold\tAttempt\tState")
-    assert lines[1].startswith("0\t1\tHang")
+    assert lines[1].startswith("0\t1\tHung")
 
 
 def test_the_guide_opens_at_its_page(stage: Stage):

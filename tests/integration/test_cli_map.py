@@ -160,7 +160,7 @@ def test_a_class_that_is_not_keras_own_is_refused_before_anything_is_made(
     ("target", "words"),
     [
         ("nowhere.keras", "File not found"),
-        ("train.py", "needs a function"),
+        ("train.py", "name the function"),
         pytest.param("train.py:nothing", "not a Keras", marks=pytest.mark.full),
         pytest.param("train.py:absent", "has no absent", marks=pytest.mark.full),
     ],

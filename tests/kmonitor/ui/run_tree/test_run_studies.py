@@ -133,7 +133,7 @@ def test_the_log_tells_begin_and_ends():
         "Search continues: train.py:train, 2 already finished",
     )
     assert line(msgspec.structs.replace(started, folds=1))[1] == "Study of 1 fold: train.py:train"
-    assert line(hung) == ("warning", "fold 2: Hang, no step; it will be retried")
+    assert line(hung) == ("warning", "fold 2: Hung, no step; it will be retried")
     assert line(done) == ("info", "fold 2: Finished, attempt 2")
 
 
