@@ -23,7 +23,7 @@ from kmonitor_agent.wire.local.clock import SystemClock
 from kmonitor_agent.wire.messages.events import Footprint
 from kmonitor_agent.wire.text import binary_size
 
-_NO_KERAS: Final = "Keras is not imported in this process: only garbage was collected"
+_NO_KERAS: Final = "Keras is not imported in this process: only Python's garbage collector was run"
 
 _acting = threading.Lock()
 """What a framework counted so far belongs to one thread at a time."""

@@ -134,7 +134,7 @@ class _Fitting:
                     begin = self._next_model(self._saved)
         finally:
             self.part_started()  # also when Keras failed before its first epoch
-            self._report_outcome(_nothing("the training ended before the action could run"))
+            self._report_outcome(_nothing("training ended before the action could run"))
         self._model.history = self._history
         return Fitted(self._model, self._history)
 
@@ -206,7 +206,7 @@ class _Fitting:
             ) from exc
 
 
-_ENDS: Final = "the training ends with this epoch, so a reload would be pointless"
+_ENDS: Final = "training ends with this epoch, so a reload would be pointless"
 
 _READ_AHEAD: Final = (
     "not exact: Keras had read ahead in the generator, and those batches are lost; use a"

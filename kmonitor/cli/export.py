@@ -59,7 +59,7 @@ def export(  # noqa: PLR0913 - options of a command
         writing = RunExport(client, chosen)
         if output is not None:
             exported = writing.into_file(output, chosen_format)
-            print_stderr(f"{exported.lines} lines in {output}")
+            print_stderr(f"{exported.lines} lines written to {output}")
             _print_sources(exported.columns)
             _warn_unreadable(exported.unreadable)
         elif chosen_format == "parquet":
@@ -78,7 +78,7 @@ def _write_csv_logger(
     if output is None:
         writing.as_text(sys.stdout)
     else:
-        print_stderr(f"{writing.into_file(output)} lines in {output}")
+        print_stderr(f"{writing.into_file(output)} lines written to {output}")
 
 
 def _format_of(output: Path | None) -> ExportFormat:

@@ -90,7 +90,7 @@ def add(
         )
     host = store.add(address, name=name, command=command)
     _warn_trouble(store)
-    print_text(terminal_safe(f"Remembered: {host.called}."))
+    print_text(terminal_safe(f"Added: {host.called}."))
     return DONE
 
 
@@ -135,5 +135,7 @@ def _known_host(store: HostStore, host: str) -> RememberedHost:
     known = store.find(host)
     _warn_trouble(store)
     if known is None:
-        raise UserError(f'Unknown host: "{terminal_safe(host)}".', "List them: kmonitor hosts")
+        raise UserError(
+            f'Unknown host: "{terminal_safe(host)}".', "List the hosts: kmonitor hosts"
+        )
     return known

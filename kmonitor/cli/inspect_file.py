@@ -77,9 +77,9 @@ def _lines(found: ModelFile) -> list[str]:
     lines.append(
         "  no weights"
         if found.form == "json"
-        else f"  weights {size_text(found.weight_bytes)}"
-        f" ({with_plain_spaces(count_text(found.parameters))} values);"
-        f" optimizer {size_text(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
+        else f"  weights {size_text(found.weight_bytes)} "
+        f"({with_plain_spaces(count_text(found.parameters))} parameters); optimizer "
+        f"{size_text(found.slot_bytes)} in {pluralized(found.slots, 'array')}"
     )
     lines += _compiled_lines(found.compile_settings)
     if found.own_parts:

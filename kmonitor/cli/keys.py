@@ -92,11 +92,11 @@ def list_(
 
 def _print_keys(reply: KeysReply) -> None:
     if reply.address:
-        print_text(f"The hub listens at: {reply.address}")
+        print_text(f"The hub is listening on: {reply.address}")
     else:
         text = (
-            "The hub does not listen on the network. To make it listen, start it with: kmonitor"
-            " hub --bind ADDRESS:PORT"
+            "The hub is not listening on the network. To make it listen, start it with: "
+            "kmonitor hub --bind ADDRESS:PORT"
         )
         print_text(terminal_lines(text, indent=0))
     if reply.fault:
@@ -133,7 +133,7 @@ def revoke(name_or_key: str, /, *, host: HostOption = None, hub: HubOption = Non
         hub: Show the log of the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
     """
     if not name_or_key.strip():
-        raise UsageError("No key has an empty name.", "List them: kmonitor keys list")
+        raise UsageError("The key name must not be empty.", "List the keys: kmonitor keys list")
     with open_hub(host, hub=hub) as client:
         client.keys(revoke=name_or_key)
     print_text(f'"{terminal_safe(name_or_key)}" can no longer connect.')
@@ -191,7 +191,7 @@ def authorize(
     if reply.address:
         print_text(f"It connects to: {reply.address}")
     else:
-        print_text("This hub does not listen on the network. Start it with:")
+        print_text("This hub is not listening on the network. Start it with:")
         print_text("  kmonitor hub --bind ADDRESS:PORT")
     return DONE
 

@@ -396,7 +396,9 @@ def _guarded(argv: list[str]) -> int:
     except UnicodeEncodeError:
         if _is_text(argv):
             raise
-        _complain_of_usage(called, "The command line contains bytes that are not text.")
+        _complain_of_usage(
+            called, "The command line contains bytes that cannot be decoded as text."
+        )
         return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED

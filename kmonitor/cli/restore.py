@@ -37,7 +37,8 @@ def restore(
 
     Args:
         checkpoint: A file that `kmonitor checkpoints RUN` lists.
-        into: The `.keras` file to write; an existing one is replaced at the end.
+        into: The `.keras` file to write; an existing one is replaced only once the new
+            file is complete.
         like: A `.keras` file of the same model, if the checkpoint does not describe it.
         package: The Keras package that the model was trained with.
     """
@@ -45,7 +46,9 @@ def restore(
         raise UserError(f"{into} is not a .keras file.", "For example: --into model.keras")
     for path in (checkpoint, *([like] if like is not None else [])):
         if not path.is_file():
-            raise UserError(f"File not found: {path}.", "List them: kmonitor checkpoints RUN")
+            raise UserError(
+                f"File not found: {path}.", "List the checkpoints: kmonitor checkpoints RUN"
+            )
     keras = _imported(package)
     from kmonitor_agent.restoring import CannotRestore, restore_into  # noqa: PLC0415 - numpy
 

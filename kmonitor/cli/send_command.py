@@ -75,8 +75,8 @@ def command(  # noqa: PLR0913 - the user's arguments
             the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
-            step_time_mean, _p95, _p99 or _max, epoch_time or another of kmonitor_agent.Limit, and
-            ACTION is notify, save, collect, reload, restart, auto or stop.
+            step_time_mean, _p95, _p99 or _max, epoch_time or another metric of
+            kmonitor_agent.Limit, and ACTION is notify, save, collect, reload, restart, auto or stop.
         at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.
         timeout_s: Maximum time to wait, in seconds.
@@ -191,7 +191,9 @@ def _print_outcome(
             return FAILED
         case "queued" | "received" | "started":
             if waited:
-                print_stderr(f"kmonitor: {status.name} is {status.state}; it will still run.")
+                print_stderr(
+                    f"kmonitor: {status.name} is {status.state}; it has not run yet, but will."
+                )
                 return STILL_WAITING
             print_text(f"{status.name}: {status.state}. Check the result: kmonitor show {run.run}")
             return DONE

@@ -96,10 +96,10 @@ def check_training_fits(size: MinimumSize, bound_bytes: int) -> None:
     if held + size.least_bytes <= bound_bytes:
         return
     raise ModelTooLarge(
-        f"the weights of this model ({binary_size(size.parameter_bytes)}), their gradients and"
-        f" {size.optimizer}'s state need at least {binary_size(size.least_bytes)}, on top of the"
-        f" {binary_size(held)} that its process already holds; the limit is"
-        f" memory={binary_size(bound_bytes)}, so it was not built"
+        f"the weights of this model ({binary_size(size.parameter_bytes)}), their gradients "
+        f"and {size.optimizer}'s state need at least {binary_size(size.least_bytes)}, on top "
+        f"of the {binary_size(held)} that its process already holds; the limit is "
+        f"memory={binary_size(bound_bytes)}, so the model was not built"
     )
 
 
@@ -151,9 +151,9 @@ def weights_bounded(
         made_bytes[0] += size
         if bound_bytes is not None and held + made_bytes[0] > bound_bytes:
             raise ModelTooLarge(
-                f"the weights of this model need at least {binary_size(made_bytes[0])}, on top"
-                f" of the {binary_size(held)} that its process already holds; the limit is"
-                f" memory={binary_size(bound_bytes)}, so it was not built"
+                f"the weights of this model need at least {binary_size(made_bytes[0])}, on "
+                f"top of the {binary_size(held)} that its process already holds; the limit "
+                f"is memory={binary_size(bound_bytes)}, so the model was not built"
             )
         if are_made:
             return add_weight(layer, shape, *args, **named)

@@ -274,7 +274,7 @@ def _usable(
 ) -> list[PeakMeasurement]:
     enough = [each for each in measured if each.steps >= STEPS_NEEDED]
     if not enough:
-        raise NotIdentifiable(f"no batch size has been measured over {STEPS_NEEDED} steps")
+        raise NotIdentifiable(f"no batch size has been measured for at least {STEPS_NEEDED} steps")
     reasons = [_why_not_comparable(layout, plan, each) for each in enough]
     comparable = [each for each, why in zip(enough, reasons, strict=True) if not why]
     if not comparable:
@@ -288,8 +288,8 @@ def _usable(
     ]
     if not batch_dependent:
         raise NotIdentifiable(
-            "the peak occurs when gradients are applied, so it does not depend on the batch"
-            " size; measure with a larger batch"
+            "at this batch size, the peak occurs when gradients are applied, so it does not "
+            "show how memory grows with the batch size; measure with a larger batch"
         )
     return batch_dependent
 

@@ -470,7 +470,9 @@ class _Estimate:
         if self._layout.why_no_calls:
             notes.append(self._layout.why_no_calls)
         if not slots.is_known and self._optimizer is not None:
-            notes.append(f"the slots of {self._optimizer.kind} are not known: Adam's are assumed")
+            notes.append(
+                f"the optimizer state of {self._optimizer.kind} is not known: Adam's is assumed"
+            )
         if self._optimizer is None:
             notes.append("the model is not compiled: no optimizer and no gradients are counted")
         return notes
@@ -514,8 +516,9 @@ _HALF: Final = Unmeasured(
     2 * 32 * 2**20,  # each of two workers gathers patches as large as the last cache
 )
 _LOOPS: Final = Unmeasured(
-    "recurrent layers keep in memory every loop iteration that the framework has run in "
-    "advance; their rules were not validated against an allocator",
+    "the framework may run loop iterations of recurrent layers ahead of time and keep the "
+    "tensors of all of them in memory; the rules for these layers were not validated "
+    "against an allocator",
     0.25,
 )
 

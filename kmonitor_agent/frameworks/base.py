@@ -420,4 +420,4 @@ def missing_name_text(framework: str, name: object) -> str:
         framework: As for `unavailable_text`.
         name: The name, or the error that says which.
     """
-    return unavailable_text(framework, f"it lacks a name that kmonitor needs ({name})")
+    return unavailable_text(framework, f"it lacks an attribute that kmonitor needs ({name})")

@@ -406,8 +406,9 @@ class Outbox:
             self._faults.record("link.spool", why)  # what the disk refuses is no fault of ours
         # No path in what leaves the process: the run may be private.
         text = (
-            f"kmonitor cannot write to its spool ({plain}): events wait in memory, and the oldest"
-            " samples are dropped when it is full. `kmonitor doctor` shows its location."
+            f"kmonitor cannot write to its spool ({plain}): events are kept in memory, and "
+            "the oldest samples are dropped when the buffer is full. `kmonitor doctor` "
+            "shows its location."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_degraded", text=text))
 

@@ -453,8 +453,9 @@ class TrainingNotices:
         """The run is recorded nowhere; `why` is the disk's error."""
         self._write(
             "unrecorded",
-            f"this run is not being recorded: {self._folder_text} cannot be written to ({why}) and"
-            " no hub responds. The training is not affected. For details, run: kmonitor doctor",
+            f"this run is not being recorded: {self._folder_text} cannot be written to "
+            f"({why}) and no hub responds. Training is not affected. For details, run: "
+            "kmonitor doctor",
         )
 
     def homeless(self, what: str) -> None:

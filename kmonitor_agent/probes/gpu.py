@@ -239,7 +239,7 @@ def _read_load(nvml: Any, device: Any) -> DeviceLoad:
     card's.
     """
     card, is_part = _card_of(nvml, device)
-    of = ", the whole card of this MIG instance" if is_part else ""
+    of = ", for the whole GPU that contains this MIG instance" if is_part else ""
     return DeviceLoad(
         utilisation=_query(
             nvml,

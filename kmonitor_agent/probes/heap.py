@@ -76,7 +76,7 @@ _OTHERS: Final = {"mallctl": "jemalloc", "tc_malloc": "tcmalloc", "mi_malloc": "
 def _find_mallinfo() -> tuple[Any, str]:
     """The C library's function and an empty text, or None and why there is none."""
     if sys.platform == "win32":
-        return None, "this C library does not count malloc's memory"
+        return None, "this C library does not report malloc statistics"
     try:
         library = ctypes.CDLL(None)
     except OSError as exc:
@@ -85,7 +85,7 @@ def _find_mallinfo() -> tuple[Any, str]:
     if other:
         return None, f"{other} replaces the C library's malloc"
     if not hasattr(library, "mallinfo2"):
-        return None, "this C library does not count malloc's memory (no mallinfo2)"
+        return None, "this C library does not report malloc statistics (no mallinfo2)"
     function = library.mallinfo2
     function.restype = _Mallinfo
     function.argtypes = ()

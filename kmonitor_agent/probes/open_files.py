@@ -45,7 +45,9 @@ def read_open_files(folder: Path = PROC / "self") -> Reading:
         process = psutil.Process()
         read = getattr(process, "num_fds", None) or getattr(process, "num_handles", None)
         if read is None:
-            return Reading.missing(_UNIT, "this system does not count open file descriptors")
+            return Reading.missing(
+                _UNIT, "this system does not report the number of open file descriptors"
+            )
         return Reading(float(read()), _UNIT, "process: psutil")
     except FAILURES as exc:
         return Reading.missing(_UNIT, f"open file descriptors cannot be counted: {exc}")

@@ -207,8 +207,8 @@ class ProcessMemory:
             f" {why}"
             if why
             else (
-                "children: proportional set sizes (PSS, smaps_rollup), up to"
-                f" {_age_text(self._age_s)} old, plus what each has taken since"
+                "children: proportional set sizes (PSS, smaps_rollup), up to "
+                f"{_age_text(self._age_s)} old, plus what each process has allocated since"
             )
         )
         return Reading(float(added), "bytes", source)

@@ -198,7 +198,7 @@ class Resources:
         if children is None:
             processes = zombies = Reading.missing("processes", "children are not listed yet")
         else:
-            source = "process: all descendants, including zombies, up to 10 s old"
+            source = "process: all descendants, including zombies; the list is up to 10 s old"
             processes = Reading(float(children), "processes", source)
             zombies = Reading(
                 float(len(self._memory.children()[1])),

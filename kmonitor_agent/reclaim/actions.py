@@ -463,7 +463,7 @@ def _settle(
         why = f"{why}; {_failure_text(exc)}"
     if not is_whole:
         raise _ActionFailed(
-            f"the state is damaged; stop the training and load {checkpoint.path.name}: {why}"
+            f"the state is damaged; stop training and load {checkpoint.path.name}: {why}"
         )
     raise _ActionFailed(f"restoring failed, but the state is unchanged: {why}")
 

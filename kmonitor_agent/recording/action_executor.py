@@ -166,9 +166,9 @@ def _is_enough(fit: Fit, record: ActionRecord) -> bool:
 
 _PAUSE_CHECK_S: Final = 0.25
 _MODEL_GONE: Final = "the model no longer exists"
-_NOT_PAUSED: Final = "the training is not paused"
+_NOT_PAUSED: Final = "training is not paused"
 _MOST_HELD: Final = 32
-_NO_AGREEMENT: Final = "the training ended before all workers were ready; none of them reloaded"
+_NO_AGREEMENT: Final = "training ended before all workers were ready; none of them reloaded"
 
 
 class ActionExecutor:
@@ -522,7 +522,7 @@ class ActionExecutor:
             if request.action in {"resume", "stop", "restart"}:
                 return request
             if request.action == "pause":
-                self.report_progress(request, "failed", "the training is already paused")
+                self.report_progress(request, "failed", "training is already paused")
             else:
                 self.perform(fit, request, step=step)
 

@@ -100,7 +100,7 @@ class CommandHandler:
         if command.name not in ACTIONS:
             return f"{command.name} is not available in this version of kmonitor"
         if command.name == "resume" and not self._will_be_paused():
-            return "the training is not paused"
+            return "training is not paused"
         return why_not_possible(command.name, self._process_session.unavailable)
 
     def _will_be_paused(self) -> bool:

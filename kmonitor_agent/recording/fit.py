@@ -44,8 +44,8 @@ STEP_SOURCE: Final = Reading(
 MEAN_STEP_SOURCE: Final = Reading(
     None,
     "seconds",
-    "mean of a whole epoch by the step clock, first start to last result, because its steps were"
-    " queued ahead of the device that computes them",
+    "mean step time over a whole epoch, from the start of the first step to the result of "
+    "the last, because steps were queued faster than the device computed them",
 )
 """Likewise where the device runs behind."""
 

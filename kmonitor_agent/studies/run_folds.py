@@ -237,7 +237,7 @@ def _seconds(timeout_s: object) -> float | None:
         raise TypeError(f"run_folds: timeout_s={timeout_s!r} is not a number of seconds.")
     if not 0 < float(timeout_s) <= _LONGEST_S:
         raise ValueError(
-            f"run_folds: timeout_s={timeout_s} is not valid; use a number of seconds."
+            f"run_folds: timeout_s={timeout_s} is not valid; use a positive number of seconds."
         )
     return float(timeout_s)
 

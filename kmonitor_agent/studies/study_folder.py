@@ -330,7 +330,7 @@ class StudyFolder(StudyPaths):
             if fold not in self._unread:
                 self._unread[fold] = f"its returned value cannot be read: {exc}"
                 self._print_line(
-                    f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it runs again"
+                    f"kmonitor: {attempt.noun} {fold}: {self._unread[fold]}; it will be run again"
                 )
             return False
         return True

@@ -2525,12 +2525,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>10 updates a second for the chart under the pointer, otherwise 4: less than half the load of Fast.</source>
+        <source>10 updates a second for the chart under the pointer, 4 for the others: less than half the load of Fast.</source>
         <translation>指针在窗口中时每秒 10 次，否则 4 次：开销不到前者的一半。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>2 updates a second for the chart under the pointer, otherwise 1: about a tenth of the load of Fast, for slow machines, remote desktops and battery power.</source>
+        <source>2 updates a second for the chart under the pointer, 1 for the others: about a tenth of the load of Fast, for slow machines, remote desktops and battery power.</source>
         <translation>指针在窗口中时每秒 2 次，否则 1 次：约为其十分之一，适合较慢的机器、远程桌面或电池供电。</translation>
     </message>
     <message>
@@ -3632,7 +3632,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/header.py"/>
-        <source>Internal kmonitor errors in the training process; the training is not affected</source>
+        <source>Internal kmonitor errors in the training process; training is not affected</source>
         <translation>kmonitor 自身在训练进程中的错误，训练不受影响</translation>
     </message>
     <message>
@@ -3889,7 +3889,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
-        <source>Median memory and best time. Memory is the RAM of the process beyond the imported framework; no GPU is used. Model files contain neither the order of the data nor your script's random seeds.</source>
+        <source>Median memory and best time. Memory is the RAM of the process, not counting the imported framework; no GPU is used. Model files contain neither the order of the data nor your script's random seeds.</source>
         <translation>内存为中位数，时间为最短值。内存是进程在导入框架之后又增加的 RAM；不使用 GPU。数据的顺序和脚本的随机种子不在任何模型文件中。</translation>
     </message>
     <message>
@@ -5506,7 +5506,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/device_split.py"/>
-        <source>TensorFlow keeps VRAM until its process ends: after a reload the driver and nvidia-smi show the same usage. Only the part in use falls. Free memory inside the pool is available to this process, but not to others.</source>
+        <source>TensorFlow keeps VRAM until its process ends: after a reload, the driver and nvidia-smi still show the same total, and only the amount in use inside the pool decreases. Free memory inside the pool is available to this process, but not to others.</source>
         <translation>TensorFlow 取得的显存会一直保留到进程结束：重新加载之后，驱动和 nvidia-smi 显示的和以前一样多。下降的只是正在使用的部分。池中空闲的部分可供本进程使用，其他进程不能用。</translation>
     </message>
     <message>
@@ -5761,7 +5761,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>This machine's hub listens at {address}</source>
+        <source>This machine's hub listens on {address}</source>
         <translation>本机的 hub 监听 {address}</translation>
     </message>
     <message>
@@ -5985,7 +5985,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/setting_values.py"/>
-        <source>Up to 30 updates a second for the chart under the pointer, otherwise 10. With 8 runs at 10 values a second, this takes about a quarter of a CPU core.</source>
+        <source>Up to 30 updates a second for the chart under the pointer, 10 for the others. With 8 runs at 10 values a second, this takes about a quarter of a CPU core.</source>
         <translation>指针在窗口中时每秒最多 30 次，否则 10 次。8 个运行、每秒 10 个值时约占一个处理器核心的四分之一。</translation>
     </message>
     <message>
@@ -6368,6 +6368,11 @@
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>at the end of the epoch</source>
         <translation>轮次结束时</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>at this batch size, the peak occurs when gradients are applied, so it does not show how memory grows with the batch size; measure with a larger batch</source>
+        <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7300,11 +7305,6 @@
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>mean of a whole epoch by the step clock, first start to last result, because its steps were queued ahead of the device that computes them</source>
-        <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
         <source>mean of the epoch</source>
         <translation>该轮的平均值</translation>
@@ -7313,6 +7313,11 @@
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <source>mean of the epoch so far</source>
         <translation>本轮至今的平均值</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>mean step time over a whole epoch, from the start of the first step to the result of the last, because steps were queued faster than the device computed them</source>
+        <translation>步时钟，从首步开始到最后的结果：整轮的平均值，这些步早于计算它们的设备被交付</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
@@ -7502,7 +7507,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no batch size has been measured over {n} steps</source>
+        <source>no batch size has been measured for at least {n} steps</source>
         <translation>没有任何批大小实测满 {n} 步</translation>
     </message>
     <message>
@@ -7540,7 +7545,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>no longer slower</source>
+        <source>no longer slowing down</source>
         <translation>不再变慢</translation>
     </message>
     <message>
@@ -7942,7 +7947,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>proportional set sizes (PSS, smaps_rollup), up to {age} old, plus what each has taken since</source>
+        <source>proportional set sizes (PSS, smaps_rollup), up to {age} old, plus what each process has allocated since</source>
         <translation>按比例分摊的内存 (PSS, smaps_rollup)，最多 {age} 前读取，加上此后各自的增长</translation>
     </message>
     <message>
@@ -7984,11 +7989,6 @@
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>recreate</source>
         <translation>recreate</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>recurrent layers keep in memory every loop iteration that the framework has run in advance; their rules were not validated against an allocator</source>
-        <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8295,7 +8295,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>tensors of 256 KiB and more</source>
+        <source>tensors of 256 KiB or more</source>
         <translation>256 KiB 及以上的张量</translation>
     </message>
     <message>
@@ -8382,6 +8382,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>the frames of the last error (sys.last_traceback)</source>
         <translation>最近一次错误的栈帧（sys.last_traceback）</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the framework may run loop iterations of recurrent layers ahead of time and keep the tensors of all of them in memory; the rules for these layers were not validated against an allocator</source>
+        <translation>循环层同时保留的步数取决于框架超前多少步：它们的规则未与分配器对照过</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>
@@ -8500,11 +8505,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the peak occurs when gradients are applied, so it does not depend on the batch size; measure with a larger batch</source>
-        <translation>峰值是应用梯度时的峰值，与批大小无关：请尝试更大的批</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the process was restarted before it responded</source>
         <translation>进程在回应前已重启</translation>
     </message>
@@ -8567,16 +8567,6 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the study was interrupted</source>
         <translation>研究被中断</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training is already paused</source>
-        <translation>训练已暂停</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the training is not paused</source>
-        <translation>训练未暂停</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8742,6 +8732,16 @@
         <location filename="../../kmonitor/ui/memory/load_cost.py"/>
         <source>training cannot resume exactly where it left off</source>
         <translation>不能从中断处原样继续训练</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>training is already paused</source>
+        <translation>训练已暂停</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>training is not paused</source>
+        <translation>训练未暂停</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>

@@ -54,7 +54,8 @@ EVERYTHING: list[CommandName] = [*ACTIONS, "restart", "auto", "diagnose"]
 STAYS: Final = frozenset(
     word
     for line in (
-        "kmonitor keras tensorflow python pip hub fit rank ssh id pid gpu cpu ram uss rss xla cgroup",
+        "kmonitor keras tensorflow python pip hub fit rank ssh id pid gpu cpu ram xla cgroup",
+        "uss rss pss",
         "gib mib kib ms min csv html json parquet png svg npz webhook https tcp post user key",
         "tf malloc theil sen auto assign recreate monitorcallback restore commands false",
         "ctrl shift alt space esc enter delete del return left right up down tab pgup pgdown menu",

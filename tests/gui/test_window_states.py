@@ -166,7 +166,7 @@ def test_a_failure_is_told_in_full_lines_and_can_be_closed(size: tuple[int, int]
 def test_without_a_gpu_the_card_is_the_allocators_and_a_missing_number_says_why(
     window: DeskWindow,
 ):
-    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
+    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB or more)"
     cpu = MetricReading(value=866 * 1024.0, source=source)
     live(window, vram=cpu, graph=MetricReading(absent="this backend keeps no graph"))
     missing = events.FieldSource(
@@ -175,7 +175,7 @@ def test_without_a_gpu_the_card_is_the_allocators_and_a_missing_number_says_why(
     window.tell_events(events.FieldSources(t_s=1.0, sources=[missing]))
 
     card = window.window.cards["vram"]
-    hint = "no NVIDIA driver on this host \u00b7 counts tensors of 256 KiB and more"
+    hint = "no NVIDIA driver on this host \u00b7 counts tensors of 256 KiB or more"
     label = next(one for one in card.findChildren(ElidedLabel) if one.text() == hint)
     assert label.isVisible()
     # One line high, as the other labels: what does not fit goes as a whole part.

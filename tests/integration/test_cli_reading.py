@@ -341,7 +341,7 @@ def test_export_as_csv_goes_into_the_file_that_was_named(told: SimulatedAgent, t
     rows = list(csv.DictReader(file.read_text().splitlines()))
     assert ran.status == 0, ran.err
     assert ran.out == ""
-    assert "4 lines in " in ran.err
+    assert "4 lines written to " in ran.err
     assert "ram_bytes: process: /proc/self/statm" in ran.err
     assert "device_total_bytes is empty: no NVIDIA driver on this host" in ran.err
     assert [row["type"] for row in rows] == ["sample", "epoch_end"] * 2

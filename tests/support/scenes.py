@@ -133,7 +133,7 @@ def reloading(stage: Stage) -> QWidget:
 
 
 def no_gpu(stage: Stage) -> QWidget:
-    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
+    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB or more)"
     stage.live(
         vram=MetricReading(value=866 * 1024.0, source=source),
         graph=MetricReading(absent="this backend keeps no graph"),

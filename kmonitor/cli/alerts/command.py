@@ -178,7 +178,7 @@ def _seconds(text: str | None, option: str, before: float, most: float) -> float
         return before
     seconds = 0.0 if text == "0" else seconds_from(text, option)
     if seconds > most:
-        raise UsageError(f"{option} {text} is longer than {duration_text(most)}.")
+        raise UsageError(f"{option} {text} is too long; the maximum is {duration_text(most)}.")
     return seconds
 
 
@@ -195,7 +195,7 @@ def test() -> int:
     """
     settings = load_alert_settings(find_folders().settings)
     if not (settings.command or settings.webhook):
-        raise UserError("No alert target is set.", "Set it: kmonitor alerts set --webhook URL")
+        raise UserError("No alert target is set.", "Set one: kmonitor alerts set --webhook URL")
     why = "This is a test alert; nothing is wrong."
     if _hand_over([Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)], settings):
         return FAILED

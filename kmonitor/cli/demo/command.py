@@ -77,7 +77,7 @@ def demo(*, options: Options = Options()) -> int:
 
     Example: `kmonitor demo`
 
-    A cross-validation on digits that look handwritten: small convolutional networks, trained one
+    A cross-validation on synthetic handwritten digits: small convolutional networks, trained one
     after another in one process. Keras keeps the traced graphs of each one, so the graph and
     memory use grow. After two models the demo sets a limit. When the fourth crosses it, the
     training run saves, clears and reloads itself in the middle of `fit`, then continues. The same

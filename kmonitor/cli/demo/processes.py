@@ -129,7 +129,7 @@ class DemoScene:
             raise UserError(f"The window was not drawn within {_DRAWING_S:g} s.") from exc
         if drawn.returncode != 0 or not screenshot.is_file():
             raise UserError(f"The window could not be drawn (status {drawn.returncode}).")
-        print_text(f"The window: {screenshot.absolute()}")
+        print_text(f"Screenshot of the window: {screenshot.absolute()}")
 
     def wait_for_window(self) -> None:
         """Until the user closes the window, or presses Ctrl+C, if one was opened."""

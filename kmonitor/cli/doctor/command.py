@@ -59,7 +59,8 @@ from kmonitor_agent.wire.spool.folder import ROOT_LIMIT_BYTES
 
 _ROWS_AT_ONCE: Final = 10_000
 _REMEDY: Final = (
-    "The hub repairs what it can when idle, and marks the rest as lost: kmonitor hub status"
+    "The hub repairs what it can when idle, and marks the rest as lost. To check, run: "
+    "kmonitor hub status"
 )
 
 
@@ -244,7 +245,7 @@ def _fonts() -> Iterator[Finding]:
     if has_one is None:
         return
     if has_one:
-        yield Finding("fonts", "ok", "one for Chinese too")
+        yield Finding("fonts", "ok", "including one with Chinese characters")
         return
     found = "no font has Chinese characters: run names in Chinese appear as boxes in the window"
     remedy = install_line({"a font": PACKAGE}) + "\n(or fonts-noto-cjk, which has all weights)"

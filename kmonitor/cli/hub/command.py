@@ -111,7 +111,8 @@ def run(
         bind: Also listen on the network at this ADDRESS:PORT, such as 0.0.0.0:5577: encrypted, and
             only for keys authorized with `kmonitor authorize`.
         store: Keep the history in this team database: `postgresql://USER@HOST/DATABASE`, without
-            a password; or `here`, in a file of its own. Default: as set with `kmonitor hub store`.
+            a password; or `here` for a
+            local file. Default: as set with `kmonitor hub store`.
         prometheus: Serve metrics for Prometheus at this ADDRESS:PORT, such as 127.0.0.1:9188,
             without authentication: anybody who can reach the port can read run names and metrics.
         otlp: Send metrics to this OpenTelemetry collector, such as http://127.0.0.1:4318.
@@ -170,7 +171,7 @@ def print_listen_address(folders: Folders) -> None:
     with HubClient(folders=folders) as client:
         reply = client.keys()
     if reply.address:
-        print_text(f"It listens at: {reply.address}")
+        print_text(f"It is listening on: {reply.address}")
     if reply.fault:
         print_stderr(f"{terminal_safe(reply.fault)}.")
     elif reply.address and not reply.keys:
@@ -341,8 +342,8 @@ def install_unit(
 
     Args:
         show: Only print it.
-        prometheus: As for `kmonitor hub`, for the hub that the unit runs.
-        otlp: As for `kmonitor hub`, for the hub that the unit runs.
+        prometheus: Same as for `kmonitor hub`, but applies to the hub that the unit runs.
+        otlp: Same as for `kmonitor hub`, but applies to the hub that the unit runs.
     """
     options = {"--prometheus": prometheus, "--otlp": otlp}
     if prometheus:

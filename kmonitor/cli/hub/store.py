@@ -80,7 +80,7 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
     copy is interrupted, run the command again to continue.
 
     Args:
-        where: As for `kmonitor hub store`; default: the database that is set.
+        where: Same as for `kmonitor hub store`; default: the configured database.
     """
     folders = find_folders()
     with folder_faults_named(folders):

@@ -78,7 +78,7 @@ def why_not(role: Role, tag: str, name: str) -> str:
     """
     if not name:
         whose = "training processes" if role == "agent" else "desktops"
-        return f"this socket is for {whose} and takes no {tag}"
+        return f"this socket is for {whose} and does not accept {tag}"
     kind = KNOWN_TAGS.get(tag)
     if role == "agent":
         return f'the key "{name}" belongs to a training process: it may only report its own runs'

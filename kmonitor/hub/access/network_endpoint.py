@@ -306,8 +306,8 @@ class NetworkEndpoint:
         if listening != {wanted}:
             where = ", ".join(f"{ip} port {port}" for ip, port in sorted(listening)) or "nowhere"
             raise NetworkRefused(
-                f"The hub should listen on {wanted[0]} port {wanted[1]} but listens on {where};"
-                " the port was closed again."
+                f"The hub should be listening on {wanted[0]} port {wanted[1]} but is "
+                f"listening on {where}; the port was closed again."
             )
 
 

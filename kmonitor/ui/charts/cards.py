@@ -163,7 +163,9 @@ def is_native(run: RunSummary, metric: LimitMetric) -> bool:
 
 
 _NATIVE: Final = "C library: mallinfo2, in use"
-_MEAN: Final = "mean of a whole epoch by the step clock, first start to last result"
+_MEAN: Final = (
+    "mean step time over a whole epoch, from the start of the first step to the result of the last"
+)
 
 
 def _is_of_cpu(run: RunSummary, metric: LimitMetric) -> bool:

@@ -202,9 +202,10 @@ def _explanation(backend: str, *, has_device: bool) -> list[str]:
     if backend == "tensorflow":
         paragraphs.append(
             tr(
-                "TensorFlow keeps VRAM until its process ends: after a reload the driver and"
-                " nvidia-smi show the same usage. Only the part in use falls. Free memory inside"
-                " the pool is available to this process, but not to others."
+                "TensorFlow keeps VRAM until its process ends: after a reload, the driver "
+                "and nvidia-smi still show the same total, and only the amount in use "
+                "inside the pool decreases. Free memory inside the pool is available to "
+                "this process, but not to others."
             )
         )
         paragraphs.append(

@@ -151,9 +151,9 @@ class LoadCostStore:
             return tr("Cancelled; no results."), "mute"
         if self._costs:
             text = tr(
-                "Median memory and best time. Memory is the RAM of the process beyond the"
-                " imported framework; no GPU is used. Model files contain neither the order of"
-                " the data nor your script's random seeds."
+                "Median memory and best time. Memory is the RAM of the process, not "
+                "counting the imported framework; no GPU is used. Model files contain "
+                "neither the order of the data nor your script's random seeds."
             )
             return text, "mute"
         return (

@@ -201,5 +201,5 @@ def _listening(address: str, rows: Sequence[KeyRow]) -> str:
     if not address:
         where = tr("This machine's hub does not listen on the network.")
     else:
-        where = tr("This machine's hub listens at {address}").format(address=address)
+        where = tr("This machine's hub listens on {address}").format(address=address)
     return where if rows else f"{where} {tr('No keys are authorized.')}"

@@ -162,9 +162,7 @@ def _warning_chips(summary: RunSummary) -> list[ChipState]:
         chips.append(ChipState("gaps", text, "warn", "warning", tooltip, 6))
     if summary.faults:
         text = tr("kmonitor errors: {n}").format(n=count_text(summary.faults))
-        tooltip = tr(
-            "Internal kmonitor errors in the training process; the training is not affected"
-        )
+        tooltip = tr("Internal kmonitor errors in the training process; training is not affected")
         chips.append(ChipState("faults", text, "warn", "warning", tooltip, 7))
     return chips
 

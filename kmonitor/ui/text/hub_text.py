@@ -45,11 +45,11 @@ _MAP_FORMS: Final = (
     later("rules scaled by {factor}, measured at batch size {batch} on {device}"),
     later("measured at batch sizes {sizes}"),
     later("measured at batch sizes {sizes} on {device}"),
-    later("no batch size has been measured over {n} steps"),
+    later("no batch size has been measured for at least {n} steps"),
     later("only one batch size was measured; a second one is needed"),
     later(
-        "the peak occurs when gradients are applied, so it does not depend on the batch size;"
-        " measure with a larger batch"
+        "at this batch size, the peak occurs when gradients are applied, so it does not "
+        "show how memory grows with the batch size; measure with a larger batch"
     ),
     # Notes on the whole.
     later("the run reported its layers and weights, but not their connections"),
@@ -69,8 +69,9 @@ _MAP_FORMS: Final = (
         " 32-bit copies; measuring five steps corrects for this"
     ),
     later(
-        "recurrent layers keep in memory every loop iteration that the framework has run in "
-        "advance; their rules were not validated against an allocator"
+        "the framework may run loop iterations of recurrent layers ahead of time and keep "
+        "the tensors of all of them in memory; the rules for these layers were not "
+        "validated against an allocator"
     ),
     later("the CPU allocator does not count tensors below 256 KiB: the estimate adds them"),
     later(
@@ -148,8 +149,8 @@ _FORMS: Final = (
         " first epoch ends, the median over the current epoch so far"
     ),
     later(
-        "mean of a whole epoch by the step clock, first start to last result, because its steps"
-        " were queued ahead of the device that computes them"
+        "mean step time over a whole epoch, from the start of the first step to the result "
+        "of the last, because steps were queued faster than the device computed them"
     ),
     later("tensorflow: live traces"),
     later("tensorflow: registered functions"),
@@ -172,8 +173,8 @@ _FORMS: Final = (
     later("process and children: Pss_File (smaps_rollup)"),
     later("children: {shares}"),
     later(
-        "proportional set sizes (PSS, smaps_rollup), up to {age} old, plus what each has taken"
-        " since"
+        "proportional set sizes (PSS, smaps_rollup), up to {age} old, plus what each "
+        "process has allocated since"
     ),
     later("RssAnon + VmSwap of each; pages shared by forks may be counted twice: {why}"),
     later("private bytes (psutil)"),
@@ -198,7 +199,7 @@ _FORMS: Final = (
     later("PyTorch has not initialized the GPU yet"),
     later("nothing has been counted yet"),
     later("not read yet"),
-    later("tensors of 256 KiB and more"),
+    later("tensors of 256 KiB or more"),
     later("TensorFlow's allocator cannot be read: {why}"),
     later("PyTorch's allocator cannot be read: {why}"),
     later("JAX's allocator cannot be read: {why}"),
@@ -256,8 +257,8 @@ _FORMS: Final = (
     ),
     later("the loop continues: it ignores model.stop_training, which was set to True"),
     later("the fit it was meant for had already ended"),
-    later("the training is not paused"),
-    later("the training is already paused"),
+    later("training is not paused"),
+    later("training is already paused"),
     later("the run has ended"),
     later("the training process has ended"),
     later("the training process could not be reached in time"),

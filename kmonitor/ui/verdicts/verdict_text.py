@@ -81,7 +81,7 @@ def verdict_state_text(verdict: Verdict, *, is_final: bool = False) -> str:
         "slowing": tr("slower, but levelling off")
         if is_time
         else tr("growing, but levelling off"),
-        "cleared": tr("no longer slower") if is_time else tr("no longer growing"),
+        "cleared": tr("no longer slowing down") if is_time else tr("no longer growing"),
         "growing": tr("slowing down") if is_time else tr("growing"),
         "suspected": suspicion_of(verdict.metric),
     }

@@ -13,7 +13,7 @@ from kmonitor_agent.frameworks.base import AllocatorReadings
 from kmonitor_agent.frameworks.tensorflow.internals import TensorFlowInternals
 from kmonitor_agent.wire.messages.readings import Reading
 
-_CPU_SEES = " (tensors of 256 KiB and more)"
+_CPU_SEES = " (tensors of 256 KiB or more)"
 """The CPU device's meter is blind below that size: a small model reads 0.
 
 Source: measured with tensorflow-cpu 2.21 by allocating tensors of rising size."""

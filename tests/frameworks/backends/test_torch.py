@@ -257,8 +257,8 @@ def test_without_counters_only_the_graph_is_missing(
     framework = framework_for(model)
 
     assert framework.info().unavailable["graph"].startswith("not available with PyTorch ")
-    assert "lacks a name" in framework.graph(model).absent
-    assert "lacks a name" in framework.function_count().absent
+    assert "lacks an attribute" in framework.graph(model).absent
+    assert "lacks an attribute" in framework.function_count().absent
     outcome = reload(framework, model, CheckpointStore(tmp_path), tag=TAG)
     assert (outcome.ok, outcome.why) == (True, "")
 

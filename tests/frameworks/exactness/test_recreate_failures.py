@@ -197,7 +197,7 @@ def test_a_variable_that_can_never_be_made_names_the_checkpoint_to_load(
     outcome = recreated(model, tmp_path)
 
     assert not outcome.ok
-    assert f"the state is damaged; stop the training and load {outcome.checkpoint}" in outcome.why
+    assert f"the state is damaged; stop training and load {outcome.checkpoint}" in outcome.why
     assert CheckpointStore(tmp_path).latest() is not None
 
 

@@ -29,7 +29,7 @@ def test_weights_beyond_the_bound_are_not_made():
     before = process_resident_bytes()
 
     with (
-        pytest.raises(ModelTooLarge, match=r"at least 16.0 TiB.*so it was not built"),
+        pytest.raises(ModelTooLarge, match=r"at least 16.0 TiB.*so the model was not built"),
         weights_bounded(keras, before + 2**31),
     ):
         keras.Sequential([keras.Input((4,)), keras.layers.Dense(2**40)])

@@ -142,7 +142,7 @@ def test_a_part_of_a_card_has_no_utilisation_and_its_cards_temperature(
     assert load.utilisation.value is None
     assert "MIG" in load.utilisation.absent
     assert load.temperature.value == 71.0
-    assert "whole card" in load.temperature.source
+    assert "whole GPU" in load.temperature.source
 
 
 def test_further_devices_are_those_that_the_driver_lists_this_process_on(

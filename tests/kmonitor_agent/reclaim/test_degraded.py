@@ -72,7 +72,7 @@ def test_nothing_raises_and_every_absence_has_a_reason(
     assert (allocator.in_use.value is None) == bool(allocator.in_use.absent)
     assert save(framework, model, store, tag=tag).ok
     collected = collect(framework, model)
-    assert collected.ok or "lacks a name" in collected.why
+    assert collected.ok or "lacks an attribute" in collected.why
     outcome = reload(framework, model, store, tag=tag)
     assert outcome.ok, outcome.why
 

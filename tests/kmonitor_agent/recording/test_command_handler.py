@@ -138,7 +138,7 @@ def test_run_that_takes_no_commands_refuses_limits_too():
 
 
 def test_resume_is_refused_unless_a_pause_is_there_or_waits(desk: Desk):
-    assert desk.ask("resume")[-1] == ("refused", "the training is not paused")
+    assert desk.ask("resume")[-1] == ("refused", "training is not paused")
 
     desk.ask("pause")
 

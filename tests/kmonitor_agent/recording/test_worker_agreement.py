@@ -129,7 +129,7 @@ def test_who_does_not_come_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -
 
     assert [each.ok for _, each in said] == [False, False]
     assert "worker 0 did not respond" in said[0][1].why
-    assert "not repeated in this fit" in said[1][1].why
+    assert "will not be retried in this fit" in said[1][1].why
 
 
 def test_who_comes_when_the_others_gave_up_does_not_act(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_a_value_with_one_bit_changed_is_run_again_and_told_once(
     assert folder.finished() == {0}
     assert len(lines) == 1
     assert "fold 1: its returned value cannot be read: it is damaged" in lines[0]
-    assert "it runs again" in lines[0]
+    assert "it will be run again" in lines[0]
 
 
 def test_a_value_of_another_fold_or_study_is_not_taken(folder: StudyFolder):

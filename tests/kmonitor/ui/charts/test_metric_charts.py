@@ -141,7 +141,7 @@ def test_native_memory_stands_for_an_allocator_that_counts_nothing(
     counted: float, title: str, value: float
 ):
     board = Board()
-    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)"
+    source = "tensorflow allocator, CPU:0 in use (tensors of 256 KiB or more)"
     run = made_up_run("run1", vram=MetricReading(value=counted * MIB, source=source))
     board.desk.apply_message(told_runs(run))
     board.feed.show_runs([run])

@@ -211,7 +211,7 @@ def test_only_of_a_file_it_is_said_that_nothing_ran():
 
 
 def test_a_model_too_small_for_what_counts_has_no_measured_mark():
-    source = "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)"
+    source = "tensorflow allocator, CPU:0 peak (tensors of 256 KiB or more)"
     subject = file_subject(measured_peak=MeasuredPeak(0, source, 16))
     desk = desk_of(subject)
     assert desk.map_estimate.found is not None

@@ -102,11 +102,11 @@ def test_english_stays_as_it_was_said(told: str):
     ("told", "form"),
     [
         (
-            "tensorflow allocator, CPU:0 in use (tensors of 256 KiB and more)",
+            "tensorflow allocator, CPU:0 in use (tensors of 256 KiB or more)",
             "{allocator} allocator, {device} in use ({sees})",
         ),
         (
-            "tensorflow allocator, CPU:0 peak (tensors of 256 KiB and more)",
+            "tensorflow allocator, CPU:0 peak (tensors of 256 KiB or more)",
             "{allocator} allocator, {device} peak ({sees})",
         ),
         (STEP_SOURCE.source, STEP_SOURCE.source),

@@ -60,7 +60,7 @@ LEAK = replace(
         (LEAK, "leak suspected", "crit"),
         (replace(LEAK, state="cleared"), "no longer growing", "ok"),
         (replace(LEAK, metric="step_time", state="growing"), "slowing down", "warn"),
-        (replace(LEAK, metric="step_time", state="cleared"), "no longer slower", "ok"),
+        (replace(LEAK, metric="step_time", state="cleared"), "no longer slowing down", "ok"),
         (replace(LEAK, metric="graph"), "growing", "crit"),
     ],
 )
