@@ -75,8 +75,8 @@ def command(  # noqa: PLR0913 - the user's arguments
             the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
-            step_time_mean, _p95, _p99 or _max, epoch_time or another metric of kmonitor_agent.Limit,
-            and ACTION is notify, save, collect, reload, restart, auto or stop.
+            step_time_mean, _p95, _p99 or _max, epoch_time or another one of `Limit`, and ACTION is
+            notify, save, collect, reload, restart, auto or stop.
         at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.
         timeout_s: Maximum time to wait, in seconds.
