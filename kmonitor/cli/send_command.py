@@ -90,7 +90,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     arguments = _arguments(action, limits, at, mode=mode, export=export)
     with open_hub(host, hub=hub) as client:
         chosen = choose_run(client.runs(), run)
-        require_available(chosen, action, _why_unavailable(client, chosen, action))
+        _require_all(client, chosen, action, arguments)
         status = client.command(chosen, action, arguments, requested_by=requester_name())
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
@@ -155,6 +155,16 @@ def require_available(run: RunSummary, action: CommandName, why: str = "") -> No
     raise UserError(
         f'"{terminal_safe(run.name)}" cannot {action}{because}', f"Available actions: {can}."
     )
+
+
+def _require_all(
+    client: HubClient, run: RunSummary, action: CommandName, arguments: Arguments
+) -> None:
+    """Raise a `UserError` if the run cannot carry out the command, or the action of a limit."""
+    require_available(run, action, _why_unavailable(client, run, action))
+    for limit in arguments.limits if isinstance(arguments, SetLimits) else ():
+        if limit.action != "notify":
+            require_available(run, limit.action, _why_unavailable(client, run, limit.action))
 
 
 def _why_unavailable(client: HubClient, run: RunSummary, action: CommandName) -> str:

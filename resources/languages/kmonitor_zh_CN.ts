@@ -8039,6 +8039,11 @@
         <translation>重命名</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>requested by {name}</source>
+        <translation>应 {name} 的请求</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <source>requested by {who}</source>
         <translation>由 {who} 请求</translation>

@@ -82,7 +82,7 @@ def test_a_wait_that_is_too_long_ends_with_a_status_of_its_own(training: Simulat
     ran = kmonitor("command", "last", "save", "--wait", "--timeout", "0.3")
 
     assert ran.status == 3
-    assert "will still run" in ran.err
+    assert "has not run yet, but will" in ran.err
 
 
 def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
@@ -97,6 +97,21 @@ def test_limits_are_set_from_the_command_line(training: SimulatedAgent):
     assert "Active limits: RAM 80 %" in ran.out
     assert "graph=50k:reload" in ran.out  # that limit alone holds nothing back
     assert "RAM 80 %, reload" in kmonitor("show", "last").out
+
+
+def test_limit_whose_action_the_run_cannot_carry_out_is_refused(live_hub: LiveHub):
+    with SimulatedAgent(live_hub.folders, name="plain", actions=["save", "set_limits"]) as agent:
+        agent.start_fit()
+        agent.wait_acked()
+
+        refused = kmonitor("command", "plain", "set_limits", "ram=8GiB:restart")
+        taken = kmonitor("command", "plain", "set_limits", "ram=8GiB:save", "--wait")
+
+    assert refused.status == 1
+    assert "restart" in refused.err
+    assert taken.status == 0, taken.err
+    assert {command.name for command in agent.commands} == {"set_limits"}
+    assert len({command.id for command in agent.commands}) == 1
 
 
 def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent):

@@ -83,6 +83,7 @@ def alerts(*, json: JsonOption = False) -> int:
     print_text(f"Webhook  {terminal_safe(settings.webhook) or 'none'} ({settings.form})")
     hubs = {"on": "sends alerts", "off": "has no target for them"}
     print_text(f"Hub      {hubs.get(hub, 'none is running here now')}")
+    _warn_without_hub(hub)
     print_text()
     rows = [
         (
@@ -134,7 +135,20 @@ def set_targets(
     )
     print_text("Saved. The hub on this host and an open window will apply it within seconds.")
     print_text("Try it: kmonitor alerts test")
+    _warn_without_hub()
     return DONE
+
+
+def _warn_without_hub(hub: str | None = None) -> None:
+    """Say that no alert is sent while no hub runs; `hub`: its state, where that is known."""
+    if hub is None:
+        reply = request_local_hub(find_folders())
+        hub = "" if reply is None else reply.alerts
+    if not hub:
+        print_stderr(
+            "kmonitor: no hub is running on this host, so no alerts are sent. Start one that keeps"
+            " running: kmonitor hub install-unit"
+        )
 
 
 @app.command
@@ -176,7 +190,7 @@ def rule(
 def _seconds(text: str | None, option: str, before: float, most: float) -> float:
     if text is None:
         return before
-    seconds = 0.0 if text == "0" else seconds_from(text, option)
+    seconds = 0.0 if text == "0" else seconds_from(text, option, bare_s=1)
     if seconds > most:
         raise UsageError(f"{option} {text} is too long; the maximum is {duration_text(most)}.")
     return seconds
@@ -200,6 +214,7 @@ def test() -> int:
     if _hand_over([Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)], settings):
         return FAILED
     print_text("Sent.")
+    _warn_without_hub()
     return DONE
 
 

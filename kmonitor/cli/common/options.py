@@ -19,13 +19,13 @@ _MOST: Final = 2**62
 _SECONDS: Final = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
-def seconds_from(text: str, option: str) -> float:
-    """A duration, seconds; a bare number is days.
+def seconds_from(text: str, option: str, *, bare_s: int = 86400) -> float:
+    """A duration, seconds; a bare number is days, or so many of `bare_s`.
 
     Raises:
         UsageError: It is none.
     """
-    return _amount(text, _SECONDS, 86400, f"{option} {text}: use a duration, such as 30d or 12h")
+    return _amount(text, _SECONDS, bare_s, f"{option} {text}: use a duration, such as 30d or 12h")
 
 
 def bytes_from(text: str, option: str) -> int:

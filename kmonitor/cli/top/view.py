@@ -70,7 +70,7 @@ _TONES: Final = {"ok": "green", "warn": "yellow", "crit": "red bold", "accent": 
 _MUCH: Final = 0.8
 _FULL: Final = 0.95
 _MOST_HISTORY: Final = 50
-_MOST_EVIDENCE: Final = 3
+_MOST_EVIDENCE: Final = 5
 """Lines of a metric that grows."""
 
 
@@ -186,7 +186,7 @@ def _columns(
     rows = [
         [
             run.name,
-            with_plain_spaces(label.label.lower()),
+            with_plain_spaces(label.label[:1].lower() + label.label[1:]),
             run_epoch_text(run),
             summary_metric_text(run, "ram"),
             _bar(shares["ram"][at], bar_cells),
@@ -284,14 +284,12 @@ def details(state: TopState, run: RunSummary, width: int) -> list[Text]:
 
 
 def _progress(run: RunSummary) -> str:
-    ran = with_plain_spaces(duration_text(run.duration_s))
+    for_s = with_plain_spaces(duration_text(run.duration_s))
+    ran = f"ran for {for_s}" if run.state in ENDED_STATES else f"running for {for_s}"
     if not run.fit:
-        return f"No fit yet, running for {ran}"
+        return f"No fit yet, {ran}"
     model = f"{run.model}, " if run.model else ""
-    return (
-        f"{model}fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}, running for "
-        f"{ran}"
-    )
+    return f"{model}fit {run.fit}, epoch {run_epoch_text(run)}, step {step_text(run)}, {ran}"
 
 
 def _metric_lines(
@@ -302,14 +300,19 @@ def _metric_lines(
     title = metric_title(run, metric).partition(" (")[0]
     texts: list[str] = []
     if verdict is not None and is_said(verdict):
-        texts.append(verdict_headline(verdict))
+        texts.append(verdict_headline(verdict, is_final=run.state in ENDED_STATES))
         if verdict.state in {"growing", "suspected", "slowing"}:
             texts.append(forecast_text(run, verdict, now_wall_s=time.time()))
             texts.append(slope_text(verdict))
     evidence = with_plain_spaces("; ".join(filter(None, texts)))
     value = f"{summary_metric_text(run, metric):<9} {_bar(_share(run, metric)):<13}"
-    parts = textwrap.wrap(terminal_safe(evidence), max(10, width - 38)) or [""]
+    parts = textwrap.wrap(
+        terminal_safe(evidence),
+        max(10, width - 38),
+        max_lines=_MOST_EVIDENCE,
+        placeholder="\u2026",
+    ) or [""]
     style = _TONES["warn"] if metric in run.verdicts else ""
     first = _line(f"{title:<12} {value}  {parts[0]}", width, style)
-    more = [_line(f"{'':<38}{part}", width, style) for part in parts[1:_MOST_EVIDENCE]]
+    more = [_line(f"{'':<38}{part}", width, style) for part in parts[1:]]
     return [first, *more]

@@ -50,6 +50,9 @@ _END_PHASES: dict[str, RunState] = {
     "restart": "starting",
 }
 
+_REQUESTED = "requested by "
+"""Why a run stopped, before the name of a user or a limit."""
+
 _FIT_ENDS = {
     "failed": "the last fit failed",
     "interrupted": "the last fit was interrupted",
@@ -120,7 +123,7 @@ def _session_ended(record: RunRecord, event: SessionEnded) -> None:
     record.phase = _END_PHASES[event.why]
     texts = [event.error_type, event.message]
     # A fit that did not end well is worth a word though the process did: sys.exit, say.
-    before = record.phase_why if was_idle and event.why == "finished" else ""
+    before = record.phase_why if was_idle and event.why in {"finished", "stopped"} else ""
     record.phase_why = ": ".join(text for text in texts if text) or before
     if event.why == "restart":
         record.phase_why = "restarting in a new process"
@@ -175,6 +178,8 @@ def _fit_started(record: RunRecord, event: FitStarted) -> None:
 def _fit_ended(record: RunRecord, event: FitEnded) -> None:
     record.fits_done += 1
     record.phase = "idle"
+    if event.how == "stopped" and record.phase_why.startswith(_REQUESTED):
+        return
     texts = [_FIT_ENDS.get(event.how, ""), event.error_type, event.message]
     record.phase_why = ": ".join(text for text in texts if text)
 
@@ -261,6 +266,8 @@ def _action(record: RunRecord, event: ActionRecord) -> None:
         record.checkpoint_epoch = event.epoch
         record.checkpoint_bytes = event.state_bytes
         record.checkpoint_wall_s = record.session_started_wall_s + event.t_s
+    if event.ok and event.action == "stop":
+        record.phase_why = f"{_REQUESTED}{event.requested_by}"
     _end_reclaim(record)
 
 

@@ -314,6 +314,7 @@ _FORMS: Final = (
     later("in epoch {n} at step {step}"),
     later("it was still running when the process ended"),
     later("restarting in a new process"),
+    later("requested by {name}"),
     later("the run is lost: {why}"),
     later("its process ended unexpectedly"),
     later("its process ended unexpectedly; {what}"),

@@ -15,15 +15,15 @@ from kmonitor_agent.reclaim.restart.fit_state import (
     CallbackState,
     CannotResume,
     NotPlainAttribute,
-    is_array,
     to_json,
 )
 
 _KERAS_OWN: Final = frozenset({"model", "_model", "params", "validation_data"})
 _OF_KERAS: Final = frozenset({"keras", "tf_keras"})
 _LARGEST_BYTES: Final = 64 * 2**20
-"""Largest array kept of a user's callback, which may hold whole data sets that the script makes
-again; best weights of Keras' own callbacks are kept whatever their size."""
+"""Most bytes of arrays kept of one attribute of a user's callback, which may hold whole data sets
+that the script makes again, or the growth that a restart is to end; best weights of Keras' own
+callbacks are kept whatever their size."""
 
 
 def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...], tuple[str, ...]]:
@@ -98,7 +98,9 @@ def _is_plain(value: object) -> bool:
 def _why_left_out(callback: object, value: Any) -> str:
     if class_package(type(callback)) in _OF_KERAS or callable(value):
         return ""
-    if is_array(value) and value.nbytes > _LARGEST_BYTES:
-        return "larger than 64 MiB"
-    name = class_name(cast("type[Any]", type(value)))
-    return "" if _is_plain(value) else f"a {name}, not plain data"
+    store = ArrayStore()
+    try:
+        to_json(value, store)
+    except NotPlainAttribute:
+        return f"a {class_name(cast('type[Any]', type(value)))}, not plain data"
+    return "larger than 64 MiB" if store.n_bytes > _LARGEST_BYTES else ""

@@ -358,6 +358,10 @@ class ArrayStore:
 
     arrays: list[Any] = field(default_factory=list[Any])
 
+    @property
+    def n_bytes(self) -> int:
+        return sum(int(array.nbytes) for array in self.arrays)
+
     def put(self, array: Any) -> int:
         """Keep an array; its index."""
         self.arrays.append(array)

@@ -4,6 +4,7 @@
 from typing import Any
 
 import keras
+import numpy as np
 import pytest
 
 from kmonitor_agent.reclaim.restart.callback_states import read_callbacks, write_callbacks
@@ -54,6 +55,20 @@ def test_a_comparison_comes_back_with_the_sign_that_it_gave_the_least_change(mod
         assert (new.min_delta, new.wait, new.best) == (old.min_delta, old.wait, old.best)
     # Neither 3.75 nor 3.5 is less than 4.0 by more than a half.
     assert (now[0].min_delta, now[0].wait) == (-0.5, 2)
+
+
+def test_list_of_arrays_is_bounded_as_one_array_is():
+    class Keeps(keras.callbacks.Callback):
+        def __init__(self, n: int) -> None:
+            super().__init__()
+            self.kept = [np.zeros(2**20) for _ in range(n)]  # 8 MiB each
+
+    (few,), none = read_callbacks([Keeps(2)])
+    (many,), left_out = read_callbacks([Keeps(9)])
+
+    assert (len(few.attributes["kept"]), none) == (2, ())
+    assert "kept" not in many.attributes
+    assert left_out == ("Keeps.kept: larger than 64 MiB",)
 
 
 def test_other_callbacks_than_before_are_refused(model: Any):

@@ -5,6 +5,7 @@ import pytest
 from kmonitor.hub.runs.apply_events import apply_event
 from kmonitor.hub.runs.run_record import RunRecord
 from kmonitor_agent.wire.messages.events import (
+    ActionRecord,
     EpochEnded,
     FitEnded,
     FitStarted,
@@ -63,6 +64,29 @@ def test_ctrl_c_is_the_users_whoever_it_was_sent_to():
     apply_event(record, SessionDied(t_s=9.0, session="one", how="signal", signal="SIGINT"))
 
     assert record.summary().state == "interrupted"
+
+
+def test_run_that_a_limit_stopped_names_the_limit():
+    record = _training()
+
+    stop = ActionRecord(
+        t_s=8.0,
+        action="stop",
+        ok=True,
+        requested_by="limit ram 8 GiB",
+        fit=1,
+        epoch=2,
+        seconds=0.0,
+    )
+    for event in (
+        stop,
+        FitEnded(t_s=8.5, fit=1, how="stopped"),
+        SessionEnded(t_s=9.0, why="stopped"),
+    ):
+        apply_event(record, event)
+
+    summary = record.summary()
+    assert (summary.state, summary.state_why) == ("stopped", "requested by limit ram 8 GiB")
 
 
 def test_a_fit_that_did_not_end_well_is_told_though_the_process_finished():
