@@ -184,7 +184,7 @@ class NoScreen(UserError):
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"There is no display ({reason}).",
-            "Run kmonitor on your desktop. On this machine: kmonitor runs, kmonitor show"
+            "Run kmonitor on your desktop. On this machine: kmonitor top, kmonitor show"
             " last,\nor kmonitor --screenshot window.png, which draws the window to a file.",
         )
 
