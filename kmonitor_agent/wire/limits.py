@@ -14,6 +14,7 @@ from kmonitor_agent.wire.messages.commands import (
     LimitSpec,
 )
 
+_BINARY: Final = {"K": 10, "M": 20, "G": 30, "T": 40}
 _BYTES: Final = {
     "B": 1,
     "KB": 10**3,
@@ -24,6 +25,8 @@ _BYTES: Final = {
     "MIB": 2**20,
     "GIB": 2**30,
     "TIB": 2**40,
+    # As Docker and Kubernetes write them.
+    **{f"{unit}{i}": 2**power for unit, power in _BINARY.items() for i in ("", "I")},
 }
 _BYTE_UNITS: Final = ("B", "KiB", "MiB", "GiB", "TiB")
 _SECONDS: Final = {"US": 1e-6, "MS": 1e-3, "S": 1.0, "MIN": 60.0}

@@ -329,6 +329,7 @@ _AMOUNTS: Final[dict[Unit, Callable[[float], str]]] = {
     "hertz": lambda value: f"{value / 1e9:.2f}{NARROW_SPACE}GHz",
 }
 
+_BINARY: Final = {"k": 10, "m": 20, "g": 30, "t": 40}
 BYTES: Final = {
     "b": 1,
     "kb": 10**3,
@@ -339,10 +340,7 @@ BYTES: Final = {
     "mib": 2**20,
     "gib": 2**30,
     "tib": 2**40,
-    "k": 2**10,
-    "m": 2**20,
-    "g": 2**30,
-    "t": 2**40,
+    **{f"{unit}{i}": 2**power for unit, power in _BINARY.items() for i in ("", "i")},
 }
 """Bytes of a unit, in small letters; for `parse_amount`."""
 

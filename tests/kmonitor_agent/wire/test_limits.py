@@ -18,6 +18,8 @@ GIB = 2**30
         ("vram", "62.5 %", None, 0.625),
         ("ram", "12 GiB", 12 * GIB, None),
         ("ram", "1.5GB", 1.5e9, None),
+        ("ram", "8Gi", 8 * GIB, None),
+        ("ram", "8g", 8 * GIB, None),
         ("ram", 2 * GIB, 2 * GIB, None),
         ("graph", "50 k", 50_000, None),
         ("graph", "12 000", 12_000, None),
