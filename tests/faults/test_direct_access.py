@@ -361,7 +361,7 @@ def test_a_hub_that_listens_elsewhere_than_asked_closes_its_door(
 ):
     monkeypatch.setattr(network_endpoint, "_listening", lambda: {("0.0.0.0", 5577)})  # noqa: S104
 
-    with pytest.raises(NetworkRefused, match=r"listens on 0\.0\.0\.0 port 5577"):
+    with pytest.raises(NetworkRefused, match=r"is listening on 0\.0\.0\.0 port 5577"):
         doors.listen(BIND)
 
 

@@ -377,7 +377,7 @@ def test_the_switch_names_what_limits_do(
     desks.limits.answer = action
     offered = desks.panel(made_up_run(actions=[action, "set_limits"])).at_limit
     assert offered.title == title
-    assert f"when it is exceeded, {'the training' if action == 'restart' else 'kmonitor'}" in (
+    assert f"when it is exceeded, {'training' if action == 'restart' else 'kmonitor'}" in (
         offered.outcome_text
     )
 
