@@ -75,7 +75,7 @@ def test_every_line_of_why_there_is_no_map_can_be_read(window: DeskWindow):
     window.settle()
     text = memory.panel._text
 
-    assert "at the latest" in text.text()
+    assert "no later than" in text.text()
     assert text.height() >= text.heightForWidth(text.width())
     assert text.heightForWidth(text.width()) > text.fontMetrics().height() * 1.5
 

@@ -123,7 +123,7 @@ def test_a_folds_files_arrive_as_they_were_and_only_in_its_folder(tmp_path: Path
     assert (here.fold_folder(1) / "deep" / "weights").stat().st_size == 5 * 2**20
     assert (here.fold_folder(1) / "empty").exists()
     for name in ("fold/../../escaped", "fold//etc/escaped", "escaped"):
-        with pytest.raises(ValueError, match="not a file of a fold"):
+        with pytest.raises(ValueError, match="does not belong to a fold"):
             unpacking.write_part(FilePart(name, b"", is_first=True))
 
 
