@@ -81,9 +81,9 @@ def test_each_way_to_end_fails_its_own_trial_only(tmp_path: Path):
         "error",
     ]
     assert "SIGSEGV" in messages[1]
-    assert "it was not built" in messages[2]
+    assert "the model was not built" in messages[2]
     assert "tier 3" in messages[3]
-    assert "it was not trained" in messages[3]
+    assert "the model was not trained" in messages[3]
     assert "ValueError: no luck" in messages[4]
     assert [each.attempt for each in tuner.attempts] == [1] * 6
 
