@@ -41,10 +41,10 @@ def read_callbacks(callbacks: Sequence[Any]) -> tuple[tuple[CallbackState, ...],
         for name, value in list(instance_dict(callback).items()):
             if name in left:
                 continue
-            why = _why_left_out(callback, value)
-            if why:
+            n_bytes = _array_bytes(value)
+            if why := _why_left_out(callback, value, n_bytes):
                 left_out.append(f"{class_name(kind)}.{name}: {why}")
-            elif _is_plain(value):
+            elif n_bytes is not None:
                 attributes[name] = value
         states.append(CallbackState(class_name(kind), attributes))
     return tuple(states), tuple(left_out)
@@ -87,20 +87,19 @@ def _own_attributes(kind: type[Any]) -> frozenset[str]:
     return frozenset[str]().union(*names)
 
 
-def _is_plain(value: object) -> bool:
-    try:
-        to_json(value, ArrayStore())
-    except NotPlainAttribute:
-        return False
-    return True
-
-
-def _why_left_out(callback: object, value: Any) -> str:
-    if class_package(type(callback)) in _OF_KERAS or callable(value):
-        return ""
+def _array_bytes(value: object) -> int | None:
+    """Bytes of the arrays in plain data; None: it is not plain."""
     store = ArrayStore()
     try:
         to_json(value, store)
     except NotPlainAttribute:
+        return None
+    return store.n_bytes
+
+
+def _why_left_out(callback: object, value: Any, n_bytes: int | None) -> str:
+    if class_package(type(callback)) in _OF_KERAS or callable(value):
+        return ""
+    if n_bytes is None:
         return f"a {class_name(cast('type[Any]', type(value)))}, not plain data"
-    return "larger than 64 MiB" if store.n_bytes > _LARGEST_BYTES else ""
+    return "larger than 64 MiB" if n_bytes > _LARGEST_BYTES else ""
