@@ -2,7 +2,9 @@
 
 import json
 import os
+import re
 import shlex
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -53,10 +55,28 @@ class Delivery:
 def invalid_command_reason(command: str) -> str:
     """Error in a command as it is written; empty: none."""
     try:
-        arguments = shlex.split(command)
+        arguments = _arguments(command)
+        # Words keep their quotes here: in quotes such a sign is meant as it is.
+        as_typed = shlex.split(command, posix=False)
     except ValueError as exc:
         return f"The command cannot be parsed: {exc}."
-    return "" if arguments or not command else "The command is empty."
+    if not arguments:
+        return "The command is empty." if command else ""
+    for word in as_typed:
+        if _FOR_A_SHELL.match(word):
+            return (
+                f'The command runs without a shell, which "{word}" needs.'
+                " Use: sh -c '...', or put it into a script."
+            )
+    return "" if shutil.which(arguments[0]) else f"The program was not found: {arguments[0]}"
+
+
+def _arguments(command: str) -> list[str]:
+    return [os.path.expanduser(word) for word in shlex.split(command)]  # noqa: PTH111 - words
+
+
+_FOR_A_SHELL: Final = re.compile(r"[|&;]+$|\d?[<>]|&>|\$[({A-Za-z_]|`", re.ASCII)
+"""Begins a word that only a shell understands."""
 
 
 def invalid_webhook_reason(address: str) -> str:
@@ -194,7 +214,7 @@ class AlertSender:
             return None
 
     def _run(self, delivery: Delivery) -> str:
-        arguments = shlex.split(delivery.command)
+        arguments = _arguments(delivery.command)
         # Into a file: whoever the command leaves behind may hold a pipe open for ever.
         with tempfile.TemporaryFile() as stderr_file:
             try:
@@ -210,7 +230,7 @@ class AlertSender:
                 return f"The alert command cannot be run: {arguments[0]}: {exc.strerror}."
             self._begin(process)
             try:
-                process.communicate(json.dumps(delivery.facts).encode(), timeout=_COMMAND_S)
+                process.communicate(f"{json.dumps(delivery.facts)}\n".encode(), timeout=_COMMAND_S)
             except subprocess.TimeoutExpired:
                 _kill(process)
                 process.communicate()

@@ -112,7 +112,8 @@ class AlertEvaluator:
         """
         match event:
             case events.LimitCrossed(crossed=False):
-                self._waiting.pop((run, "limit", ruled_metric(event.metric)), None)
+                topic = _topic_of(event, "limit")
+                self._waiting.pop((run, topic, ruled_metric(event.metric)), None)
             case events.Verdict() if event.state not in ALARMED_STATES | {"cleared"}:
                 self._waiting.pop((run, "verdict", ruled_metric(event.metric)), None)
             case events.Notice(code="steps_again"):
@@ -210,6 +211,8 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
     match event:
         case events.LimitCrossed():
             return "limit"
+        case events.ActionRecord(ok=False) if event.requested_by.startswith("limit "):
+            return "action"
         case events.Verdict(turned=True) | events.Notice(code="no_steps"):
             return "verdict"
         case events.SessionDied() | events.SessionEnded(why="failed") | events.Notice(code="lost"):
@@ -224,6 +227,8 @@ def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:
     """Topic of an alert, as in `_Key`."""
     if isinstance(event, events.Notice) and event.code == "no_steps":
         return _STEPS  # a verdict a moment ago must not hide it
+    if isinstance(event, events.LimitCrossed):
+        return f"{event.metric}:{event.action}"  # "stop" at 90 % is not hidden by "notify" at 80 %
     return "life" if kind in {"died", "ended"} else kind
 
 

@@ -15,8 +15,8 @@ from kmonitor_agent.wire.messages.commands import (
 from kmonitor_agent.wire.messages.fields import Name
 from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS
 
-AlertKind = Literal["limit", "verdict", "host", "died", "ended"]
-"""A limit is crossed, a verdict turns, a host is lost, a run dies, a run ends."""
+AlertKind = Literal["limit", "action", "verdict", "host", "died", "ended"]
+"""A limit is crossed, its action fails, a verdict turns, a host is lost, a run dies or ends."""
 
 AlertMetric = LimitMetric | Literal[""]
 """Metric of a limit or verdict; empty for the others."""
@@ -47,6 +47,7 @@ class AlertRule(msgspec.Struct, frozen=True):
 
 _USUAL: Final[dict[AlertKind, AlertRule]] = {
     "limit": AlertRule(cool_down_s=600.0),
+    "action": AlertRule(cool_down_s=600.0),
     "verdict": AlertRule(cool_down_s=600.0),
     # A laptop that wakes up takes a while to find its hosts again.
     "host": AlertRule(hold_s=30.0, cool_down_s=600.0),
@@ -86,7 +87,7 @@ def rule_keys() -> list[RuleKey]:
         ("verdict", metric) for metric in VERDICT_METRICS if ruled_metric(metric) == metric
     ]
     others: list[RuleKey] = [("host", ""), ("died", ""), ("ended", "")]
-    return limits + verdicts + others
+    return [*limits, ("action", ""), *verdicts, *others]
 
 
 def ruled_metric(metric: LimitMetric) -> LimitMetric:

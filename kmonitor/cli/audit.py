@@ -75,4 +75,4 @@ def _print_rows(rows: list[AuditRow]) -> None:
         )
         for row in rows
     ]
-    print_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), cells, folds=("OF", "RESULT"))
+    print_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), cells, folds=("RESULT",), elided="OF")

@@ -82,7 +82,7 @@ def checkpoints(
     damaged.
 
     Args:
-        run: A run's id, the beginning of its id, its name, or `last`.
+        run: A run's id or name, the beginning of one, or `last`.
         verify: Read every byte of each and compare the checksums.
         folder: Search this folder; needed for a private run.
         json: One list of objects.

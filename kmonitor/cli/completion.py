@@ -17,6 +17,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.local.folders import expand_user, find_folders
 from kmonitor_agent.wire.local.hub_address import view_socket_path
+from kmonitor_agent.wire.messages.commands import LIMIT_METRICS
 
 Shell = Literal["bash", "zsh", "fish"]
 SHELLS: Final[tuple[Shell, ...]] = get_args(Shell)
@@ -85,7 +86,7 @@ def candidates(words: Sequence[str]) -> list[str]:
         offered += ["--help"]
     else:
         groups = [name for name in app if not name.startswith("-")] if not rest else []
-        offered = [*groups, *_positional(arguments, len(rest))]
+        offered = [*groups, *_positional(arguments, rest)]
     return sorted({word for word in offered if word.startswith(current)} - set(path))
 
 
@@ -128,11 +129,14 @@ def _is_flag(argument: Any) -> bool:
     return argument.hint is bool or set(get_args(argument.hint)) == {bool, type(None)}
 
 
-def _positional(arguments: Iterable[Any], index: int) -> list[str]:
+def _positional(arguments: Iterable[Any], rest: Sequence[str]) -> list[str]:
+    if "set_limits" in rest[1:]:
+        return [f"{metric}=" for metric in LIMIT_METRICS]
     found = [each for each in arguments if each.index is not None]
-    if index < len(found):
-        return _values(found[index], found[index].names[0] if found[index].names else "")
-    return []
+    if len(rest) >= len(found):
+        return []
+    argument = found[len(rest)]
+    return _values(argument, argument.names[0] if argument.names else "")
 
 
 def _values(argument: Any, name: str) -> list[str]:

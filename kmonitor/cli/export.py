@@ -39,7 +39,7 @@ def export(  # noqa: PLR0913 - options of a command
     Example: `kmonitor export last --output run.csv`
 
     Args:
-        run: A run's id, the beginning of its id, its name, or `last`.
+        run: A run's id or name, the beginning of one, or `last`.
         format_: Default: taken from the file name extension.
         output: File to write, replacing an existing one. Required for Parquet. Default: stdout.
         fit: With `csvlogger`: the call to `fit` to export, counted from 1. Default: the last.

@@ -7,7 +7,15 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from cyclopts import App, CycloptsError, UnknownOptionError, UnusedCliTokensError
+from cyclopts import (
+    App,
+    CoercionError,
+    CycloptsError,
+    Token,
+    UnknownCommandError,
+    UnknownOptionError,
+    UnusedCliTokensError,
+)
 from rich.theme import Theme
 
 from kmonitor import __version__
@@ -167,6 +175,8 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
         return what, "Use the form that ssh accepts: gpu-01 or user@gpu-01."
     called = next((c for c in (" ".join(arguments[:2]), *arguments[:1]) if c in _LOCAL_ONLY), "")
     name = option.partition("=")[0]
+    if name in _FOR_SCRIPTS:
+        return f"Unknown option: {option}.", "For a script: add --json, where something is listed."
     if name not in _ELSEWHERE or not called:
         return None
     at = next(at for at, argument in enumerate(arguments) if argument.partition("=")[0] == name)
@@ -202,6 +212,7 @@ Then, here:
 ```
 kmonitor                             open the window
 kmonitor demo                        watch a real training run that leaks
+kmonitor top                         watch your runs live in the terminal
 kmonitor runs                        list your runs
 kmonitor show last                   show the newest one
 kmonitor report last                 the same with charts, as a file to share
@@ -292,6 +303,12 @@ _OTHER_WORDS = {
     "kill": "command RUN stop",
     "limit": "command RUN set_limits ram=80%:reload",
     "limits": "command RUN set_limits ram=80%:reload",
+    "set": "command RUN set_limits ram=80%:reload",
+    "mem": "map",
+    "memory": "map",
+    "config": "alerts",
+    "settings": "alerts",
+    "notify": "alerts",
     "diff": "compare A B",
     "start": "run -- python train.py",
     "python": "run -- python train.py",
@@ -309,6 +326,37 @@ _OTHER_WORDS = {
 }
 """Words of other programs for what a command of this one does."""
 
+_LISTING: Final = ("ls", "list", "get", "show")
+_REMOVING: Final = ("rm", "remove", "delete", "del")
+_OTHER_WORDS_OF_GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
+    "alerts": {
+        **dict.fromkeys(_LISTING, "alerts"),
+        **dict.fromkeys(("add", "target", "edit"), "alerts set --webhook URL"),
+        **dict.fromkeys(_REMOVING, "alerts set --command '' --webhook ''"),
+    },
+    "hosts": {**dict.fromkeys(_LISTING, "hosts"), **dict.fromkeys(_REMOVING, "hosts remove HOST")},
+    "hub": {**dict.fromkeys(_LISTING, "hub status"), "start": "hub"},
+    "keys": {
+        **dict.fromkeys(_LISTING, "keys list"),
+        **dict.fromkeys(_REMOVING, "keys revoke NAME"),
+        "add": "authorize",
+    },
+    "runs": {**dict.fromkeys(_LISTING, "runs"), **dict.fromkeys(_REMOVING, "runs prune")},
+}
+
+_OTHER_VALUES: Final = {
+    **dict.fromkeys(("died", "dead", "killed", "crashed", "oom"), "lost"),
+    **dict.fromkeys(("running", "active", "alive"), "live"),
+    **dict.fromkeys(("done", "succeeded", "completed"), "finished"),
+    **dict.fromkeys(("mem", "memory", "rss"), "ram"),
+    **dict.fromkeys(("gpu", "gpumem"), "vram"),
+    **dict.fromkeys(("time", "step_time"), "step"),
+    **dict.fromkeys(("age", "new", "newest"), "started"),
+}
+"""Words of other programs for a choice of an option."""
+
+_FOR_SCRIPTS: Final = ("-o", "--output", "--format", "--no-headers", "--no-header")
+
 
 def build_app(called: str = "") -> App:
     """The command line; a subcommand's module is imported only when it is called.
@@ -320,6 +368,7 @@ def build_app(called: str = "") -> App:
         name="kmonitor",
         help=HELP,
         version=f"kmonitor {__version__}",
+        version_flags=("--version", "-V"),
         help_format="markdown",
         help_formatter=HelpFormat(),
         result_action="return_value",
@@ -414,7 +463,7 @@ def _shown(path: object) -> str:
 def _is_help_or_version(argv: list[str]) -> bool:
     # What follows `--` is another program's.
     own = argv[: argv.index("--")] if "--" in argv else argv
-    return any(argument in ("--help", "-h", "--version") for argument in own)
+    return any(argument in ("--help", "-h", "--version", "-V") for argument in own)
 
 
 def _require_valid_home() -> None:
@@ -433,8 +482,20 @@ def _complain_of_command_line(argv: list[str], exc: CycloptsError) -> None:
             _complain_of_argument(argv, exc.unused_tokens or [])
         case UnknownOptionError():
             _complain_of_option(argv, exc)
+        case UnknownCommandError() if argv[0] in _GROUPS:
+            _complain_of_command(f"{argv[0]} ", argv[1], _GROUPS[argv[0]])
+        case CoercionError(token=Token(value=typed)) if meant := _meant_value(exc, typed):
+            what = str(exc).partition(" Did you mean")[0]
+            _complain_of_usage(argv[0] if argv else "", f'{what} Did you mean "{meant}"?')
         case _:
             _complain_of_usage(argv[0] if argv else "", str(exc))
+
+
+def _meant_value(exc: CoercionError, typed: str) -> str:
+    """The choice that was meant; empty: not known."""
+    word = typed.casefold()
+    meant = _OTHER_VALUES.get(word, word)
+    return meant if f'"{meant}"' in str(exc).partition("Choose from")[2] else ""
 
 
 def _complain_of_argument(argv: list[str], unused: Sequence[str]) -> None:
@@ -459,10 +520,11 @@ def _complain_of_option(argv: list[str], exc: UnknownOptionError) -> None:
 
 def _complain_of_command(group: str, called: str, known: Iterable[str]) -> None:
     near = difflib.get_close_matches(called, known, n=1)
-    if not group and (other := _OTHER_WORDS.get(called.casefold())):
-        near = [other]
-    meant = f" Did you mean: kmonitor {group}{near[0]}?" if near else ""
-    _complain_of_usage(group.strip(), f'Unknown command "{group}{called}".{meant}')
+    others = _OTHER_WORDS_OF_GROUPS.get(group.strip(), {}) if group else _OTHER_WORDS
+    meant = others.get(called.casefold()) or (f"{group}{near[0]}" if near else "")
+    # Nothing behind it: people copy it whole.
+    suggestion = f" Did you mean: kmonitor {meant}" if meant else ""
+    _complain_of_usage(group.strip(), f'Unknown command "{group}{called}".{suggestion}')
 
 
 def _complain_of_usage(called: str, what: str) -> None:

@@ -138,7 +138,7 @@ def memory_map(
 
     Args:
         target: A .keras, .h5 or .json file, script.py:function, or run:NAME, where NAME is a run's
-            id, the beginning of its id, its name, or `last`.
+            id or name, the beginning of one, or `last`.
         training: Training settings.
         limit: Find the largest batch size that fits in this much memory, such as 8GiB.
         advice: List changes that would lower the peak, and by how much.

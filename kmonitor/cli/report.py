@@ -31,7 +31,7 @@ def report(
     Example: `kmonitor report last --output leak.html`
 
     Args:
-        run: A run's id, the beginning of its id, its name, or `last`.
+        run: A run's id or name, the beginning of one, or `last`.
         output: File to write; an existing one is replaced. Default: the name of the run, in the
             current folder.
         into: Deprecated alias of `--output`.

@@ -42,6 +42,11 @@ def run(
             "no script given.",
             "Put the script after --: kmonitor run -- python train.py",
         )
+    if script == ("last",):  # a run is meant
+        raise UsageError(
+            "kmonitor run starts a script.",
+            "To see the newest run: kmonitor show last",
+        )
     if resume_after_crash < 0:
         raise UsageError("--resume-after-crash takes 0 or more.", "See: kmonitor run --help")
     if sys.platform == "win32":

@@ -201,7 +201,7 @@ def pin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int:
     Example: `kmonitor runs pin last`
 
     Args:
-        run: A run's id, the beginning of its id, its name, or `last`.
+        run: A run's id or name, the beginning of one, or `last`.
         host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
             hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.
@@ -216,7 +216,7 @@ def unpin(run: str, /, *, host: HostOption = None, hub: HubOption = None) -> int
     Example: `kmonitor runs unpin last`
 
     Args:
-        run: A run's id, the beginning of its id, its name, or `last`.
+        run: A run's id or name, the beginning of one, or `last`.
         host: Use the hub on this host, over ssh: `gpu-01`, `user@gpu-01`, or a name from `kmonitor
             hosts`.
         hub: Use the hub at this address, as its operator: tcp://HOST:PORT?key=KEY.

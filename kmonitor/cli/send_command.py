@@ -67,7 +67,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     `--timeout` passed first (the command is still pending).
 
     Args:
-        run: A run's id, the beginning of its id, its name, or `last`.
+        run: A run's id or name, the beginning of one, or `last`.
         action: save: write a checkpoint. collect: free traces of models that no longer exist.
             reload: save, clear and reload, with the same result. restart: continue in a new
             process, with the same result; under `kmonitor run` only. auto: collect, and reload if
@@ -107,13 +107,13 @@ def _arguments(
     export: bool,
 ) -> Arguments:
     if mode is not None and action not in ("reload", "auto"):
-        raise UserError(f"{action} has no mode.", "--mode is for reload and auto.")
+        raise UsageError(f"{action} has no mode.", "--mode is for reload and auto.")
     if export and action != "save":
-        raise UserError(f"{action} cannot write a .keras file.", "--export is for save.")
+        raise UsageError(f"{action} cannot write a .keras file.", "--export is for save.")
     if action == "set_limits":
         return limits_from(limits, set_by=requester_name())
     if limits:
-        raise UserError(
+        raise UsageError(
             f"Unexpected arguments for {action}: {' '.join(limits)}.",
             "Limits are set with: kmonitor command RUN set_limits ram=80%:reload",
         )
@@ -269,10 +269,10 @@ def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
         set_by: Who sets them.
 
     Raises:
-        UserError: There are none, or one makes no sense.
+        UsageError: There are none, or one makes no sense.
     """
     if not assignments:
-        raise UserError("set_limits needs at least one limit.", _EXAMPLE)
+        raise UsageError("set_limits needs at least one limit.", _EXAMPLE)
     metrics: dict[LimitMetric, None] = {}
     limits: list[LimitSpec] = []
     for assignment in assignments:
@@ -299,7 +299,7 @@ def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
     threshold, _, action = rest.partition(":")
     if not equals or metric not in LIMIT_METRICS:
         known = ", ".join(LIMIT_METRICS)
-        raise UserError(
+        raise UsageError(
             f'"{assignment}" is no limit; it begins with one of {known} and "=".', _EXAMPLE
         )
     if threshold.strip() == OFF:
@@ -307,7 +307,7 @@ def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
     try:
         limit = Limit(metric, _threshold(threshold), action=action or "notify")
     except (ValueError, TypeError) as exc:
-        raise UserError(f'"{assignment}" is not a limit: {exc}', _EXAMPLE) from exc
+        raise UsageError(f'"{assignment}" is not a limit: {exc}', _EXAMPLE) from exc
     return metric, limit.spec
 
 

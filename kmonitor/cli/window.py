@@ -51,7 +51,7 @@ def window(
     """Open the window.
 
     Args:
-        run: Select this run: its id, the beginning of its id, its name, or `last`; of this
+        run: Select this run: its id or name, the beginning of one, or `last`; of this
             machine, else of the remembered hosts, each asked for 15 s at most.
         screenshot: Draw the window into this PNG file once its data are there, and leave.
             Works without a screen.

@@ -4,7 +4,9 @@ _kmonitor() {
     local found
     found=$(kmonitor completion --words -- "${(@)words[2,CURRENT]}" 2>/dev/null)
     if [[ -n $found ]]; then
-        compadd -- "${(@f)found}"
+        # No space behind a metric, which waits for its threshold.
+        compadd -S '' -- ${(M)${(f)found}:#*=}
+        compadd -- ${${(f)found}:#*=}
     else
         _files
     fi

@@ -2601,6 +2601,11 @@
         <translation>操作</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
+        <source>Action of a limit failed</source>
+        <translation>上限的动作失败</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>
         <source>Active limits: {limits}</source>
         <translation>生效的上限：{limits}</translation>
@@ -5581,6 +5586,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The command runs without a shell, which "{word}" needs. Use: sh -c '...', or put it into a script.</source>
+        <translation>命令不经 shell 运行，而“{word}”需要 shell。请用：sh -c '...'，或放进脚本中。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The connection to {host} was lost.</source>
         <translation>与 {host} 的连接已断开。</translation>
     </message>
@@ -5698,6 +5708,11 @@
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
         <source>The process is alive; no fit is running.</source>
         <translation>进程存活，没有正在运行的 fit。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The program was not found: {name}</source>
+        <translation>找不到程序：{name}</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/cards.py"/>

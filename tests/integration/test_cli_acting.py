@@ -131,9 +131,9 @@ def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent)
     ("words", "status", "said"),
     [
         (("fly",), 2, "reload"),
-        (("set_limits",), 1, "at least one limit"),
-        (("set_limits", "ram=much"), 1, '"ram=much" is not a limit'),
-        (("save", "ram=80%"), 1, "Unexpected arguments"),
+        (("set_limits",), 2, "at least one limit"),
+        (("set_limits", "ram=much"), 2, '"ram=much" is not a limit'),
+        (("save", "ram=80%"), 2, "Unexpected arguments"),
         (("save", "--at", "once"), 2, "epoch"),
         (("save", "--wait", "--timeout", "-1"), 2, "-1"),
     ],
@@ -400,7 +400,7 @@ def test_a_mistyped_command_is_answered_with_the_one_that_was_meant():
     ("words", "said"),
     [
         (("hub", "bogus"), 'Unknown command "hub bogus".'),
-        (("hub", "statsu"), "Did you mean: kmonitor hub status?"),
+        (("hub", "statsu"), "Did you mean: kmonitor hub status"),
         (("hub", "status", "extra"), "Unexpected arguments: extra"),
     ],
 )

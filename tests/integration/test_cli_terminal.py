@@ -283,7 +283,7 @@ def test_top_stops_a_training(home: Mapping[str, str]) -> None:
         terminal.type("y")
         terminal.wait_for("No run is live")
         terminal.type("a")
-        ended = terminal.wait_for("including ended", "EPOCH")
+        ended = terminal.wait_for("ended too", "EPOCH")
         terminal.type("q")
         assert terminal.wait_end() == 0
 

@@ -21,7 +21,7 @@ from tests.support.waiting import wait_until
 pytestmark = pytest.mark.slow
 
 GIB = 2.0**30
-WRITES = "import json, sys; open({path!r}, 'a').write(sys.stdin.read() + '\\n')"
+WRITES = "import json, sys; open({path!r}, 'a').write(sys.stdin.read())"
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def _rules(folders: Folders) -> list[str]:
 
 
 def test_what_goes_wrong_is_a_trouble_of_the_hub(live_hub: LiveHub):
-    kmonitor("alerts", "set", "--command", "/nonexistent/notify")
+    save_alert_settings(live_hub.folders.settings, AlertSettings(command="/nonexistent/notify"))
     wait_until(lambda: _hub_state(live_hub.folders) == "on", what="the hub has read the rules")
     with SimulatedAgent(live_hub.folders, name="resnet") as agent:
         agent.start_fit()

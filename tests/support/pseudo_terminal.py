@@ -101,6 +101,8 @@ class Screen:
             self._column = 0
         elif letter == "\n":
             self._new_line()
+        elif letter == "\b":
+            self._column = max(0, self._column - 1)
         elif letter >= " ":
             width = cell_len(letter)
             if self._column + width > self.columns:

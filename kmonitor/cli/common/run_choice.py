@@ -1,5 +1,6 @@
 """Choice of a run by an id, the beginning of one, a name, or `last`, here or on any known host."""
 
+import difflib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -16,7 +17,7 @@ from kmonitor.ui.text.formats import moment_text
 from kmonitor_agent.wire.local.folders import Folders, find_folders
 from kmonitor_agent.wire.local.hub_address import SCHEME, ipc_endpoint
 from kmonitor_agent.wire.local.private_files import NotPrivate
-from kmonitor_agent.wire.messages.unions import RunSummary
+from kmonitor_agent.wire.messages.unions import ENDED_STATES, RunSummary
 
 LAST = "last"
 """Name for the run that was started last."""
@@ -51,8 +52,13 @@ def _one_of(names: Sequence[str]) -> str:
 class UnknownRun(UserError):
     """No run is meant by what was typed."""
 
-    def __init__(self, wanted: str, *, any_runs: bool) -> None:
-        lines = ["See the runs with: kmonitor runs" if any_runs else NO_RUNS, remembered_text()]
+    def __init__(self, wanted: str, runs: Sequence[RunSummary]) -> None:
+        near = difflib.get_close_matches(wanted, [run.name for run in runs], n=1)
+        lines = [
+            f"Did you mean: {terminal_safe(near[0])}" if near else "",
+            "See the runs with: kmonitor runs" if runs else NO_RUNS,
+            remembered_text(),
+        ]
         remedy = "\n".join(filter(None, lines))
         super().__init__(f'Unknown run: "{terminal_safe(wanted)}".', remedy)
 
@@ -71,12 +77,14 @@ class AmbiguousRun(UserError):
         more = [f"  and {left_out} older ones"] if left_out else []
         super().__init__(
             f'"{terminal_safe(wanted)}" matches {len(found)} runs.',
-            "\n".join(["Use more of the id:", *lines, *more]),
+            "\n".join(["Use the id, or its beginning:", *lines, *more]),
         )
 
 
 def choose_run(runs: Sequence[RunSummary], wanted: str) -> RunSummary:
-    """The one run that is meant: by id, else by name, else by the beginning of an id.
+    """The one run that is meant: by id, else by name, else by the beginning of an id or name.
+
+    Of several runs of a name that is typed whole, the only live one is meant.
 
     Args:
         runs: All runs of the hub.
@@ -89,13 +97,16 @@ def choose_run(runs: Sequence[RunSummary], wanted: str) -> RunSummary:
     by_start = sorted(runs, key=lambda run: run.started_wall_s)
     if wanted == LAST and by_start:
         return by_start[-1]
+    named = [run for run in by_start if run.name == wanted]
+    live = [run for run in named if run.state not in ENDED_STATES]
     matches = (
         [run for run in by_start if run.run == wanted]
-        or [run for run in by_start if run.name == wanted]
+        or (live if len(live) == 1 else named)
         or [run for run in by_start if wanted and run.run.startswith(wanted)]
+        or [run for run in by_start if wanted and run.name.startswith(wanted)]
     )
     if not matches:
-        raise UnknownRun(wanted, any_runs=bool(runs))
+        raise UnknownRun(wanted, runs)
     if len(matches) > 1:
         raise AmbiguousRun(wanted, matches)
     return matches[0]

@@ -162,7 +162,7 @@ def compare(  # noqa: PLR0913 - the user's options
     or file does not exist, or lacks a value that a condition needs.
 
     Args:
-        a: The baseline: a run (its id, the beginning of its id, its name, or `last`),
+        a: The baseline: a run (its id or name, the beginning of one, or `last`),
             `pinned:NAME` for the newest pinned run so named, or a file of `kmonitor export`.
         b: The run or file to compare with it, given in the same way.
         fail_if: A condition on B: `ram>+5%` or `graph>+1000` for the change from A, `ram>8GiB` for
@@ -217,7 +217,7 @@ def _choose(runs: Sequence[RunSummary], wanted: str) -> RunSummary:
     name = wanted.removeprefix(PINNED)
     pinned = [run for run in runs if run.pinned and name in (run.name, "")]
     if not pinned:
-        raise UnknownRun(wanted, any_runs=bool(runs))
+        raise UnknownRun(wanted, runs)
     return max(pinned, key=lambda run: run.started_wall_s)
 
 
@@ -249,7 +249,7 @@ def _print_table(a: Measures, b: Measures, failed: Sequence[Condition]) -> None:
     print_text(f"B  {terminal_safe(b.name)}, {b.epochs} epochs")
     print_text()
     headers = ("NAME", "MEASURE", "A", "B", "CHANGE", "PART")
-    print_table(headers, _rows(a, b), right=headers[2:], elided="MEASURE", drops=("MEASURE",))
+    print_table(headers, _rows(a, b), right=headers[2:], folds=("MEASURE",), drops=("MEASURE",))
     for each in failed:
         print_text(f"Fails: {each.text}")
 

@@ -470,14 +470,14 @@ def _runtime_folder(folders: Folders) -> Finding:
 
 
 def _file_systems(folders: Folders) -> Iterator[Finding]:
-    for subject, path in (("database", folders.database), ("sockets", folders.runtime)):
+    for subject, path in (("database", folders.database), ("socket", folders.runtime)):
         kind = file_system_of(path)
         if kind in NETWORK_FILE_SYSTEMS:
             remedy = "set KMONITOR_HOME to a folder on a local disk; KMONITOR_SPOOL may stay there"
             found = f"{path} is on a network file system ({kind})"
-            yield Finding(f"disk that holds the {subject}", "bad", found, remedy)
+            yield Finding(f"{subject} disk", "bad", found, remedy)
         elif kind:
-            yield Finding(f"disk that holds the {subject}", "ok", f"{kind}, local")
+            yield Finding(f"{subject} disk", "ok", f"{kind}, local")
     kind = file_system_of(folders.state)
     if kind in NETWORK_FILE_SYSTEMS:
         found = (
@@ -488,7 +488,7 @@ def _file_systems(folders: Folders) -> Iterator[Finding]:
     kind = file_system_of(folders.spool)
     if kind in NETWORK_FILE_SYSTEMS:
         found = f"{folders.spool} is on a network file system ({kind}), used by this host only"
-        yield Finding("disk that holds the spool", "ok", found)
+        yield Finding("spool disk", "ok", found)
 
 
 def _spool(folders: Folders) -> Finding:

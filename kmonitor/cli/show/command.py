@@ -100,7 +100,7 @@ def show(
     Example: `kmonitor show last --follow`
 
     Args:
-        run: A run's id, the beginning of its id, its name, or `last`.
+        run: A run's id or name, the beginning of one, or `last`.
         json: One JSON object: `summary`, `verdicts`, `events`; with `--follow` one event a line.
         follow_it: Print new events, and RAM, VRAM, graph size and step time at the end of each
             epoch, until the run has ended, or Ctrl+C. If the connection to the hub is lost, the

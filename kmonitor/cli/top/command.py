@@ -239,6 +239,8 @@ class TopSession:
         match self._state.press(key):
             case "quit":
                 return True
+            case "interrupt":
+                raise KeyboardInterrupt
             case "suspend":
                 self._screen.suspend()
             case "redraw":

@@ -17,8 +17,9 @@ HISTORY_S: Final = 600.0
 _MOST_POINTS: Final = 1200
 _PAGE: Final = 10
 
-Effect = Literal["", "quit", "suspend", "redraw", "send"]
-"""What a key has the caller do: nothing, leave, stop as a job, draw all again, send `question`."""
+Effect = Literal["", "quit", "interrupt", "suspend", "redraw", "send"]
+"""What a key has the caller do: nothing, leave, leave as Ctrl+C does, stop as a job, draw all
+again, send `question`."""
 
 _ACTION_KEYS: Final[dict[str, CommandName]] = {
     "p": "pause",
@@ -38,9 +39,10 @@ QUESTIONS: Final[dict[CommandName, str]] = {
     "stop": 'Stop "{name}" at the end of the current epoch? y or n',
 }
 KEYS_TEXT: Final = (
-    "Up Down j k select   Enter details    / filter   o order    a show ended",
-    "p pause, resume      s save           r reload   c collect  x stop (all ask first)",
-    "Esc back             PgUp PgDn g G    ? keys     q quit",
+    "Up Down j k  select   Enter  details   /  filter   o  order",
+    "PgUp PgDn g G  move   Esc  back        a  ended    q  quit",
+    "These ask first:  p  pause, resume     s  save     r  reload",
+    "                  c  collect           x  stop     ?  keys",
 )
 
 
@@ -193,7 +195,7 @@ class TopState:
         if self.is_typing and key not in _LEAVING:
             self._type(key)
         elif key in (*_LEAVING, "q"):
-            return "quit"
+            return "interrupt" if key == "interrupt" else "quit"
         elif key in _ACTION_KEYS:
             self._ask(_ACTION_KEYS[key])
         elif not self._move(key):

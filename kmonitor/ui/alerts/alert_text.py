@@ -57,6 +57,8 @@ def rule_title(kind: AlertKind, metric: AlertMetric = "") -> str:
     match kind:
         case "limit":
             return tr("{metric}: limit exceeded").format(metric=name)
+        case "action":
+            return tr("Action of a limit failed")
         case "verdict":
             return tr("{metric}: verdict changed").format(metric=name)
         case "host":

@@ -401,6 +401,11 @@ _FORMS: Final = (
     # Why an alert was not handed over.
     later("The command cannot be parsed: {why}."),
     later("The command is empty."),
+    later("The program was not found: {name}"),
+    later(
+        'The command runs without a shell, which "{word}" needs.'
+        " Use: sh -c '...', or put it into a script."
+    ),
     later("The webhook must be a URL of the form https://HOST/PATH or http://HOST/PATH."),
     later("The alert command cannot be run: {why}."),
     later("The alert command was killed: it took longer than {n} s."),

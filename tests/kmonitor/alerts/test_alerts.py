@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -23,6 +24,16 @@ CROSSED = events.LimitCrossed(
 )
 RELEASED = events.LimitCrossed(
     t_s=1.0, metric="ram", action="reload", value=7 * GIB, threshold=8 * GIB, crossed=False
+)
+RELOAD_FAILED = events.ActionRecord(
+    t_s=1.0,
+    action="reload",
+    ok=False,
+    requested_by="limit ram 8 GiB",
+    fit=1,
+    epoch=3,
+    seconds=0.1,
+    why="the disk is full",
 )
 SUSPECTED = events.Verdict(t_s=1.0, metric="ram", state="suspected", per="epoch", turned=True)
 NO_STEPS = events.Notice(
@@ -55,6 +66,7 @@ def due(alerts: AlertEvaluator, at_s: float) -> list[Alert]:
     ("event", "kind", "gravity", "words"),
     [
         (CROSSED, "limit", "warning", "RAM"),
+        (RELOAD_FAILED, "action", "warning", "eload failed"),
         (SUSPECTED, "verdict", "warning", "leak suspected"),
         (NO_STEPS, "verdict", "warning", "No step for 25 s"),
         (FINISHED, "ended", "info", "finished"),
@@ -101,6 +113,27 @@ def test_what_nobody_need_leave_their_work_for_is_not_told(event: events.AnyEven
     tell(alerts, event)
 
     assert due(alerts, 100.0) == []
+
+
+@pytest.mark.parametrize("change", [{"ok": True}, {"requested_by": "ada"}])
+def test_actions_that_succeed_or_that_somebody_asked_for_are_not_told(change: dict[str, Any]):
+    alerts = AlertEvaluator()
+    tell(alerts, msgspec.structs.replace(RELOAD_FAILED, **change))
+
+    assert due(alerts, 100.0) == []
+
+
+def test_the_cool_down_of_one_step_of_a_limit_does_not_hide_the_next():
+    alerts = AlertEvaluator()
+    tell(alerts, CROSSED)
+    assert len(due(alerts, 5.0)) == 1
+
+    tell(alerts, CROSSED, at_s=10.0)
+    tell(alerts, msgspec.structs.replace(CROSSED, action="stop", threshold=9 * GIB), at_s=10.0)
+
+    (alert,) = due(alerts, 15.0)
+    assert isinstance(alert.event, events.LimitCrossed)
+    assert alert.event.action == "stop"
 
 
 def test_a_hang_that_is_over_before_it_lasts_is_not_told_and_a_verdict_does_not_hide_it():

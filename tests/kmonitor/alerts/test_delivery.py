@@ -261,7 +261,46 @@ def test_only_web_addresses_are_webhooks(*, address: str, is_good: bool):
 def test_a_command_that_cannot_be_read_is_refused_before():
     assert invalid_command_reason("mail 'x") != ""
     assert invalid_command_reason("   ") != ""
-    assert invalid_command_reason("mail -s alert me") == invalid_command_reason("") == ""
+    assert invalid_command_reason("echo -s alert me") == invalid_command_reason("") == ""
+
+
+@pytest.mark.parametrize(
+    ("command", "word"),
+    [
+        ("echo x > file", ">"),
+        ("echo x 2>&1", "2>&1"),
+        ("cat | echo", "|"),
+        ("cat && echo", "&&"),
+        ("echo $HOME", "$HOME"),
+        ("echo $(date)", "$(date)"),
+        ("echo `date`", "`date`"),
+    ],
+)
+def test_what_only_a_shell_understands_is_refused_with_the_word(command: str, word: str):
+    assert f'"{word}"' in invalid_command_reason(command)
+
+
+@pytest.mark.parametrize(
+    "command", ["sh -c 'cat > $HOME/x; echo'", "echo '>' \"|\"", "echo https://x.example/?a=1&b=2"]
+)
+def test_what_a_shell_would_read_is_fine_in_quotes_or_within_a_word(command: str):
+    assert invalid_command_reason(command) == ""
+
+
+def test_a_program_that_is_not_there_is_refused():
+    assert invalid_command_reason("no-such-program x").endswith(": no-such-program")
+    assert invalid_command_reason("~/no-such-program").endswith("/no-such-program")
+
+
+def test_a_tilde_is_the_home_folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    script = tmp_path / "alert.sh"
+    script.write_text('#!/bin/sh\ncat > "$(dirname "$0")/got"\n')
+    script.chmod(0o700)
+    assert invalid_command_reason("~/alert.sh") == ""
+
+    assert list(AlertSender(print).hand_over(Delivery({"kind": "died"}, "~/alert.sh"))) == []
+    assert (tmp_path / "got").read_text() == '{"kind": "died"}\n'
 
 
 ALERT: dict[str, str | float] = {

@@ -86,6 +86,7 @@ COMPLETED = {
     "kmonitor command resnet co": "collect",
     "kmonitor show last --host g": "gpu",
     "kmonitor compare pinned:res": "pinned:resnet",
+    "kmonitor command last set_limits shared": "shared_memory=",
 }
 
 
@@ -113,8 +114,11 @@ def test_a_shell_completes_after_an_install(
         terminal.type("echo begun-$((42))\r")  # a Tab before it reads keys would be lost
         terminal.wait_for("begun-42")
         for typed, word in COMPLETED.items():
+            line = f"{typed.rpartition(' ')[0]} {word}"
             terminal.type(f"{typed}\t")
-            terminal.wait_for(f"{typed.rpartition(' ')[0]} {word}")
+            terminal.wait_for(line)
+            terminal.type("!")  # shows if a space came before it
+            terminal.wait_for(f"{line}!" if word.endswith("=") else f"{line} !")
             terminal.type("\x15\x0c")
         terminal.type("exit\r")
 
@@ -165,10 +169,44 @@ def test_each_script_is_one_that_its_shell_reads(shell: Shell) -> None:
 
 @pytest.mark.parametrize(
     ("word", "meant"),
-    [("shwo", "show"), ("ps", "runs"), ("kill", "command RUN stop"), ("hub statsu", "hub status")],
+    [
+        ("shwo", "show"),
+        ("ps", "runs"),
+        ("kill", "command RUN stop"),
+        ("set", "command RUN set_limits ram=80%:reload"),
+        ("hub statsu", "hub status"),
+        ("keys lst", "keys list"),
+        ("keys rm", "keys revoke NAME"),
+        ("runs ls", "runs"),
+        ("alerts add", "alerts set --webhook URL"),
+    ],
 )
 def test_an_unknown_word_suggests_a_command(
     word: str, meant: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(word.split()) == 2
-    assert f"Did you mean: kmonitor {meant}?" in capsys.readouterr().err
+    assert f"Did you mean: kmonitor {meant}\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("runs --state died", "lost"),
+        ("runs --state running", "live"),
+        ("runs --sort RAM", "ram"),
+        ("top --sort mem", "ram"),
+    ],
+)
+def test_a_choice_of_another_program_suggests_one(
+    line: str, meant: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(line.split()) == 2
+    assert f'Did you mean "{meant}"?' in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["-o", "--output=json", "--no-headers"])
+def test_options_of_other_programs_lead_to_json(
+    option: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["runs", option]) == 2
+    assert "--json" in capsys.readouterr().err

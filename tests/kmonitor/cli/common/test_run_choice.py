@@ -1,3 +1,4 @@
+import msgspec
 import pytest
 
 from kmonitor.cli.common.run_choice import AmbiguousRun, UnknownRun, choose_run
@@ -42,6 +43,23 @@ def test_a_name_wins_over_the_beginning_of_an_id():
     runs = [run("beef01", "first"), run("1234", "beef")]
 
     assert choose_run(runs, "beef") is runs[1]
+
+
+def test_the_beginning_of_a_name_names_a_run():
+    assert choose_run([run("3f2a11", "resnet"), run("77aa", "vgg")], "res").name == "resnet"
+
+
+def test_of_several_runs_of_a_name_the_only_live_one_is_meant():
+    ended = msgspec.structs.replace(run("1111", "net", 1.9e9), state="finished")
+
+    assert choose_run([run("3f2a11", "net"), ended], "net").run == "3f2a11"
+
+
+def test_a_name_that_is_nearly_right_is_suggested():
+    with pytest.raises(UnknownRun) as raised:
+        choose_run([run("3f2a11", "leaky_training")], "leaky_trainng")
+
+    assert "Did you mean: leaky_training\n" in raised.value.remedy
 
 
 @pytest.mark.parametrize("wanted", ["3f2", "b"])

@@ -44,7 +44,7 @@ def found_by(folders: Folders) -> dict[str, Finding]:
 def test_a_database_on_a_network_file_system_is_bad(mounts: Callable[..., None], folders: Folders):
     mounts(("/", "ext4"), (folders.state.parent, "nfs4"))
 
-    finding = found_by(folders)["disk that holds the database"]
+    finding = found_by(folders)["database disk"]
 
     assert finding.state == "bad"
     assert "nfs4" in finding.found
@@ -80,10 +80,10 @@ def test_a_home_on_a_network_is_told_with_where_its_database_is(
 
     found = found_by(folders)
 
-    assert found["disk that holds the database"].state == "ok"
+    assert found["database disk"].state == "ok"
     assert found["network home"].state == "note"
     assert str(folders.database.parent) in found["network home"].found
-    assert "nfs4" in found["disk that holds the spool"].found
+    assert "nfs4" in found["spool disk"].found
 
 
 def test_another_package_of_our_name_is_bad(monkeypatch: pytest.MonkeyPatch, folders: Folders):

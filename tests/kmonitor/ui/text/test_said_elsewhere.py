@@ -112,6 +112,14 @@ def test_english_stays_as_it_was_said(told: str):
         (STEP_SOURCE.source, STEP_SOURCE.source),
         (MEAN_STEP_SOURCE.source, MEAN_STEP_SOURCE.source),
         (invalid_command_reason('"'), "The command cannot be parsed: {why}."),
+        (invalid_command_reason("no-such-mail me"), "The program was not found: {name}"),
+        (
+            invalid_command_reason("echo > me"),
+            (
+                'The command runs without a shell, which "{word}" needs.'
+                " Use: sh -c '...', or put it into a script."
+            ),
+        ),
         (invalid_webhook_reason("x"), invalid_webhook_reason("x")),
         (
             "The alert command exited with status 3. no mail",
