@@ -131,8 +131,8 @@ class _Block:
     def __enter__(self) -> list[Collected]:
         if self._outcomes is not None:
             raise RuntimeError(
-                "the result of collected() is for one block; use `with collected():` for each"
-                " block"
+                "the result of collected() can be used for one block only; write `with "
+                "collected():` again for each block"
             )
         self._outcomes = []
         self._before = _fitted_before()

@@ -214,9 +214,9 @@ _READ_AHEAD: Final = (
 )
 
 _DATA_RESTARTED: Final = (
-    "not exact: with steps_per_epoch, each epoch continues in the data where the previous one"
-    " ended, but the new model's first epoch starts again at the beginning of the data; leave"
-    " steps_per_epoch out"
+    "not exact: with steps_per_epoch, each epoch continues through the data from where the "
+    "previous one ended, but the new model's first epoch starts again at the beginning of "
+    "the data; leave steps_per_epoch out"
 )
 
 
@@ -229,7 +229,9 @@ def _count(arguments: dict[str, Any], name: str, otherwise: int) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        raise TypeError(f"fit: {name}={value!r} is not a whole number; use {name}=10.") from None
+        raise TypeError(
+            f"fit: {name}={value!r} is not a whole number; use a whole number, such as {name}=10."
+        ) from None
 
 
 def _callbacks(callbacks: object, keras: Any) -> list[Any]:

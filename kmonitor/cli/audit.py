@@ -75,4 +75,6 @@ def _print_rows(rows: list[AuditRow]) -> None:
         )
         for row in rows
     ]
-    print_table(("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), cells, folds=("RESULT",), elided="OF")
+    print_table(
+        ("WHEN", "WHO", "WHAT", "RUN", "OF", "RESULT"), cells, folds=("RESULT",), elided="OF"
+    )

@@ -211,7 +211,7 @@ def _print_checkpoints(
         print_text(f"Write one with: kmonitor command {run.run} save --wait")
         return
     has_state_column = verified or any(each.state for each in found)
-    headers = ["when", "fit", "epoch", "step", "size", "export", "file"]
+    headers = ["WHEN", "FIT", "EPOCH", "STEP", "SIZE", "EXPORT", "FILE"]
     now_wall_s = SystemClock().wall_s()
     rows = [
         [
@@ -227,8 +227,8 @@ def _print_checkpoints(
         for each in found
     ]
     print_table(
-        [*headers, "state"] if has_state_column else headers,
+        [*headers, "STATE"] if has_state_column else headers,
         rows,
-        right=("fit", "epoch", "step", "size"),
-        folds=("file", "state"),
+        right=("FIT", "EPOCH", "STEP", "SIZE"),
+        folds=("FILE", "STATE"),
     )

@@ -51,14 +51,14 @@ def inspect_model(
 
 def _print_layers(found: ModelFile) -> None:
     print_table(
-        ("layer", "kind", "parameters", "in the file", "shapes"),
+        ("LAYER", "TYPE", "PARAMETERS", "IN THE FILE", "SHAPES"),
         [
             (each.path, each.kind, with_plain_spaces(count_text(each.parameters)),
              size_text(each.stored_bytes), " ".join(str(shape) for shape in each.shapes))
             for each in found.layers
         ],
-        right=("parameters", "in the file"),
-        elided="shapes",
+        right=("PARAMETERS", "IN THE FILE"),
+        elided="SHAPES",
     )  # fmt: skip
 
 

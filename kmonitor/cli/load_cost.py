@@ -65,10 +65,10 @@ def load_cost(
         print_json({"file": str(file), "methods": rows, "recommended": found})
         return DONE
     print_table(
-        ("method", "peak", "kept", "seconds", "optimizer", "training can continue"),
+        ("METHOD", "PEAK", "KEPT", "SECONDS", "OPTIMIZER", "TRAINING CAN CONTINUE"),
         map(_row, costs),
-        right=("peak", "kept", "seconds"),
-        folds=("optimizer",),
+        right=("PEAK", "KEPT", "SECONDS"),
+        folds=("OPTIMIZER",),
     )
     print_text()
     for line in _lines(found):

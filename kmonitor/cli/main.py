@@ -176,7 +176,10 @@ def about_option(arguments: Sequence[str], option: str) -> tuple[str, str] | Non
     called = next((c for c in (" ".join(arguments[:2]), *arguments[:1]) if c in _LOCAL_ONLY), "")
     name = option.partition("=")[0]
     if name in _FOR_SCRIPTS:
-        return f"Unknown option: {option}.", "For a script: add --json, where something is listed."
+        return (
+            f"Unknown option: {option}.",
+            "In scripts, add --json to commands that list something.",
+        )
     if name not in _ELSEWHERE or not called:
         return None
     at = next(at for at, argument in enumerate(arguments) if argument.partition("=")[0] == name)

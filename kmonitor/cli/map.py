@@ -380,15 +380,15 @@ def _setting(text: str) -> tuple[str, ConfigValue]:
 
 
 _COLUMNS = (
-    "layer", "kind", "parameters", "total", "weights", "slots", "gradients", "kept", "workspace",
-    "",
+    "LAYER", "TYPE", "PARAMETERS", "TOTAL", "WEIGHTS", "OPTIMIZER", "GRADIENTS", "ACTIVATIONS",
+    "WORKSPACE", "",
 )  # fmt: skip
-_RIGHT = ("parameters", "total", "weights", "slots", "gradients", "kept", "workspace")
+_RIGHT = _COLUMNS[2:-1]
 
 
 def print_map(layout: ModelLayout, found: MemoryMap) -> None:
     """Print the table by layer and the totals below it."""
-    print_table(_COLUMNS, map(_row, found.layers), right=_RIGHT, elided="layer")
+    print_table(_COLUMNS, map(_row, found.layers), right=_RIGHT, elided="LAYER")
     print_text()
     print_text(_headline(layout, found))
     print_text(
@@ -456,7 +456,7 @@ def print_advice(advised: Sequence[PeakReduction]) -> None:
     rows = [
         (size_text(each.saved_bytes), size_text(each.peak_bytes), each.words) for each in advised
     ]
-    print_table(("saves", "then", "change"), rows, right=("saves", "then"), folds=("change",))
+    print_table(("SAVES", "THEN", "CHANGE"), rows, right=("SAVES", "THEN"), folds=("CHANGE",))
 
 
 def measured_before(layout: ModelLayout, plan: Plan) -> tuple[PeakMeasurement, ...]:

@@ -35,7 +35,7 @@ def run(
     Args:
         script: Program and arguments, after `--`.
         resume_after_crash: Maximum number of restarts after crashes. The state is then also saved
-            at the end of epochs, using at most a tenth of the time.
+            at the end of epochs, which takes at most a tenth of the running time.
     """
     if not script or not script[0]:
         raise UsageError(

@@ -254,8 +254,8 @@ def prune(  # noqa: PLR0913 - the user's options
     Example: `kmonitor runs prune --older-than 30d --dry-run`
 
     Args:
-        older_than: Runs whose last event is older than this: `30d`, `12h`, `8w`; a bare number is
-            days.
+        older_than: Runs whose last event is older than this: `30d`, `12h`, `8w`; a bare number
+            means days.
         larger_than: Runs that use more than this in the hub's database: `500MiB`, `2GB`. With both
             options, both must hold.
         dry_run: Only list them.

@@ -64,7 +64,7 @@ def command(  # noqa: PLR0913 - the user's arguments
     Example: `kmonitor command last set_limits ram=80%:reload step_time="250 ms" graph=off`
 
     Exit status: 0 if it was done (or, without `--wait`, sent); 1 if it failed or was refused; 3 if
-    `--timeout` passed first (the command is still pending).
+    `--timeout` expired first (the command is still pending).
 
     Args:
         run: A run's id or name, the beginning of one, or `last`.

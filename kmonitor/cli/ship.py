@@ -65,7 +65,7 @@ def ship(
     For clusters: a job runs with `KMONITOR_HUB=off` and `KMONITOR_SPOOL` set to a folder that this
     machine can also see. Spools are found at any depth. Those of live training runs are read too,
     without locking or changing anything. You can ship again at any time: the hub accepts only what
-    it does not have.
+    it does not already have.
 
     Example: `kmonitor ship /scratch/ada/kmonitor`
 

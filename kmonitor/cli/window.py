@@ -128,7 +128,7 @@ def check_screenshot_name(screenshot: Path) -> None:
     """
     if screenshot.suffix.lower() != ".png":
         raise UserError(
-            f"{screenshot} cannot be written: the picture must be a PNG file.",
+            f"{screenshot} cannot be written: the image must be a PNG file.",
             "Choose a file name that ends in .png."
             if screenshot.name in ("", "..") or screenshot.is_dir()
             else f"For example: {screenshot.with_suffix('.png')}",
@@ -194,7 +194,7 @@ def _require_packages() -> None:
     lacking = [name for name, version in found.items() if not version]
     if lacking:
         raise UserError(
-            f"The window needs {' and '.join(lacking)}, which is not installed.",
+            f"The window needs packages that are not installed: {' and '.join(lacking)}.",
             how_to_add("desktop"),
         )
     trouble = trouble_of(*found.values())

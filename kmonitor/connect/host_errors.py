@@ -130,7 +130,10 @@ def login_ended(address: str, status: int, output: str) -> HostError:
     return HostError(
         "no_kmonitor",
         address,
-        f"The login on {address} ended before it ran a command (exit status {status}).{detail}",
+        (
+            f"The login shell on {address} exited before it ran the command (exit status "
+            f"{status}).{detail}"
+        ),
         f"Its shell must be able to run commands; try: ssh {address} echo works",
     )
 

@@ -41,7 +41,10 @@ class BadAddress(UserError):
         if address.startswith("tcp://"):
             super().__init__(
                 f"{what}: it is the address of a hub.",
-                "Pass it with --hub, or remember it first: kmonitor hosts add",
+                (
+                    "Pass it with --hub, or add it to the remembered hosts first: kmonitor "
+                    "hosts add"
+                ),
             )
             return
         super().__init__(

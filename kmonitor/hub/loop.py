@@ -466,7 +466,7 @@ class HubLoop:
     def _send_hub_reply(self, identity: bytes, request: HubRequest) -> None:
         peer = self._endpoints.authorizer.peer_of_identity(identity)
         if request.stop and (peer is None or peer.is_far):
-            text = "only its own user on its own host can stop this hub"
+            text = "only the user who owns this hub can stop it, on the hub's own host"
             if peer is not None:
                 self._endpoints.authorizer.refusals.of_peer(peer, "stop the hub", text)
             error = ErrorMessage(

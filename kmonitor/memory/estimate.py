@@ -131,8 +131,8 @@ def _by_trace(found: MemoryMap, traced: Traced, plan: Plan) -> MemoryMap:
     notes = [*program.notes]
     if unseen:
         notes.append(
-            "counted the way TensorFlow's CPU allocator does it, without tensors below"
-            f" {unseen // 1024} KiB{_of_small_variables(traced_peak.left_out_bytes)}"
+            "counted the way TensorFlow's CPU allocator counts, without tensors below "
+            f"{unseen // 1024} KiB{_of_small_variables(traced_peak.left_out_bytes)}"
         )
     if traced_peak.waiting_bytes >= _WORTH_MIB * 2**20:
         notes.append(

@@ -66,7 +66,7 @@ class DeliveryPhase(enum.Enum):
     AWAY = "no connection"
     GREETING = "connecting: no reply to hello yet"
     LIVE = "welcomed"
-    REFUSED = "the hub rejects this run for now"
+    REFUSED = "the hub is rejecting this run for now"
     SUPERSEDED = "a newer process of the run has taken over; this one no longer sends data"
 
 

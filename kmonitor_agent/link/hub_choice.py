@@ -76,14 +76,14 @@ def _socket_path(named: str, source: str) -> Path:
         named = named.removeprefix("ipc://")
     if "://" in named:
         raise ValueError(
-            f'{source}={named!r}: use "off", the path of a hub\'s socket or its'
-            " tcp://HOST:PORT?key=KEY, or leave it out for your own hub"
+            f'{source}={named!r} is not valid: use "off", the path of a hub\'s socket, or '
+            "its address, tcp://HOST:PORT?key=KEY; to use your own hub, leave it out"
         )
     path = expand_user(named)
     if not path.is_absolute():
         raise ValueError(
-            f'{source}={named!r}: use "off" or the absolute path of a hub\'s socket, such as'
-            f" {path.absolute()}"
+            f'{source}={named!r} is not valid: use "off" or the absolute path of a hub\'s '
+            f"socket, such as {path.absolute()}"
         )
     if DISK.sees(path, Path.is_dir):
         raise ValueError(

@@ -418,8 +418,8 @@ class Outbox:
         self._why_undeleted = why
         # No path in what leaves the process: the run may be private.
         text = (
-            f"kmonitor cannot remove spooled events that its hub has stored ({why}): the spool"
-            " takes more space than it should. `kmonitor doctor` shows its location."
+            f"kmonitor cannot remove spooled events that its hub has stored ({why}): the "
+            "spool takes up more space than it should. `kmonitor doctor` shows its location."
         )
         self._emit(Notice(t_s=self._now_s(), level="warning", code="spool_kept", text=text))
 

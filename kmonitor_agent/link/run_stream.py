@@ -454,7 +454,7 @@ class TrainingNotices:
         self._write(
             "unrecorded",
             f"this run is not being recorded: {self._folder_text} cannot be written to "
-            f"({why}) and no hub responds. Training is not affected. For details, run: "
+            f"({why}) and no hub is responding. Training is not affected. For details, run: "
             "kmonitor doctor",
         )
 

@@ -134,7 +134,7 @@ def _pages_by_statm(folder: Path | str, peak: int | None) -> ProcessPages:
     path = f"{folder}/statm"
     resident, shared = map(int, read_proc_file(path).split()[1:3])
     own = max(0, resident - shared) * _PAGE_BYTES
-    return ProcessPages(own, peak_bytes=peak, source=f"{path} resident less shared")
+    return ProcessPages(own, peak_bytes=peak, source=f"{path} resident minus shared")
 
 
 def read_proportional_set(folder: Path | str) -> ProportionalSet | None:

@@ -58,7 +58,7 @@ def read_address_space_left(used_bytes: int | None) -> Reading:
         used_bytes: Address space that is used; None: not known.
     """
     if resource is None or used_bytes is None:
-        return Reading.missing(_UNIT, "this system does not report the used address space")
+        return Reading.missing(_UNIT, "this system does not report how much address space is used")
     limit = resource.getrlimit(resource.RLIMIT_AS)[0]
     if limit == resource.RLIM_INFINITY:
         return Reading.missing(_UNIT, "the process's address space has no limit")

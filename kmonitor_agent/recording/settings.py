@@ -90,7 +90,8 @@ def checked_name(run_name: object) -> str | None:
         return None
     if not isinstance(run_name, str):
         raise TypeError(
-            f"MonitorCallback: run_name={run_name!r} is not a string; use run_name='x'."
+            f"MonitorCallback: run_name={run_name!r} is not a string; use a string, such as "
+            "run_name='x'."
         )
     name = plain_name(run_name)
     if not name:

@@ -185,7 +185,7 @@ class SilenceJudgement:
     def _silence_text(self) -> str:
         longest = seconds_text(self._longest_s() or 0.0)
         text = f"no step for {self.silent_s:.0f} s {_WHERE[self.phase]}"
-        return f"{text}; the longest pause until then was {longest} s"
+        return f"{text}; the longest pause before that was {longest} s"
 
 
 @dataclass(frozen=True, slots=True)

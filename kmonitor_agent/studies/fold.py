@@ -102,7 +102,7 @@ class Fold:
             NotPlainData: The question is none.
         """
         if self._ask_study is None:
-            raise NotAnswered("LookupError", "run_folds does not respond to its folds")
+            raise NotAnswered("LookupError", "run_folds is not responding to its folds")
         return self._ask_study(question)
 
     @property

@@ -241,7 +241,7 @@ class LocalAttempt:
     def _answered(self, question: bytes) -> bytes:
         """On the thread that runs the study, whose bounds wait meanwhile."""
         if self._answers is None:
-            return pack_value(("LookupError", "run_folds does not respond to its folds"))
+            return pack_value(("LookupError", "run_folds is not responding to its folds"))
         try:
             return pack_value(("", self._answers(self.fold, unpack_value(question))))
         except NotPlainData as exc:

@@ -179,9 +179,9 @@ class StudyFolder(StudyPaths):
                     else f"{was} then, {wanted} now"
                 )
                 raise FoldsRefused(
-                    f"run_folds: study={str(self.path)!r} was started with different {name}"
-                    f" ({difference}). Choose another folder, or call it as before; shuffled"
-                    " splits need a random_state."
+                    f"run_folds: study={str(self.path)!r} was started with different {name} "
+                    f"({difference}). Choose another folder, or call run_folds with the same "
+                    "arguments as before; shuffled splits need a random_state."
                 )
         self._id = known.id
         self.attempts, cut = self._attempts_file.read()

@@ -120,7 +120,7 @@ class Limit:
         _one_of("action", action, LIMIT_ACTIONS)
         if threshold == "":
             written = f'use Limit("{metric}", ...) with {_EXAMPLES[metric]}.'
-            raise TypeError(f"Limit: the threshold on {metric} is missing; {written}")
+            raise TypeError(f"Limit: the threshold for {metric} is missing; {written}")
         value, fraction = _threshold(metric, threshold)
         spec = LimitSpec(
             metric=cast("LimitMetric", metric),
@@ -213,9 +213,7 @@ def _fraction(metric: str, percent: float) -> float:
             f" {_EXAMPLES[metric]}."
         )
     if not 0 < percent <= 100:  # noqa: PLR2004 - percent
-        raise ValueError(
-            f"Limit: {percent:g} % is not between 0 % and 100 %; use 80%, for example."
-        )
+        raise ValueError(f"Limit: {percent:g}% is not between 0% and 100%; use 80%, for example.")
     return percent / 100
 
 

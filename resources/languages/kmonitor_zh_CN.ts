@@ -66,7 +66,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/qt/alerts_dialog.py"/>
-        <source>Sent. Errors appear here.</source>
+        <source>Sent. Any errors will appear here.</source>
         <translation>已发送。若失败会在此说明。</translation>
     </message>
     <message>
@@ -247,7 +247,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/charts/qt/chart_card.py"/>
-        <source>Applies to the median of an epoch: a few slow steps do not change it</source>
+        <source>Applies to the median over an epoch, so a few slow steps do not affect it</source>
         <translation>它针对一轮的中位数：少数慢步不会使它变动</translation>
     </message>
     <message>
@@ -343,7 +343,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/compare/qt/compare_view.py"/>
-        <source>Epochs, counted over all fits</source>
+        <source>Epochs, counted across all fits</source>
         <translation>所有 fit 的轮次依次排列</translation>
     </message>
     <message>
@@ -411,7 +411,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/qt/host_menus.py"/>
-        <source>Connects with your ssh client and its configuration: any host that ssh reaches without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
+        <source>Connects with your ssh client and its configuration: any host that ssh can reach without a prompt works here. kmonitor must be installed there; no port is opened. For a hub that listens on the network, enter its address with the key: tcp://gpu-01:5577?key=…</source>
         <translation>使用您的 ssh 客户端及其配置连接：凡是无需提问即可 “ssh gpu-01” 的，这里也可用。对方须已安装 kmonitor；不会打开端口。监听网络的 hub 用密钥访问：tcp://gpu-01:5577?key=…</translation>
     </message>
     <message>
@@ -1129,7 +1129,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/shell/qt/header_view.py"/>
-        <source>Horizontal axis: epochs, counted over all fits</source>
+        <source>Horizontal axis: epochs, counted across all fits</source>
         <translation>按所有 fit 的轮次依次计数</translation>
     </message>
     <message>
@@ -1479,7 +1479,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/settings/qt/settings_pages.py"/>
-        <source>No other machines are saved. Any host that ssh NAME reaches works here.</source>
+        <source>No other machines are saved. Any host that you can reach with ssh NAME works here.</source>
         <translation>没有记住其他机器。能用 ssh NAME 登录的，在这里也能用。</translation>
     </message>
     <message>
@@ -2043,7 +2043,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/history/qt/history_view.py"/>
-        <source>Enter opens a run on the charts, F2 renames it, Delete removes it</source>
+        <source>Enter shows a run on the charts, F2 renames it, Delete removes it</source>
         <translation>Enter 在图表中打开运行，F2 重命名，Delete 删除</translation>
     </message>
     <message>
@@ -2170,7 +2170,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/studies/qt/study_view.py"/>
-        <source>Counted from 1; “resumed” means that it continued where the previous attempt was killed</source>
+        <source>Counted from 1; “resumed” means that it continued from where the previous attempt was killed</source>
         <translation>从 1 起；续：从前一次尝试被终止处继续</translation>
     </message>
     <message>
@@ -2679,7 +2679,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>Ask its administrator. If it was reinstalled, follow the instructions printed by: {line}</source>
+        <source>Ask its administrator whether it was reinstalled. If it was, follow the instructions printed by: {line}</source>
         <translation>请询问其管理者。如果它是重新安装的，请按此命令的提示操作：{line}</translation>
     </message>
     <message>
@@ -2689,7 +2689,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/diagnosis.py"/>
-        <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the last one and what holds traces; at the end of the next epoch, it finds which lines allocated memory. Training waits for it, usually for less than a second, and the training result does not change.</source>
+        <source>At the next safe point, a diagnosis finds which Python objects have grown in number since the previous diagnosis and what holds traces; at the end of the next epoch, it finds which lines allocated memory. Training waits for it, usually for less than a second, and the training result does not change.</source>
         <translation>诊断会在下一个安全点查看：与上一次相比哪些 Python 对象变多了、谁持有追踪；并在再下一轮结束时查看哪些代码行分配了内存。训练会为此等待，通常不到一秒，结果不变。</translation>
     </message>
     <message>
@@ -2839,7 +2839,7 @@
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
         <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>Charts show the last received data; training may still be running.</source>
+        <source>Charts show the last data received; training may still be running.</source>
         <translation>图表显示最后收到的数据，训练可能仍在运行。</translation>
     </message>
     <message>
@@ -3388,12 +3388,12 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>GPU out of memory in about {n} more models ({low} to {high})</source>
+        <source>GPU out of memory after about {n} more models ({low} to {high})</source>
         <translation>大约再训练 {n} 个模型（{low} 到 {high}）后显存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>GPU out of memory in {n} more models at the earliest</source>
+        <source>GPU out of memory after {n} more models at the earliest</source>
         <translation>最早再训练 {n} 个模型后显存耗尽</translation>
     </message>
     <message>
@@ -3673,7 +3673,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/runs/run_states.py"/>
-        <source>Its process is alive but sends nothing: a long trace or collection may be blocking it.</source>
+        <source>Its process is alive but is not sending any data: a long trace or collection may be blocking it.</source>
         <translation>进程存活但没有发送数据：可能正在进行较长的追踪或清理。</translation>
     </message>
     <message>
@@ -3812,7 +3812,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>Likely: the growth is usually caused by this, but it is not proven</source>
+        <source>Likely: this is the usual cause of such growth, but it is not proven here</source>
         <translation>通常由此引起增长，但未得到证明</translation>
     </message>
     <message>
@@ -4139,7 +4139,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/memory/totals.py"/>
-        <source>No rule covers {kinds}: their memory is assumed, so the interval is wider</source>
+        <source>No rule covers {kinds}: a value is assumed for their memory, so the interval is wider</source>
         <translation>没有规则覆盖 {kinds}：按假定计算，区间更宽</translation>
     </message>
     <message>
@@ -5615,11 +5615,6 @@
         <translation>历史中现有 {n} 个事件，占用磁盘 {size}。</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
-        <source>The host is removed from this window, and its runs are no longer shown. Nothing on the host changes: training runs and the hub keep running, and connecting again brings everything back.</source>
-        <translation>此主机会从窗口中移除，不再显示其运行。主机上的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The host key of {host} has changed: the host was reinstalled, or a different machine is responding under its name.</source>
         <translation>{host} 的主机密钥与之前不同：重新安装过，或不是同一台机器。</translation>
@@ -5628,6 +5623,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The host key of {host} is not known yet.</source>
         <translation>这里尚不认识 {host} 的主机密钥。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/hosts/hosts.py"/>
+        <source>The host will be removed from this window, and its runs will no longer be shown. Nothing on the host changes: training runs and the hub keep running, and connecting again brings everything back.</source>
+        <translation>此主机会从窗口中移除，不再显示其运行。主机上的一切保持不变：训练和 hub 继续运行，重新连接即可恢复全部内容。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/hosts/connection_status.py"/>
@@ -6339,6 +6339,11 @@
         <translation>分配器</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>always pass {name} batches of the same shape, or give it an input_signature with None for the dimensions that vary</source>
+        <translation>向 {name} 传入形状一致的批次，或使用含 None 的 input_signature</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/events/action_records.py"/>
         <location filename="../../kmonitor/ui/workspace/run_edits.py"/>
         <source>and {n} more</source>
@@ -6481,7 +6486,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/time_text.py"/>
-        <source>call gc.collect() less often, or gc.freeze() after setting up</source>
+        <source>call gc.collect() less often, or call gc.freeze() once after setup</source>
         <translation>少调用 gc.collect()，或在长期对象建好后调用一次 gc.freeze()</translation>
     </message>
     <message>
@@ -6906,13 +6911,13 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>free memory retained by malloc</source>
-        <translation>malloc 保留的空闲内存</translation>
+        <source>free memory: smaller batches or caches, fewer workers, no other programs</source>
+        <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>free memory: smaller batches or caches, fewer workers, no other programs</source>
-        <translation>腾出内存：更小的批次或缓存、更少的工作进程、旁边不运行其他程序</translation>
+        <source>freed memory retained by malloc</source>
+        <translation>malloc 保留的空闲内存</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -7059,7 +7064,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>it rose before, but not lately</source>
+        <source>it rose earlier, but not recently</source>
         <translation>此前上升，近来没有</translation>
     </message>
     <message>
@@ -7179,7 +7184,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>keep numbers only (float(loss), a mean), or only the newest</source>
+        <source>keep only numbers (float(loss), a mean), or only the most recent objects</source>
         <translation>改为保留数字（float(loss)、均值），或只保留最新的</translation>
     </message>
     <message>
@@ -7189,7 +7194,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>killed by another process, not for lack of memory: the kernel counted no out-of-memory kill</source>
+        <source>killed by another process, not for lack of memory: the kernel recorded no out-of-memory kills</source>
         <translation>被某个进程杀死，而非内存不足：没有相应的计数</translation>
     </message>
     <message>
@@ -7536,11 +7541,6 @@
         <translation>没有 cgroup 限制此进程的内存</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>no counter grew with it</source>
-        <translation>已统计的内容都没有随之增长</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/charts/extra_charts.py"/>
         <location filename="../../kmonitor/ui/charts/standard_charts.py"/>
         <location filename="../../kmonitor/ui/charts/time_chart.py"/>
@@ -7575,6 +7575,11 @@
         <translation>没有优化器</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>no other metric grew along with it</source>
+        <translation>已统计的内容都没有随之增长</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/actions/action_panel.py"/>
         <source>no reason was given</source>
         <translation>未说明原因</translation>
@@ -7591,22 +7596,22 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s after a fit; the longest pause until then was {longest} s</source>
+        <source>no step for {n} s after a fit; the longest pause before that was {longest} s</source>
         <translation>fit 之后 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s at its start; the longest pause until then was {longest} s</source>
+        <source>no step for {n} s at its start; the longest pause before that was {longest} s</source>
         <translation>开始时 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s between epochs; the longest pause until then was {longest} s</source>
+        <source>no step for {n} s between epochs; the longest pause before that was {longest} s</source>
         <translation>轮与轮之间 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>no step for {n} s within an epoch; the longest pause until then was {longest} s</source>
+        <source>no step for {n} s within an epoch; the longest pause before that was {longest} s</source>
         <translation>一轮之内 {n} s 没有训练步，该处最长的停顿为 {longest} s</translation>
     </message>
     <message>
@@ -7817,17 +7822,17 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>out of memory in about {n} more model ({low} to {high})</source>
+        <source>out of memory after about {n} more model ({low} to {high})</source>
         <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>out of memory in about {n} more models ({low} to {high})</source>
+        <source>out of memory after about {n} more models ({low} to {high})</source>
         <translation>大约再训练 {n} 个模型（{low} 到 {high}）后内存耗尽</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
-        <source>out of memory in {n} more models at the earliest</source>
+        <source>out of memory after {n} more models at the earliest</source>
         <translation>最早再训练 {n} 个模型后内存耗尽</translation>
     </message>
     <message>
@@ -7869,11 +7874,6 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>pass tensors instead of Python numbers to {name}</source>
         <translation>向 {name} 传入张量而不是 Python 数字</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
-        <source>pass {name} batches of one shape, or give it an input_signature with None</source>
-        <translation>向 {name} 传入形状一致的批次，或使用含 None 的 input_signature</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -8440,11 +8440,6 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>the kernel counted no out-of-memory kill</source>
-        <translation>内核没有计到因内存不足的终止</translation>
-    </message>
-    <message>
-        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the kernel killed a process in its cgroup at that time because memory ran out ({how}: oom_kill)</source>
         <translation>当时内核因内存不足在其控制组中结束了进程（{how}: oom_kill）</translation>
     </message>
@@ -8462,6 +8457,11 @@
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>the kernel killed one of its processes at memory={bound}</source>
         <translation>内核在 memory={bound} 处终止了它的一个进程</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>the kernel recorded no out-of-memory kills</source>
+        <translation>内核没有计到因内存不足的终止</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
@@ -9513,7 +9513,7 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
-        <source>{signal}: killed by another process, not for lack of memory: the kernel counted no out-of-memory kill</source>
+        <source>{signal}: killed by another process, not for lack of memory: the kernel recorded no out-of-memory kills</source>
         <translation>{signal}：被某个进程终止，并非因内存不足：没有计到这样的终止</translation>
     </message>
     <message>
@@ -9697,11 +9697,6 @@
         <translation>{what} +{per_unit} / {per}</translation>
     </message>
     <message>
-        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
-        <source>{what} are removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
-        <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
-    </message>
-    <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{what} are retained in {place}</source>
         <translation>{what}保留在 {place} 中</translation>
@@ -9710,6 +9705,11 @@
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>{what} of {like}</source>
         <translation>{what} {like} </translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/settings/hub_settings.py"/>
+        <source>{what} will be removed from the history within minutes, for everyone. Pinned and live runs stay, and so do checkpoints. This cannot be undone.</source>
+        <translation>{what}会在几分钟内从历史中消失，对所有查看者都是如此。已固定和正在进行的运行保留，检查点也保留。此操作无法撤销。</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>

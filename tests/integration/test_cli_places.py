@@ -127,8 +127,8 @@ def test_shipping_follows_runs_until_ctrl_c(
 
     assert sorted(each["events"] for each in told) == [6, 81]
     assert [each["missing"] for each in told] == [0, 0]
-    (_, last) = said(capsys, "runs", "--json")
-    assert last["run"] == other.run
+    (newest, _) = said(capsys, "runs", "--json")
+    assert newest["run"] == other.run
 
 
 @pytest.mark.parametrize("place", ["missing", "empty", "file"])

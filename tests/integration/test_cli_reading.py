@@ -94,7 +94,7 @@ def test_a_training_that_makes_no_step_is_told_with_what_to_do(live_hub: LiveHub
         listed, shown = kmonitor("runs"), kmonitor("show", "last")
         (as_json,) = kmonitor("runs", "--json").json
 
-    words = "no step for 24 s within an epoch; the longest pause until then was 1 s"
+    words = "no step for 24 s within an epoch; the longest pause before that was 1 s"
     assert "training, no step for " in " ".join(listed.out.split())
     assert f"State        training ({words})" in shown.out
     assert "Advice       `py-spy dump --pid" in shown.out

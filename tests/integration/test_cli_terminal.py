@@ -283,7 +283,7 @@ def test_top_stops_a_training(home: Mapping[str, str]) -> None:
         terminal.type("y")
         terminal.wait_for("No run is live")
         terminal.type("a")
-        ended = terminal.wait_for("ended too", "EPOCH")
+        ended = terminal.wait_for("incl. ended", "EPOCH")
         terminal.type("q")
         assert terminal.wait_end() == 0
 

@@ -38,8 +38,8 @@ def test_the_window_is_drawn_into_a_file_on_a_machine_without_a_screen(
     [
         ("no-such-folder/window.png", "there is no folder {}/no-such-folder"),
         ("a-folder.png", "it is a folder"),
-        ("window.jpg", "the picture must be a PNG file"),
-        ("window", "the picture must be a PNG file"),
+        ("window.jpg", "the image must be a PNG file"),
+        ("window", "the image must be a PNG file"),
     ],
 )
 def test_a_picture_that_cannot_be_written_is_named_with_the_cause(

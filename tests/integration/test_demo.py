@@ -77,7 +77,7 @@ def test_without_keras_the_demo_says_what_to_install(monkeypatch: pytest.MonkeyP
     ("words", "said"),
     [
         (("--png={tmp}/gone/a.png",), "there is no folder {tmp}/gone"),
-        (("--png=a.jpg",), "the picture must be a PNG file"),
+        (("--png=a.jpg",), "the image must be a PNG file"),
         (("--png=a.png", "--no-window"), "--no-window leaves it out"),
     ],
 )

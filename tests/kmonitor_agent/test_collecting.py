@@ -165,7 +165,7 @@ def test_a_block_s_object_is_for_one_block():
     with block:
         pass
 
-    with pytest.raises(RuntimeError, match="use `with collected"), block:
+    with pytest.raises(RuntimeError, match="write `with collected"), block:
         pass
 
 

@@ -27,7 +27,7 @@ ENDED: Final[dict[str, tuple[str, str]]] = {
     "out_of_memory": ("its processes used more than memory=4.0 GiB", ""),
     "timeout": ("it took longer than the 2480 s that the finished folds suggest", ""),
     "hang": (
-        "no step for 61 s within an epoch; the longest pause until then was 20.3 s",
+        "no step for 61 s within an epoch; the longest pause before that was 20.3 s",
         "",
     ),
     "killed": ("SIGSEGV: segmentation fault", "SIGSEGV"),

@@ -307,7 +307,11 @@ def _table(
         justify = "right" if column.is_right else "left"
         is_whole = not column.is_folded
         table.add_column(
-            Text(column.title.upper()), justify=justify, overflow="fold", no_wrap=is_whole, width=width
+            Text(column.title),
+            justify=justify,
+            overflow="fold",
+            no_wrap=is_whole,
+            width=width,
         )
         texts = column.cells[rows]
         if column.is_folded:

@@ -160,7 +160,7 @@ def _require_keras() -> None:
     lacking = [name for name in ("keras", "tensorflow") if importlib.util.find_spec(name) is None]
     if lacking:
         raise UserError(
-            f"The demo needs {' and '.join(lacking)}, which is not installed.",
+            f"The demo needs packages that are not installed: {' and '.join(lacking)}.",
             how_to_add("demo"),
         )
 

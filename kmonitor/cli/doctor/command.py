@@ -210,7 +210,7 @@ def _other_package_finding() -> Finding:
         return Finding(
             "package names",
             "bad",
-            f"{', '.join(others)} also installs a package called kmonitor",
+            f"another package called kmonitor is installed by {', '.join(others)}",
             f"python -m pip uninstall {' '.join(others)}\nthen install {DISTRIBUTION} again",
         )
     if not version_of(DISTRIBUTION):
@@ -317,7 +317,7 @@ def _hub(folders: Folders) -> Iterator[Finding]:
         yield Finding("hub", "bad", silent.what, silent.remedy)
         return
     if reply is None:
-        found = "not running; kmonitor, kmonitor runs and kmonitor hub start one"
+        found = "not running; start one with kmonitor, kmonitor runs or kmonitor hub"
         yield Finding("hub", "note", found)
         return
     yield _hub_finding(reply, folders)

@@ -42,8 +42,8 @@ def store(where: Annotated[str | None, Parameter(show_default=False)] = None, /)
     setting takes effect the next time a hub starts.
 
     Args:
-        where: `postgresql://USER@HOST:PORT/DATABASE`, whose password libpq finds in ~/.pgpass or
-            PGPASSFILE; or `here`: in a file on this machine.
+        where: `postgresql://USER@HOST:PORT/DATABASE` (libpq takes the password from ~/.pgpass or
+            the file named by PGPASSFILE); or `here`: in a file on this machine.
     """
     folders = find_folders()
     with folder_faults_named(folders):
@@ -90,7 +90,9 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
         try:
             moved = moved_to(folders, url, _progress)
         except KeyboardInterrupt:
-            print_stderr("Interrupted; what was copied stays. Run it again to continue.")
+            print_stderr(
+                "Interrupted; what has been copied so far is kept. Run it again to continue."
+            )
             raise
     print_text(
         f"Copied and verified: {pluralized(moved.runs, 'run')},"
@@ -100,7 +102,7 @@ def move_history(where: Annotated[str | None, Parameter(show_default=False)] = N
         print_text(f"Copied earlier: {pluralized(moved.before, 'run')}.")
     if moved.ahead:
         print_text(
-            f"{pluralized(moved.ahead, 'run')} already continued in the team's database; their"
+            f"{pluralized(moved.ahead, 'run')} had already continued in the team's database; their"
         )
         print_text("earlier data is only in the file.")
     if stored_store(folders) != url:

@@ -125,7 +125,7 @@ def _title(state: TopState, width: int) -> Text:
     live = sum(run.state not in ENDED_STATES for run in state.all_runs)
     hosts = pluralized(state.hosts, "host")
     text = f"kmonitor top  {live} live of {pluralized(len(state.all_runs), 'run')} on {hosts}"
-    order = f"by {state.sort}{'' if state.states else ', ended too'}"
+    order = f"by {state.sort}{'' if state.states else ', incl. ended'}"
     now = clock_text(time.time())
     filtered = f"  filter: {state.filter_text}" if state.filter_text else ""
     return _line(f"{text}{filtered}  {order}  {now}", width, "bold")

@@ -299,7 +299,7 @@ class NetworkEndpoint:
         )
         if not is_guarded:
             raise NetworkRefused(
-                "The hub's port would have been open to everybody; it was closed again."
+                "The hub's port would have been open to everybody, so it was closed."
             )
         wanted = (str(self.bound.ip), self.bound.port)
         listening = _listening()
@@ -307,7 +307,7 @@ class NetworkEndpoint:
             where = ", ".join(f"{ip} port {port}" for ip, port in sorted(listening)) or "nowhere"
             raise NetworkRefused(
                 f"The hub should be listening on {wanted[0]} port {wanted[1]} but is "
-                f"listening on {where}; the port was closed again."
+                f"listening on {where}, so the port was closed."
             )
 
 
@@ -345,10 +345,7 @@ def verify_refusal(endpoint: NetworkEndpoint, zap: ZapHandler, hub: KeyPair) -> 
         if outcome == "refused":
             continue
         raise NetworkRefused(
-            (
-                f"The hub tested its own port with {who} and was {outcome}; the port was closed"
-                " again."
-            ),
+            (f"The hub tested its own port with {who} and was {outcome}, so the port was closed."),
             "Please report this, with the output of: kmonitor doctor",
         )
 

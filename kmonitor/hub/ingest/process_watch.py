@@ -155,7 +155,7 @@ class OomKillWatch:
                     "the kernel killed a process on this host at that time because memory ran out"
                 )
             )
-        nothing = "the kernel counted no out-of-memory kill"
+        nothing = "the kernel recorded no out-of-memory kills"
         return OomEvidence(why="" if is_up is None else nothing)
 
 

@@ -72,7 +72,7 @@ class Remedy(StrEnum):
     PAD = "pad batches to a few shapes, or bucket them by length"
     NO_JIT = "compile the model with jit_compile=False"
     FLOAT_OF_LOSS = "keep the loss as a number, not the tensor with its graph"
-    KEEP_NUMBERS = "keep numbers only, or only the newest"
+    KEEP_NUMBERS = "keep only the numbers, or only the newest values"
     RESET_OUT = "clear the notebook's Out"
     CLEAR_LAST = "release the last traceback"
     CLOSE_FIGURES = "close each figure"

@@ -78,7 +78,7 @@ class WhyNot(StrEnum):
     STEPS = "it rises in a few jumps"
     SLOWING = "it slows down"
     BENDING = "it levels off"
-    STOPPED = "it rose before, but not lately"
+    STOPPED = "it rose earlier, but not recently"
 
 
 _BENT: Final = frozenset({WhyNot.STEPS, WhyNot.SLOWING, WhyNot.BENDING})

@@ -157,5 +157,5 @@ def _pressure_text(sample: Sample) -> str:
 
 def _stall_text(stall: Stall) -> str:
     longest = f"{stall.longest_s:.2g}" if stall.longest_s < _WHOLE_S else f"{stall.longest_s:.0f}"
-    where = f"{stall.fit_stage.value}; the longest pause until then was {longest} s"
+    where = f"{stall.fit_stage.value}; the longest pause before that was {longest} s"
     return f"no step for {stall.silent_s:.0f} s {where}"

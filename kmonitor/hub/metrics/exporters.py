@@ -67,7 +67,7 @@ class MetricsExporters:
         )
         log = LOG.info if address.ip.is_loopback else LOG.warning
         log(
-            "metrics are served at %s without authentication: %s may read them",
+            "metrics are served at %s without authentication: %s can read them",
             self._page.url,
             who,
         )

@@ -82,7 +82,7 @@ EPOCHS: Final = MetricDefinition(
 )
 RATE: Final = _of_run("learning_rate", "", "Last known learning rate")
 VERDICT: Final = _of_run(
-    "verdict", "", "1 for a metric that grows or is suspected to leak", "metric", "state"
+    "verdict", "", "1 for a metric that is growing or suspected of leaking", "metric", "state"
 )
 FAULTS: Final = _of_run("faults", "", "Errors of kmonitor itself in the training process")
 GAPS: Final = _of_run("lost_events", "", "Events of the run that were lost")

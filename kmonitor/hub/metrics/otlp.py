@@ -127,8 +127,8 @@ class OtlpSender:
         trouble = ""
         if why:
             trouble = (
-                f"metrics do not reach the collector at {self._endpoint} ({why}): current"
-                " values are sent once it responds"
+                f"metrics are not reaching the collector at {self._endpoint} ({why}): "
+                "current values will be sent once it responds"
             )
         if bool(trouble) != bool(self.trouble):
             if trouble:

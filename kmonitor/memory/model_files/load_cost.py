@@ -98,7 +98,7 @@ def possible_methods(path: Path) -> tuple[LoadingMethod, ...]:
     if found.form == "json":
         raise UserError(
             f"{path} contains only an architecture; there are no weights to load.",
-            "Give the file with the weights, and this one as --config.",
+            "Pass the file with the weights, and pass this one with --config.",
         )
     return loading_methods(path, has_architecture=found.form != "weights")
 

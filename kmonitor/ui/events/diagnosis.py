@@ -169,9 +169,9 @@ def no_diagnosis_text() -> str:
     """Explanation of a diagnosis, for a run without one."""
     return tr(
         "At the next safe point, a diagnosis finds which Python objects have grown in "
-        "number since the last one and what holds traces; at the end of the next epoch, it "
-        "finds which lines allocated memory. Training waits for it, usually for less than a "
-        "second, and the training result does not change."
+        "number since the previous diagnosis and what holds traces; at the end of the next "
+        "epoch, it finds which lines allocated memory. Training waits for it, usually for "
+        "less than a second, and the training result does not change."
     )
 
 

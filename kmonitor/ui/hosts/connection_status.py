@@ -165,7 +165,7 @@ class ConnectionStatus:
         title = tr("Connection to the hub lost at {time}.").format(
             time=clock_text(self._lost_wall_s)
         )
-        text = tr("Charts show the last received data; training may still be running.")
+        text = tr("Charts show the last data received; training may still be running.")
         wait = self._retry_wall_s - now_wall_s
         if math.isinf(wait):
             return BannerState(title, f"{text} {self._why}.", "unplug", tr("Retry now"))

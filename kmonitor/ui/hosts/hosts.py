@@ -138,7 +138,7 @@ class Host:
         title = tr("Connection to {host} lost at {time}.").format(
             host=self.name, time=clock_text(self.link.lost_wall_s)
         )
-        stale_note = tr("Charts show the last received data; training may still be running.")
+        stale_note = tr("Charts show the last data received; training may still be running.")
         text = " ".join(part for part in (stale_note, why, retry) if part)
         return BannerState(title, text, "unplug", tr("Retry"), can_close=True)
 
@@ -332,9 +332,9 @@ def confirm_remove(host: str) -> Confirmation:
     return Confirmation(
         tr("Remove \u201c{host}\u201d?").format(host=host),
         tr(
-            "The host is removed from this window, and its runs are no longer shown. Nothing on"
-            " the host changes: training runs and the hub keep running, and connecting again"
-            " brings everything back."
+            "The host will be removed from this window, and its runs will no longer be "
+            "shown. Nothing on the host changes: training runs and the hub keep running, "
+            "and connecting again brings everything back."
         ),
         tr("Remove host"),
         tr("Keep"),

@@ -198,7 +198,9 @@ def _notes(found: MemoryMap, uncorrected: str) -> list[str]:
     notes: list[str] = []
     if found.uncovered:
         kinds = ", ".join(found.uncovered)
-        template = tr("No rule covers {kinds}: their memory is assumed, so the interval is wider")
+        template = tr(
+            "No rule covers {kinds}: a value is assumed for their memory, so the interval is wider"
+        )
         notes.append(template.format(kinds=kinds))
     if uncorrected:
         notes.append(tr("Not corrected by measurements: {why}").format(why=uncorrected))

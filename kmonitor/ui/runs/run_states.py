@@ -50,7 +50,8 @@ _REASONS: Final[dict[RunState, str]] = {
     "reclaiming": later("A save, collect or reload is running; training waits for it."),
     "idle": later("The process is alive; no fit is running."),
     "silent": later(
-        "Its process is alive but sends nothing: a long trace or collection may be blocking it."
+        "Its process is alive but is not sending any data: a long trace or collection may "
+        "be blocking it."
     ),
     "lost": later("Its process ended unexpectedly; the cause is unknown."),
 }

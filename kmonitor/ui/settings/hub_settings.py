@@ -186,8 +186,8 @@ def confirm_keep(days: float, n_bytes: int) -> Confirmation:
             )
         )
     goes = tr(
-        "{what} are removed from the history within minutes, for everyone. Pinned and live runs"
-        " stay, and so do checkpoints. This cannot be undone."
+        "{what} will be removed from the history within minutes, for everyone. Pinned and "
+        "live runs stay, and so do checkpoints. This cannot be undone."
     ).format(what="; ".join(parts))
     return Confirmation(tr("Keep less history?"), goes, tr("Keep less"), tr("Cancel"))
 

@@ -117,10 +117,10 @@ _STUDY_FORMS: Final = (
     later("this host had only {left} of memory left, and the trial was using the most ({held})"),
     later("it took longer than the {n} s that the finished folds suggest"),
     later("it took longer than timeout_s={n}"),
-    later("no step for {n} s at its start; the longest pause until then was {longest} s"),
-    later("no step for {n} s within an epoch; the longest pause until then was {longest} s"),
-    later("no step for {n} s between epochs; the longest pause until then was {longest} s"),
-    later("no step for {n} s after a fit; the longest pause until then was {longest} s"),
+    later("no step for {n} s at its start; the longest pause before that was {longest} s"),
+    later("no step for {n} s within an epoch; the longest pause before that was {longest} s"),
+    later("no step for {n} s between epochs; the longest pause before that was {longest} s"),
+    later("no step for {n} s after a fit; the longest pause before that was {longest} s"),
     later("{stall}; memory pressure: tasks wait for memory {n} % of the time"),
     later("{stall}; tasks wait for the disk {n} % of the time"),
     later("steps are running again, after {n} s without one"),
@@ -276,12 +276,12 @@ _FORMS: Final = (
     later("out of memory: the kernel killed a process on this host (oom_kill)"),
     later("killed; it cannot be determined here whether memory ran out"),
     later(
-        "killed by another process, not for lack of memory: the kernel counted no out-of-memory"
-        " kill"
+        "killed by another process, not for lack of memory: the kernel recorded no "
+        "out-of-memory kills"
     ),
     later(
-        "{signal}: killed by another process, not for lack of memory: the kernel counted no"
-        " out-of-memory kill"
+        "{signal}: killed by another process, not for lack of memory: the kernel recorded "
+        "no out-of-memory kills"
     ),
     later("{signal}: killed; it cannot be determined here whether memory ran out"),
     later("{signal}: segmentation fault, often a bug in native code"),
@@ -323,7 +323,7 @@ _FORMS: Final = (
         " ({how}: oom_kill)"
     ),
     later("the kernel killed a process on this host at that time because memory ran out"),
-    later("the kernel counted no out-of-memory kill"),
+    later("the kernel recorded no out-of-memory kills"),
     later("no data for {time}; {what}"),
     later("its process is alive"),
     later("its process is gone, and what it left on disk is being read"),
@@ -391,7 +391,8 @@ _FORMS: Final = (
     later("{host} does not allow socket forwarding."),
     later("Set AllowStreamLocalForwarding yes in its sshd_config."),
     later(
-        "Ask its administrator. If it was reinstalled, follow the instructions printed by: {line}"
+        "Ask its administrator whether it was reinstalled. If it was, follow the "
+        "instructions printed by: {line}"
     ),
     later("Try it in a terminal; it must connect without a prompt: {line}"),
     later("The hub on {host} has stopped."),

@@ -142,9 +142,9 @@ def _models_text(verdict: Verdict, forecast: LimitForecast) -> str:
     is_gpu = forecast.of == "device"
     if forecast.latest is None or _is_open_ended(forecast):
         least = count_text(_rounded(math.floor(forecast.earliest)))
-        text = tr("out of memory in {n} more models at the earliest")
+        text = tr("out of memory after {n} more models at the earliest")
         if is_gpu:
-            text = tr("GPU out of memory in {n} more models at the earliest")
+            text = tr("GPU out of memory after {n} more models at the earliest")
         return text.format(n=least)
     n = _rounded(round(forecast.units))
     if n < 1:
@@ -152,11 +152,11 @@ def _models_text(verdict: Verdict, forecast: LimitForecast) -> str:
         return tr("GPU out of memory with the next model") if is_gpu else text
     ends = (math.floor(forecast.earliest), math.ceil(forecast.latest))
     low, high = (count_text(_rounded(end)) for end in ends)
-    text = tr("out of memory in about {n} more models ({low} to {high})")
+    text = tr("out of memory after about {n} more models ({low} to {high})")
     if is_gpu:
-        text = tr("GPU out of memory in about {n} more models ({low} to {high})")
+        text = tr("GPU out of memory after about {n} more models ({low} to {high})")
     elif n == 1:
-        text = tr("out of memory in about {n} more model ({low} to {high})")
+        text = tr("out of memory after about {n} more model ({low} to {high})")
     return text.format(n=count_text(n), low=low, high=high)
 
 

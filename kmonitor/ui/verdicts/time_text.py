@@ -110,7 +110,9 @@ def time_advice_text(code: str, verdict: Verdict) -> str:
         ),
         "more_cpu": tr("give it more CPUs, or start fewer threads and workers"),
         "clock_speed": tr("check cooling, power limits and the CPU governor"),
-        "fewer_collections": tr("call gc.collect() less often, or gc.freeze() after setting up"),
+        "fewer_collections": tr(
+            "call gc.collect() less often, or call gc.freeze() once after setup"
+        ),
         "save_less": tr("save less often, or weights only"),
         "look_between": tr(
             "check what the script does there, for example reading or writing a whole file"

@@ -233,7 +233,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
-        "unknown": tr("no counter grew with it"),
+        "unknown": tr("no other metric grew along with it"),
         "pressure": tr("memory pressure: pages are read back from disk, and tasks wait"),
         "data_cache": tr("it rose only in the first epoch, while data was being read"),
     }
@@ -381,7 +381,7 @@ def confidence_text(verdict: Verdict) -> str:
         return tr("Probably a dataset cache; this is not proven")
     texts = {
         "counted": tr("Measured: it grew over the same period"),
-        "fitting": tr("Likely: the growth is usually caused by this, but it is not proven"),
+        "fitting": tr("Likely: this is the usual cause of such growth, but it is not proven here"),
         "open": tr("Cause unknown"),
     }
     return texts.get(verdict.sureness, "")
@@ -419,7 +419,7 @@ def no_growth_reason(verdict: Verdict) -> str:
         "steps": tr("it rises in a few jumps, as buffers do"),
         "slowing": tr("its growth is slowing down"),
         "bending": tr("its growth is levelling off, like a cache"),
-        "stopped": tr("it rose before, but not lately"),
+        "stopped": tr("it rose earlier, but not recently"),
     }
     return texts.get(verdict.why_not, "")
 
@@ -481,9 +481,10 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("create {name} once, outside the loop").format(name=name)
         ),
         "one_shape": VerdictAdvice(
-            tr("pass {name} batches of one shape, or give it an input_signature with None").format(
-                name=name
-            )
+            tr(
+                "always pass {name} batches of the same shape, or give it an input_signature "
+                "with None for the dimensions that vary"
+            ).format(name=name)
         ),
         "pad": VerdictAdvice(tr("pad batches to a few shapes, or bucket them by length")),
         "no_jit": VerdictAdvice(tr("compile the model with jit_compile=False")),
@@ -496,7 +497,7 @@ def _advice(code: str, verdict: Verdict) -> VerdictAdvice | None:
             tr("keep float(loss), or loss.detach(), instead of the loss with its graph")
         ),
         "keep_numbers": VerdictAdvice(
-            tr("keep numbers only (float(loss), a mean), or only the newest")
+            tr("keep only numbers (float(loss), a mean), or only the most recent objects")
         ),
         "reset_out": VerdictAdvice(tr("run %reset -f out, and end cells with a semicolon")),
         "clear_last": VerdictAdvice(
@@ -553,7 +554,7 @@ def _correlated_growth_text(one: CorrelatedGrowth, verdict: Verdict) -> str:
         "python_bytes": tr("memory allocated by Python"),
         "allocator_bytes": tr("framework allocator"),
         "native_bytes": tr("memory allocated with malloc"),
-        "free_bytes": tr("free memory retained by malloc"),
+        "free_bytes": tr("freed memory retained by malloc"),
         "functions": tr("registered functions"),
         "code": tr("regions of compiled code"),
         "children_bytes": tr("memory of child processes"),

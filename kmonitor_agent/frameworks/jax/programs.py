@@ -135,7 +135,7 @@ class JaxPrograms:
         try:
             return self._counted(_by_key(alive))
         except _UNREADABLE as exc:
-            why = unavailable_text("JAX", f"it does not report the content of programs ({exc})")[
+            why = unavailable_text("JAX", f"it does not report the contents of programs ({exc})")[
                 :300
             ]
             return GraphCount(

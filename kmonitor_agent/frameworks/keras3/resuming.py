@@ -259,7 +259,7 @@ def _why_unsupported(model: KerasModel) -> str:
             f" {', '.join(_BACKENDS)}"
         )
     if distribution is not None:
-        return "the model is trained under keras.distribution, over several devices"
+        return "the model is trained under keras.distribution, across several devices"
     strategy = strategy_of(model) if backend == "tensorflow" else None
     if strategy is not None and getattr(strategy, "num_replicas_in_sync", 1) > 1:
         return "the model is trained under a strategy with several replicas"

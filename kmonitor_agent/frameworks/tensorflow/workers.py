@@ -220,6 +220,6 @@ def _context() -> Any:
         raise NoCoordination(missing_name_text("TensorFlow", exc)) from exc
     if not kind:
         raise NoCoordination(
-            "the strategy started no coordination service, which workers need to synchronize"
+            "the strategy did not start a coordination service, which workers need to synchronize"
         )
     return context

@@ -65,9 +65,9 @@ from kmonitor_agent.wire.messages.readings import Reading
 SOURCE: Final = "tensorflow: operations of the v1 default graph"
 
 WHY_NOT: Final = (
-    "not available inside a plain fit in v1 graph mode (disable_eager_execution): only clearing"
-    " the session frees operations, and the model must be rebuilt after it; train with"
-    " kmonitor_agent.fit(model, ...) instead of model.fit(...) and ask for a reload"
+    "not available inside a plain fit in v1 graph mode (disable_eager_execution): only "
+    "clearing the session frees operations, and the model must be rebuilt afterwards; train "
+    "with kmonitor_agent.fit(model, ...) instead of model.fit(...) and ask for a reload"
 )
 
 _NO_COLLECT: Final = (

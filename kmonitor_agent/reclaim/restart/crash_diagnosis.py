@@ -90,8 +90,8 @@ def _killed(name: str, before: OomKillCounts, after: OomKillCounts) -> ProcessDe
         explanation = "killed; it cannot be determined here whether memory ran out"
     else:
         explanation = (
-            "killed by another process, not for lack of memory: the kernel counted no"
-            " out-of-memory kill"
+            "killed by another process, not for lack of memory: the kernel recorded no "
+            "out-of-memory kills"
         )
     return ProcessDeath("signal", name, why=f"{name}: {explanation}")
 

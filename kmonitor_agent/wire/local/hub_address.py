@@ -94,8 +94,8 @@ def parse_direct_address(text: str) -> DirectAddress:
         )
     if len(key) != _KEY_DIGITS:
         raise ValueError(
-            f"{text!r}: the key has {len(key)} hexadecimal digits and must have {_KEY_DIGITS}; "
-            f"{_FORM}"
+            f"{text!r}: the key has {len(key)} hexadecimal digits but must have "
+            f"{_KEY_DIGITS}; {_FORM}"
         )
     if not 0 < port <= _MAX_PORT:
         raise ValueError(f"{text!r}: {port} is not a valid port; {_FORM}")

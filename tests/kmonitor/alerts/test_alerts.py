@@ -40,7 +40,7 @@ NO_STEPS = events.Notice(
     t_s=1.0,
     level="warning",
     code="no_steps",
-    text="no step for 25 s within an epoch; the longest pause until then was 1 s",
+    text="no step for 25 s within an epoch; the longest pause before that was 1 s",
 )
 FINISHED = events.SessionEnded(t_s=1.0, why="finished")
 DIED = events.SessionDied(t_s=1.0, session="b", how="signal", signal="SIGKILL")

@@ -52,7 +52,7 @@ def test_a_hub_on_the_network_is_named_with_its_key(folders: Folders):
     ("named", "why"),
     [
         ("tcp://gpu-01:5577", "has no key"),
-        ("tcp://gpu-01:5577?key=abc", "has 3 hexadecimal digits and must have 64"),
+        ("tcp://gpu-01:5577?key=abc", "has 3 hexadecimal digits but must have 64"),
         (f"tcp://gpu-01:0?key={'ab' * 32}", "0 is not a valid port"),
         (f"tcp://gpu-01?key={'ab' * 32}", "not the address"),
         (f"tcp://-gpu:5577?key={'ab' * 32}", "not the address"),

@@ -76,7 +76,7 @@ def test_silence_far_beyond_its_own_history_is_a_hang():
 
     assert not silence.judgement(71.0 + 119.0).hang()
     assert silence.judgement(71.0 + 121.0).hang() == (
-        "no step for 121 s within an epoch; the longest pause until then was 40.0 s"
+        "no step for 121 s within an epoch; the longest pause before that was 40.0 s"
     )
 
 
@@ -84,7 +84,7 @@ def test_a_hang_tells_the_longest_pause_and_not_a_part_of_the_least_bound():
     silence = followed([(30.0, 1, "step"), (30.5, 2, "step")])
 
     assert (
-        silence.judgement(30.5 + 61.0).hang().endswith("the longest pause until then was 0.50 s")
+        silence.judgement(30.5 + 61.0).hang().endswith("the longest pause before that was 0.50 s")
     )
 
 
@@ -108,7 +108,7 @@ def test_a_hang_is_called_one_though_the_learned_time_is_over_first():
 
     assert cause == "hang"
     assert why == (
-        "no step for 59 s within an epoch; the longest pause until then was 0.25 s; the finished"
+        "no step for 59 s within an epoch; the longest pause before that was 0.25 s; the finished"
         " folds suggest 60 s in all"
     )
 

@@ -45,7 +45,7 @@ def test_threshold_is_read_in_the_metric_s_unit(
         (("memory", "80%"), {}, 'use one of "ram"'),
         (("ram", "80%"), {"action": "explode"}, 'use one of "notify"'),
         (("graph", "80%"), {}, "graph has no upper bound"),
-        (("ram", "120%"), {}, "not between 0 % and 100"),
+        (("ram", "120%"), {}, "not between 0% and 100"),
         (("ram", "much"), {}, '"12 GiB"'),
         (("ram", "12 parsecs"), {}, '"12 GiB"'),
         (("step_time", "3 GiB"), {}, '"250 ms"'),
@@ -66,7 +66,7 @@ def test_limit_that_makes_no_sense_says_what_to_write(
 
 
 def test_threshold_that_is_missing_is_asked_for():
-    with pytest.raises(TypeError, match=r'threshold on ram is missing; use .*"80%"'):
+    with pytest.raises(TypeError, match=r'threshold for ram is missing; use .*"80%"'):
         Limit("ram")
 
 

@@ -265,7 +265,7 @@ class AlertsDialog(QDialog):
         why = self._why_not()
         if not (why or settings.command or settings.webhook):
             why = self.tr("Enter a command or a webhook first.")
-        self.show_outcome(why or self.tr("Sent. Errors appear here."), is_bad=bool(why))
+        self.show_outcome(why or self.tr("Sent. Any errors will appear here."), is_bad=bool(why))
         if not why:
             self.test_requested.emit(settings)
 

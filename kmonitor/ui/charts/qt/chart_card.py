@@ -155,7 +155,7 @@ class ChartCard(QFrame):
         tooltip = self.tr("Add a limit line just above the highest value; drag it from there")
         if self._metric == "step_time":
             of_median = self.tr(
-                "Applies to the median of an epoch: a few slow steps do not change it"
+                "Applies to the median over an epoch, so a few slow steps do not affect it"
             )
             tooltip = f"{tooltip}\n{of_median}"
         self._set_limit.setToolTip(tooltip)

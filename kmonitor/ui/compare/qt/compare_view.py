@@ -82,7 +82,7 @@ class ComparePanel(QFrame):
         self._copy.setAccessibleName(self.tr("Copy the table"))
         self._metrics.rename(_metric_titles(), self.tr("Metric"))
         self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
-        self._axis.explain("epochs", self.tr("Epochs, counted over all fits"))
+        self._axis.explain("epochs", self.tr("Epochs, counted across all fits"))
         self._axis.explain("seconds", self.tr("Time since each run started"))
         self._axis.explain("models", self.tr("Models built, one per fit of a run"))
         self._title.setText(self.tr("Compare"))

@@ -184,10 +184,10 @@ class ConnectDialog(QDialog):
         self.setWindowTitle(self.tr("Connect to a host"))
         self._intro.setText(
             self.tr(
-                "Connects with your ssh client and its configuration: any host that ssh reaches"
-                " without a prompt works here. kmonitor must be installed there; no port is"
-                " opened. For a hub that listens on the network, enter its address with the key:"
-                " tcp://gpu-01:5577?key=\u2026"
+                "Connects with your ssh client and its configuration: any host that ssh can "
+                "reach without a prompt works here. kmonitor must be installed there; no "
+                "port is opened. For a hub that listens on the network, enter its address "
+                "with the key: tcp://gpu-01:5577?key=…"
             )
         )
         self._set_field_texts(

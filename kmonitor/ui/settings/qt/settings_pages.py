@@ -386,7 +386,10 @@ class HostsPage(QWidget):
 
     def _set_texts(self) -> None:
         self._text.setText(
-            self.tr("No other machines are saved. Any host that ssh NAME reaches works here.")
+            self.tr(
+                "No other machines are saved. Any host that you can reach with ssh NAME works "
+                "here."
+            )
         )
         self._connect.setText(self.tr("Connect to a host\u2026"))
         self._connect.setAccessibleName(self._connect.text())

@@ -280,7 +280,7 @@ class HeaderPanel(QFrame):
 
     def _set_texts(self) -> None:
         self._axis.rename(self._axis_titles(), self.tr("Horizontal axis"))
-        self._axis.explain("epochs", self.tr("Horizontal axis: epochs, counted over all fits"))
+        self._axis.explain("epochs", self.tr("Horizontal axis: epochs, counted across all fits"))
         self._axis.explain("seconds", self.tr("Horizontal axis: run time in seconds"))
         self.add_chart.setToolTip(self.tr("Add a chart (Ctrl+N)"))
         self.add_chart.setAccessibleName(self.tr("Add a chart"))

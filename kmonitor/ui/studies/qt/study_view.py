@@ -324,8 +324,8 @@ class StudyModel(CellTableModel[AttemptRow]):
         return {
             "fold": self.tr("Counted from 0, as in the script"),
             "attempt": self.tr(
-                "Counted from 1; \u201cresumed\u201d means that it continued where the previous"
-                " attempt was killed"
+                "Counted from 1; “resumed” means that it continued from where the previous "
+                "attempt was killed"
             ),
             "time": self.tr("Run time; for a running attempt also the estimated total"),
             "ram": self.tr("Peak memory of all its processes together"),

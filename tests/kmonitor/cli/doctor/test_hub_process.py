@@ -63,7 +63,7 @@ def test_a_collector_that_is_away_is_its_trouble_and_it_stops(
     (trouble,) = wait_until(troubles)
     where = f"{refusing_url}/v1/metrics"
     why = "Connection refused"
-    assert trouble.startswith(f"metrics do not reach the collector at {where} ({why}): ")
+    assert trouble.startswith(f"metrics are not reaching the collector at {where} ({why}): ")
     assert idle_hub.stop() == 0
 
 

@@ -8,7 +8,7 @@ from kmonitor.hub.ingest.process_watch import OomEvidence, OomKillWatch
 from kmonitor.hub.runs.run_record import RunRecord
 from tests.support.clock import MovedClock
 
-NO_KILL = OomEvidence(why="the kernel counted no out-of-memory kill")
+NO_KILL = OomEvidence(why="the kernel recorded no out-of-memory kills")
 ON_HOST = OomEvidence(
     why="the kernel killed a process on this host at that time because memory ran out"
 )

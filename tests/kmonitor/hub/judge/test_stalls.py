@@ -24,7 +24,7 @@ from kmonitor_agent.wire.messages.events import (
 )
 from tests.support.hub_parts import HubParts
 
-WORDS = "no step for 21 s within an epoch; the longest pause until then was 1 s"
+WORDS = "no step for 21 s within an epoch; the longest pause before that was 1 s"
 
 
 @pytest.fixture
@@ -129,7 +129,7 @@ def test_long_pauses_are_told_in_whole_seconds(parts: HubParts, run: RunRecord):
     parts.take(run, *(at(30.0 + n, 30) for n in range(1, 15)), at(45.0, 31))
     parts.take(run, *(at(45.0 + n, 31) for n in range(1, 50)))
 
-    assert notices(parts, run)[0].text.endswith("the longest pause until then was 15 s")
+    assert notices(parts, run)[0].text.endswith("the longest pause before that was 15 s")
 
 
 def test_a_run_that_ends_or_sends_nothing_is_told_by_that(parts: HubParts, run: RunRecord):

@@ -47,7 +47,7 @@ def test_a_lost_hub_counts_down_to_the_next_attempt():
     assert banner is not None
     assert banner.title.startswith("Connection to the hub lost at ")
     assert with_plain_spaces(banner.text) == (
-        "Charts show the last received data; training may still be running. Retrying in 4 s."
+        "Charts show the last data received; training may still be running. Retrying in 4 s."
     )
     assert banner.button == "Retry now"
     late = link.banner(1010.0)

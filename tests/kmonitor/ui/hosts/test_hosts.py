@@ -141,7 +141,7 @@ def test_a_lost_host_greys_its_runs_only_and_says_since_when(setup: Setup):
     assert not card.can_limit
     banner = setup.banner()
     assert banner.title.startswith("Connection to big one lost at")
-    assert "Charts show the last received data; training may still be running." in banner.text
+    assert "Charts show the last data received; training may still be running." in banner.text
     assert "gpu-01 is not responding. It is off. Retrying in 4" in with_plain_spaces(banner.text)
     assert banner.button == "Retry"
     assert setup.desk.host_of_banner(0.0) == FAR

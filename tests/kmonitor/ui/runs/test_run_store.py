@@ -177,7 +177,7 @@ def test_the_search_takes_words_of_name_and_host():
 
 
 def test_a_training_that_makes_no_step_says_since_when_and_what_to_do():
-    why = "no step for 25 s within an epoch; the longest pause until then was 1 s"
+    why = "no step for 25 s within an epoch; the longest pause before that was 1 s"
     run = made_up_run(state_why=why, stalled_wall_s=NOW_WALL_S - 38.0)
     picture = run_state_label(run, now_wall_s=NOW_WALL_S)
 

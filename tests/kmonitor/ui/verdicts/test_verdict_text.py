@@ -142,7 +142,7 @@ def test_a_slope_has_its_interval_its_unit_and_its_window():
             "memory allocated by Python is not freed; most of it was allocated at t.py:12",
         ),
         ("python", "", "Python objects are kept alive"),
-        ("unknown", "", "no counter grew with it"),
+        ("unknown", "", "no other metric grew along with it"),
         (
             "rebuilt",
             "",
@@ -179,7 +179,7 @@ def test_what_was_tried_is_told_with_what_it_gave_back():
     verdict = replace(LEAK, cause="unknown", tried=tried)
 
     assert with_plain_spaces(verdict_headline(verdict)) == (
-        "leak suspected: no counter grew with it; collect and restart did not help"
+        "leak suspected: no other metric grew along with it; collect and restart did not help"
     )
     assert with_plain_spaces(evidence_lines(verdict)[-1]) == (
         "Tried: collect freed nothing of 24.0 MiB; reload freed 190 MiB of"
@@ -192,7 +192,7 @@ def test_what_was_tried_is_told_with_what_it_gave_back():
     ("sureness", "words"),
     [
         ("counted", "Measured: it grew over the same period"),
-        ("fitting", "Likely: the growth is usually caused by this, but it is not proven"),
+        ("fitting", "Likely: this is the usual cause of such growth, but it is not proven here"),
         ("open", "Cause unknown"),
         ("", ""),
     ],
@@ -293,7 +293,13 @@ def test_advice_is_an_action_where_there_is_one():
     assert [(one.text, one.command) for one in advice_of(tensors)] == [
         ("pass tensors instead of Python numbers to scale", None),
         ("create scale once, outside the loop", None),
-        ("pass scale batches of one shape, or give it an input_signature with None", None),
+        (
+            (
+                "always pass scale batches of the same shape, or give it an input_signature with"
+                " None for the dimensions that vary"
+            ),
+            None,
+        ),
         ("Diagnose", "diagnose"),
     ]
 
