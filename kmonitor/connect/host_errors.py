@@ -204,7 +204,8 @@ def _message_and_remedy(
                 " different machine is responding under its name."
             ),
             (
-                "Ask its administrator. If it was reinstalled, follow the instructions printed"
+                "Ask its administrator whether it was reinstalled. If it was, follow the"
+                " instructions printed"
                 f" by: ssh {address}"
             ),
         ),

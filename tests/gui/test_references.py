@@ -1,7 +1,7 @@
 """Every panel and state looks as it did: pictures are compared with those in `references/`.
 
-`KMONITOR_NEW_REFERENCES=1 make test-full ARGS="-k looks_as_it_did"` writes them anew. Look at what
-changed before you commit it. A picture that differs is written to `artefacts/references/`, beside
+`KMONITOR_NEW_REFERENCES=1 make test-full ARGS="-k looks_as_it_did"` writes them anew, and with them
+the pictures of the guide. Look at what changed before you commit it. A picture that differs is written to `artefacts/references/`, beside
 the reference and the difference.
 """
 
@@ -49,6 +49,18 @@ FAR: Final = 24
 
 MOST_FAR: Final = 0.002
 """Part of the pixels that may be so far off: some 450, a word in another place is more."""
+
+GUIDE: Final = ROOT / "resources" / "guide" / "pictures"
+GUIDE_PICTURES: Final = {
+    "window-dark": "live-dark-en",
+    "window-light": "live-light-en",
+    "run-out-of-memory": "out_of_memory-light-en",
+    "memory-map": "map_of_file-light-en",
+    "study": "study_running-light-en",
+    "host-lost": "host_lost-light-en",
+    "where-the-time-goes": "where_the_time_goes-light-en",
+}
+"""File in the guide: the picture that it is."""
 
 QUICK: Final = ("live", "hub_lost", "out_of_memory", "history", "verdict_sheet")
 WITH_CHINESE: Final = ("chinese_name",)
@@ -183,6 +195,9 @@ def test_each_panel_and_state_looks_as_it_did(
     forms = {f"{name}-{scale}x": kept_form(each, scale) for name, each in pictures.items()}
     if IS_NEW:
         write(forms, f"{language}-{scale}x")
+        if (language, scale) == ("en", 1):
+            for name, scene in GUIDE_PICTURES.items():
+                pictures[scene].save(str(GUIDE / f"{name}.png"), None, 0)
     told = [compare(name, form) for name, form in forms.items() if is_comparable(name)]
     assert [words for words in told if words] == []
 
@@ -195,6 +210,15 @@ def write(forms: dict[str, Pixels], ending: str) -> None:
     for name, form in forms.items():
         as_image(form).save(str(KEPT / f"{name}.png"), None, 0)
     MADE_WITH.write_text(json.dumps(made_with(), indent=2) + "\n", encoding="utf-8")
+
+
+def test_each_picture_of_the_guide_is_made_here_and_shown_there() -> None:
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "resources/guide").glob("*.md")]
+    pages.append((ROOT / "README.md").read_text(encoding="utf-8"))
+
+    assert {path.stem for path in GUIDE.glob("*.png")} == set(GUIDE_PICTURES)
+    for name in GUIDE_PICTURES:
+        assert any(f"pictures/{name}.png" in page for page in pages), name
 
 
 def test_a_word_in_another_place_is_seen_and_a_shade_is_not(
