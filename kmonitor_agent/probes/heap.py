@@ -7,13 +7,14 @@ allocations (`tracemalloc`), both only for a diagnosis.
 import ctypes
 import gc
 import os
+import re
 import sys
 import sysconfig
 import tracemalloc
 from collections import Counter
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from kmonitor_agent.wire.messages.events import AllocationGrowth, ObjectGrowth
 from kmonitor_agent.wire.messages.readings import Reading
@@ -26,6 +27,10 @@ IN_USE: Final = "malloc_bytes"
 
 FREE: Final = "malloc_free_bytes"
 
+LARGEST_FREE: Final = "malloc_largest_free_bytes"
+
+ARENAS: Final = "malloc_arenas"
+
 
 class HeapCounts:
     """Reads the counts; from any thread.
@@ -33,12 +38,13 @@ class HeapCounts:
     Attributes:
         newest: The last readings by the name of their field in `EpochEnded`; empty at first.
 
-    Source: measured in a training with two million blocks: 66 us for Python's, 14 us for malloc's.
+    Source: measured in a training with two million blocks: 66 us for Python's. Malloc's take 85 us
+    with 11 arenas, and 12 ms with 300 000 free blocks, each of which the C library walks.
     """
 
     def __init__(self) -> None:
         self.newest: dict[str, Reading] = {}
-        self._mallinfo, self._why_not = _find_mallinfo()
+        self._malloc_info, self._why_not = _find_malloc_info()
 
     def read(self) -> dict[str, Reading]:
         """Read them now, keep them as the newest, and give their values by field name."""
@@ -48,33 +54,83 @@ class HeapCounts:
             BLOCKS: Reading(blocks, "1", "python: sys.getallocatedblocks"),
             COLLECTIONS: Reading(collections, "1", "python: gc.get_stats"),
         }
-        if self._mallinfo is None:
-            readings |= {name: Reading.missing("bytes", self._why_not) for name in (IN_USE, FREE)}
-        else:
-            info = self._mallinfo()
-            in_use = float(info.uordblks + info.hblkhd)
-            readings[IN_USE] = Reading(in_use, "bytes", "C library: mallinfo2, in use")
-            readings[FREE] = Reading(float(info.fordblks), "bytes", "C library: mallinfo2, free")
+        counts = None if self._malloc_info is None else self._malloc_info()
+        for name, (unit, what) in _OF_MALLOC.items():
+            readings[name] = (
+                Reading.missing(unit, self._why_not or "malloc_info failed")
+                if counts is None
+                else Reading(counts[name], unit, f"C library: malloc_info, {what}")
+            )
         self.newest = readings
         return readings
 
 
-_FIELDS: Final = (
-    *("arena", "ordblks", "smblks", "hblks", "hblkhd"),
-    *("usmblks", "fsmblks", "uordblks", "fordblks", "keepcost"),
-)
+_OF_MALLOC: Final = {
+    IN_USE: ("bytes", "in use"),
+    FREE: ("bytes", "free"),
+    LARGEST_FREE: ("bytes", "free in one arena"),
+    ARENAS: ("1", "arenas"),
+}
 
 
-class _Mallinfo(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS]
+class _MallocInfo:
+    """glibc's `malloc_info`, which counts each arena by itself; `mallinfo2` adds them up."""
+
+    def __init__(self, library: ctypes.CDLL) -> None:
+        pointer, size = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)
+        self._open = library.open_memstream
+        self._open.restype = ctypes.c_void_p
+        self._open.argtypes = (pointer, size)
+        self._write = library.malloc_info
+        self._write.argtypes = (ctypes.c_int, ctypes.c_void_p)
+        self._close = library.fclose
+        self._close.argtypes = (ctypes.c_void_p,)
+        self._free = library.free
+        self._free.argtypes = (ctypes.c_void_p,)
+
+    def __call__(self) -> dict[str, float] | None:
+        """The counts by field name; None if they could not be read."""
+        text = self._text()
+        *arenas, whole = text.split(b"</heap>")
+        if not arenas:
+            return None
+        free = [_sum(_FREE_BYTES, arena) for arena in arenas]
+        handed_out = _sum(_SYSTEM_BYTES, whole) - sum(free) + _sum(_MAPPED_BYTES, whole)
+        return {
+            IN_USE: float(handed_out),
+            FREE: float(sum(free)),
+            LARGEST_FREE: float(max(free)),
+            ARENAS: float(len(free)),
+        }
+
+    def _text(self) -> bytes:
+        buffer = ctypes.c_void_p()
+        size = ctypes.c_size_t()
+        stream = self._open(ctypes.byref(buffer), ctypes.byref(size))
+        if not stream:
+            return b""
+        self._write(0, stream)
+        self._close(stream)
+        text = ctypes.string_at(buffer, size.value) if buffer else b""
+        self._free(buffer)
+        return text
+
+
+def _sum(pattern: re.Pattern[bytes], text: bytes) -> int:
+    return sum(map(int, pattern.findall(text)))
+
+
+_FREE_BYTES: Final = re.compile(rb'<total type="(?:fast|rest)" count="\d+" size="(\d+)"')
+_SYSTEM_BYTES: Final = re.compile(rb'<system type="current" size="(\d+)"')
+_MAPPED_BYTES: Final = re.compile(rb'<total type="mmap" count="\d+" size="(\d+)"')
 
 
 _OTHERS: Final = {"mallctl": "jemalloc", "tc_malloc": "tcmalloc", "mi_malloc": "mimalloc"}
 """Symbols by which allocators in place of the C library's are known."""
 
 
-def _find_mallinfo() -> tuple[Any, str]:
-    """The C library's function and an empty text, or None and why there is none."""
+def _find_malloc_info() -> tuple[_MallocInfo | None, str]:
+    """The C library's counts and an empty text, or None and why there are none."""
     if sys.platform == "win32":
         return None, "this C library does not report malloc statistics"
     try:
@@ -84,12 +140,10 @@ def _find_mallinfo() -> tuple[Any, str]:
     other = next((name for key, name in _OTHERS.items() if hasattr(library, key)), "")
     if other:
         return None, f"{other} replaces the C library's malloc"
+    # Some older glibc count wrong in `malloc_info`: one with `mallinfo2` is newer than they are.
     if not hasattr(library, "mallinfo2"):
         return None, "this C library does not report malloc statistics (no mallinfo2)"
-    function = library.mallinfo2
-    function.restype = _Mallinfo
-    function.argtypes = ()
-    return function, ""
+    return _MallocInfo(library), ""
 
 
 MOST_LISTED: Final = 32

@@ -7321,6 +7321,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
+        <source>malloc retains freed memory for reuse: {size} in {n} arenas, at most {largest} in one</source>
+        <translation>malloc 保留了已归还的内存以供再用：{n} 个分配区共 {size}，每个最多 {largest}</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/verdicts/verdict_text.py"/>
         <source>malloc retains freed memory: a cache, or fragmentation</source>
         <translation>malloc 保留了已归还的内存：缓存或碎片</translation>
     </message>

@@ -42,6 +42,8 @@ MORE: Final = (
     "keras_3863_cycles_until_collected",
     "tensorflow_30952_embedding",
     "keras_8607_epoch_metrics",
+    "tensorflow_54299_shuffled_images",
+    "tensorflow_2942_heap_fragments",
 )
 """Those of `make test-full`."""
 

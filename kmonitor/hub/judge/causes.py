@@ -32,6 +32,7 @@ class Cause(StrEnum):
     MALLOC = "arrays or native code: memory allocated with malloc, but not by Python objects"
     NATIVE = "native code: memory allocated with malloc, but not from Python"
     CACHE = "freed memory that malloc keeps: a cache, or fragmentation"
+    ARENAS = "freed memory that malloc keeps in one arena after another"
     FILES = "files, sockets or pipes are opened and never closed"
     THREADS = "threads are started and never end"
     PROCESSES = "child processes are started and never end"
@@ -157,6 +158,7 @@ _ADVICE: Final[dict[Cause, tuple[Remedy, ...]]] = {
     Cause.NATIVE: (Remedy.RESTART,),
     Cause.CACHE: (Remedy.COLLECT, Remedy.RESTART),
     Cause.FILLING: (),
+    Cause.ARENAS: (),
     Cause.DATA_CACHE: (),
     Cause.PART: (),
     Cause.UNKNOWN: (Remedy.DIAGNOSE, Remedy.RESTART),
@@ -344,6 +346,9 @@ def _function(because: Sequence[CounterGrowth]) -> str | None:
 
 FILLING: Final = GrowthExplanation(Cause.FILLING, Confidence.FITTING)
 """What memory rises by until the cache of a fit's data is full."""
+
+ARENAS: Final = GrowthExplanation(Cause.ARENAS, Confidence.FITTING)
+"""What memory rises by until malloc's arenas have each held what is in use at once."""
 
 _LATER_RISE_SHARE: Final = 0.25
 """What a cache took it keeps, and takes no more: less than such a part comes or goes later."""

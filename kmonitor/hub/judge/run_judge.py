@@ -9,7 +9,9 @@ from typing import Final
 import numpy as np
 from msgspec.structs import replace
 
+from kmonitor.hub.judge.arenas import arenas_that_fill
 from kmonitor.hub.judge.causes import (
+    ARENAS,
     FILLING,
     Cause,
     GrowthExplanation,
@@ -76,6 +78,7 @@ from kmonitor_agent.wire.messages.verdict_events import (
     ALARMED_STATES,
     TIME_METRICS,
     VERDICT_METRICS,
+    ArenaFill,
     CacheFill,
     VerdictMetric,
 )
@@ -228,6 +231,7 @@ class RunJudge:
         if kind is UnitKind.STEP:
             judgement = self._capped(metric, judgement, units)
         fill = self._cache_fill(metric, judgement, units, kind)
+        fill = fill or self._arena_fill(key, judgement, counters, units)
         if fill is not None and judgement.state in ALARMED:
             judgement = replaced(judgement, state=GrowthState.RISING, in_a_row=0)
         self._judgements[key] = judgement
@@ -243,7 +247,7 @@ class RunJudge:
         details = JudgementDetails(metric, kind, judgement, measured, units[-1].number)
         forecast = self._forecast(metric, judgement, measured, kind)
         if fill is not None:
-            return replace(verdict_event(details, FILLING, forecast), filling=fill)
+            return _verdict_on_fill(details, fill, forecast)
         return verdict_event(
             details, self._explanation(metric, judgement, counters, units[-1], kind), forecast
         )
@@ -354,6 +358,26 @@ class RunJudge:
                 return None
         return CacheFill(steps_done, plan.cache_steps, plan.cache_bytes)
 
+    def _arena_fill(
+        self,
+        key: tuple[UnitKind, VerdictMetric],
+        judgement: Judgement,
+        counters: list[Counter],
+        units: list[Unit],
+    ) -> ArenaFill | None:
+        """What malloc's arenas keep, if that explains what rises and was not called; else None."""
+        kind, metric = key
+        growth = judgement.growth
+        is_new = not self._judgements.get(key, Judgement()).is_open_alarm
+        is_of_process = metric == "ram" and kind not in COUNTED_WITHIN
+        if not is_of_process or not is_new or judgement.state not in EXPLAINED or growth is None:
+            return None
+        is_measured = np.array([metric in unit.low for unit in units])
+        measured = [unit for unit in units if metric in unit.low]
+        grew_with = [*judgement.grew_with, *kept_growth(cut(counters, is_measured), growth)]
+        room = self._room(metric, units[-1].high.get(metric, math.nan))
+        return arenas_that_fill(growth, grew_with, measured, room)
+
     def _capped(self, metric: VerdictMetric, judgement: Judgement, units: list[Unit]) -> Judgement:
         """What rises in the first epoch of several may be data that are kept once.
 
@@ -425,6 +449,14 @@ class RunJudge:
         epochs = self._units.completed[UnitKind.EPOCH]
         later = [unit.low["ram"] for unit in islice(epochs, 1, _LATER + 1) if "ram" in unit.low]
         return explain_first_unit(self._units.epoch_samples.found(later))
+
+
+def _verdict_on_fill(
+    details: JudgementDetails, fill: CacheFill | ArenaFill, forecast: LimitForecast | None
+) -> Verdict:
+    if isinstance(fill, CacheFill):
+        return replace(verdict_event(details, FILLING, forecast), filling=fill)
+    return replace(verdict_event(details, ARENAS, forecast), arenas=fill)
 
 
 def _next(

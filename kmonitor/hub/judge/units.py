@@ -97,6 +97,12 @@ LEVELS: Final[dict[str, str]] = {
 KEPT_UNITS: Final = 2 * MAX_UNITS
 """Older ones change no judgement."""
 
+_HEAP_COUNTS: Final = (
+    *("python_blocks", "full_collections", "malloc_bytes", "malloc_free_bytes"),
+    *("malloc_largest_free_bytes", "malloc_arenas"),
+)
+"""Fields of an epoch's end that its unit has too."""
+
 _MOST_FUNCTIONS: Final = 16
 _TABLES: Final = 6
 _JUDGED: Final[tuple[UnitKind, ...]] = (UnitKind.EPOCH, UnitKind.FIT)
@@ -139,7 +145,8 @@ class Unit:
         low: Smallest sample of `ram`, `vram` and `allocator` (on the host) or `device_allocator`,
             bytes.
         high: Largest.
-        at_end: `ram` and `vram` as read at the end of an epoch of it, the smallest, bytes.
+        at_end: `ram` and `vram` as read at the end of an epoch of it, the smallest, bytes; and
+            `ram_of_one_arena`, the first without what malloc keeps in any arena but the fullest.
         n_samples: Samples that fell into it.
         children_bytes: What child processes add to the memory of the process.
         code_regions: Of compiled code, as last read.
@@ -148,6 +155,8 @@ class Unit:
         full_collections: Of garbage that the process had made, likewise.
         malloc_bytes: What malloc had handed out, likewise.
         malloc_free_bytes: What it was given back and kept, likewise.
+        malloc_largest_free_bytes: Of that, the most in one arena, likewise.
+        malloc_arenas: That it has, likewise.
         operations: In live traces, at its end.
         traces: Live ones, likewise.
         retained: Of them, those kept for dead models only.
@@ -179,6 +188,8 @@ class Unit:
     full_collections: float = math.nan
     malloc_bytes: float = math.nan
     malloc_free_bytes: float = math.nan
+    malloc_largest_free_bytes: float = math.nan
+    malloc_arenas: float = math.nan
     operations: float = math.nan
     traces: float = math.nan
     retained: float = math.nan
@@ -217,9 +228,14 @@ class Unit:
             ram = event.ram_process_bytes
             ram += children_bytes if math.isfinite(children_bytes) else 0.0
             self.measured_at_end("ram", ram)
+            if event.malloc_free_bytes is not None and event.malloc_largest_free_bytes is not None:
+                ram -= event.malloc_free_bytes - event.malloc_largest_free_bytes
+                self.at_end["ram_of_one_arena"] = min(
+                    ram, self.at_end.get("ram_of_one_arena", ram)
+                )
         if event.allocator_in_use_bytes is not None:
             self.measured_at_end("vram", event.allocator_in_use_bytes)
-        for name in ("python_blocks", "full_collections", "malloc_bytes", "malloc_free_bytes"):
+        for name in _HEAP_COUNTS:
             if (value := getattr(event, name)) is not None:
                 setattr(self, name, value)
 

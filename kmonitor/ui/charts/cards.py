@@ -162,7 +162,7 @@ def is_native(run: RunSummary, metric: LimitMetric) -> bool:
     return metric == "vram" and run.vram.source == _NATIVE
 
 
-_NATIVE: Final = "C library: mallinfo2, in use"
+_NATIVE: Final = "C library: malloc_info, in use"
 _MEAN: Final = (
     "mean step time over a whole epoch, from the start of the first step to the result of the last"
 )

@@ -27,6 +27,7 @@ from kmonitor_agent.wire.messages.events import CorrelatedGrowth, KeptObjects, V
 from kmonitor_agent.wire.messages.verdict_events import (
     COUNTED_METRICS,
     TIME_METRICS,
+    ArenaFill,
     CacheFill,
     TriedAction,
 )
@@ -101,7 +102,7 @@ def more_known_text(verdict: Verdict) -> str:
     if verdict.unit_s is None or verdict.state not in {"measuring", "rising"}:
         return ""
     is_by_samples = verdict.per in {"step", "call"} or verdict.metric in COUNTED_METRICS
-    if is_by_samples or verdict.filling is not None:
+    if is_by_samples or verdict.filling is not None or verdict.arenas is not None:
         return ""  # it is judged on as samples come
     left = MIN_UNITS - verdict.units
     if verdict.state == "measuring" and left <= 0:
@@ -233,6 +234,7 @@ def _memory_cause_text(verdict: Verdict) -> str:
         ),
         "native": tr("native code retains memory allocated with malloc; Python code does not"),
         "cache": tr("malloc retains freed memory: a cache, or fragmentation"),
+        "arenas": _arenas_text(verdict.arenas),
         "unknown": tr("no other metric grew along with it"),
         "pressure": tr("memory pressure: pages are read back from disk, and tasks wait"),
         "data_cache": tr("it rose only in the first epoch, while data was being read"),
@@ -278,6 +280,15 @@ def _filling_text(fill: CacheFill) -> str:
     return tr("{text}, about {size} when it is full").format(
         text=text, size=bytes_text(fill.end_bytes)
     )
+
+
+def _arenas_text(fill: ArenaFill | None) -> str:
+    if fill is None:
+        return ""
+    sizes = {"size": bytes_text(fill.free_bytes), "largest": bytes_text(fill.largest_bytes)}
+    return tr(
+        "malloc retains freed memory for reuse: {size} in {n} arenas, at most {largest} in one"
+    ).format(n=count_text(fill.arenas), **sizes)
 
 
 def _kept_text(verdict: Verdict) -> str:

@@ -320,10 +320,12 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
         step_times: None when fewer than two steps were measured.
         ram_process_bytes: Held by this process just then, as in `Sample`.
         python_blocks: Blocks that Python's allocator has handed out, each of at most 512 bytes.
-            It and the three that follow are None at the ends of some short epochs.
+            It and the five that follow are None at the ends of some short epochs.
         full_collections: How often Python has looked through all objects for garbage.
         malloc_bytes: What the C library's malloc has handed out, what Python took from it too.
         malloc_free_bytes: What it was given back and keeps.
+        malloc_largest_free_bytes: Of that, the most that one arena keeps.
+        malloc_arenas: Arenas that malloc has; a block is used again only in its own.
         allocator_in_use_bytes: What the framework's allocator has handed out just then, as in
             `Sample`.
         validation_bytes: By how much `ram_process_bytes` grew from the begin to the end of its
@@ -343,6 +345,8 @@ class EpochEnded(Event, frozen=True, tag="epoch_end"):
     full_collections: Amount | None = None
     malloc_bytes: Amount | None = None
     malloc_free_bytes: Amount | None = None
+    malloc_largest_free_bytes: Amount | None = None
+    malloc_arenas: Amount | None = None
     allocator_in_use_bytes: Amount | None = None
     validation_bytes: Number | None = None
     parts: EpochParts | None = None

@@ -84,6 +84,20 @@ class CacheFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     end_bytes: Amount | None = None
 
 
+class ArenaFill(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
+    """Freed memory that malloc keeps in each of its arenas.
+
+    Attributes:
+        arenas: Arenas that malloc has.
+        free_bytes: What they keep together.
+        largest_bytes: The most that one of them keeps.
+    """
+
+    arenas: Count
+    free_bytes: Amount
+    largest_bytes: Amount
+
+
 class TriedAction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """What was done against growth, and what it gave back the last time, as measured.
 
@@ -152,14 +166,16 @@ class Verdict(Event, frozen=True, tag="verdict"):
             "python", "tensors", "workers", "malloc", "native", "cache", "unknown"; of what is
             counted "files", "threads", "processes", "zombies", "blocks", "disk";
             of slower steps also "pressure", "throttled", "clock", "garbage"; "filling": a
-            cache of the dataset, which has an end; "data_cache": what the first epoch took, where
-            nothing grows; of times "part": that of `where`; empty where nothing is known.
+            cache of the dataset, which has an end; "arenas": freed memory that malloc keeps in
+            one arena after another; "data_cache": what the first epoch took, where nothing grows;
+            of times "part": that of `where`; empty where nothing is known.
         sureness: "counted", "fitting" or "open".
         name: Function, line, path or thread that the cause is about; empty if not known.
         changed: With "retracing", what its last two traces differ in, as of `FunctionTraces`.
         grew_with: What grew over the same units and speaks for the cause.
         advice: What may help, the mildest first.
         filling: With "filling", how far the cache is.
+        arenas: With "arenas", what they keep.
         kept: What is kept, and where, with "kept" and "rebuilt"; None: not known.
         where: The part of the units in which nearly all of the growth comes: "steps" (from an
             epoch's begin to its end, without validation), "validation", "between_epochs",
@@ -195,6 +211,7 @@ class Verdict(Event, frozen=True, tag="verdict"):
     grew_with: Annotated[list[CorrelatedGrowth], msgspec.Meta(max_length=32)] = []
     advice: Annotated[list[Name], msgspec.Meta(max_length=16)] = []
     filling: CacheFill | None = None
+    arenas: ArenaFill | None = None
     forecast: LimitForecast | None = None
     kept: KeptObjects | None = None
     where: Name = ""

@@ -3,6 +3,7 @@
 import ctypes
 import gc
 import sys
+import threading
 
 import pytest
 
@@ -21,7 +22,7 @@ def test_objects_of_python_are_counted_in_blocks():
     assert after - before >= len(held)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="mallinfo2 is glibc's")
+@pytest.mark.skipif(sys.platform != "linux", reason="malloc_info is glibc's")
 def test_what_malloc_hands_out_is_counted_and_what_it_is_given_back():
     heap = HeapCounts()
     library = ctypes.CDLL(None)
@@ -39,6 +40,43 @@ def test_what_malloc_hands_out_is_counted_and_what_it_is_given_back():
     assert after - before < 2 * MIB
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="malloc_info is glibc's")
+def test_free_memory_of_one_arena_is_told_from_that_of_all():
+    """Blocks below one that is kept stay free in the arena of the thread that took them."""
+    library = ctypes.CDLL(None)
+    library.malloc.restype = ctypes.c_void_p
+    library.free.argtypes = (ctypes.c_void_p,)
+    turn = threading.Barrier(3)
+    kept: list[int] = []
+
+    def leave_free() -> None:
+        taken = [library.malloc(64 * 1024) for _ in range(128)]
+        kept.append(library.malloc(64 * 1024))
+        turn.wait()  # both hold theirs: no thread has the other's arena
+        for address in taken:
+            library.free(address)
+        turn.wait()
+
+    heap = HeapCounts()
+    before = heap.read()
+    threads = [threading.Thread(target=leave_free) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    turn.wait()
+    turn.wait()
+    after = heap.read()
+    for thread in threads:
+        thread.join()
+    for address in kept:
+        library.free(address)
+
+    names = ("malloc_arenas", "malloc_free_bytes", "malloc_largest_free_bytes")
+    arenas, free, largest = (after[name].value or 0.0 for name in names)
+    assert arenas >= 1.0
+    assert free - (before["malloc_free_bytes"].value or 0.0) > 8 * MIB
+    assert 0.0 < largest <= free
+
+
 def test_the_newest_counts_have_their_sources():
     heap = HeapCounts()
     assert heap.newest == {}
@@ -50,5 +88,7 @@ def test_the_newest_counts_have_their_sources():
         "full_collections",
         "malloc_bytes",
         "malloc_free_bytes",
+        "malloc_largest_free_bytes",
+        "malloc_arenas",
     }
     assert all(each.source or each.absent for each in heap.newest.values())

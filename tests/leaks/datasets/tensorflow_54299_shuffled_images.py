@@ -16,7 +16,7 @@ LEAK = Report(
     unit="epoch",
     grows=(),
     expected="none",
-    cause="the next epoch's buffer is filled while the last one still lives",
+    cause="malloc keeps the freed buffer in one arena after another, and uses it again",
     remedy="cache().shuffle()",
 )
 
