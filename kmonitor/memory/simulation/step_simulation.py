@@ -326,7 +326,7 @@ class HeapEffects:
             size = self._size_of(values[source])
             n_items = max(1, operation.of.trips or 1)
             if size // n_items >= 1:
-                filled.buffers = [(self.heap.new(size // n_items, 1, operation.owner), NOTHING)
+                filled.buffers = [self.heap.new(size // n_items, 1, operation.owner)
                                   for _ in range(n_items)]  # fmt: skip
         elif kind in operation_kinds.LIST_ZEROS:
             values[value] = empty = TensorList(readers[value])
@@ -357,8 +357,7 @@ class HeapEffects:
             return
         popped, size = operation.outputs[1]
         if own.buffers:
-            buffer, more = own.buffers.pop()
-            self.heap.add_readers(more, -1)
+            buffer = own.buffers.pop()
             self.add_readers(buffer, readers[popped] - 1)
             values[popped] = buffer
         else:
@@ -381,12 +380,15 @@ class HeapEffects:
         if isinstance(value, TensorList) or value < 0:
             return
         self.add_readers(value, 1)
-        # The same tensor in each turn is one.
-        is_same = bool(tensor_list.buffers) and tensor_list.buffers[-1][0] == value
-        size = 0 if is_same else self.heap.bytes[value] * (operation.of.trips or 0)
-        tensor_list.buffers.append(
-            (value, self.heap.new(size, 1, operation.owner) if size else NOTHING)
-        )
+        # The same tensor in each turn, or in several lists, is one.
+        is_same = bool(tensor_list.buffers) and tensor_list.buffers[-1] == value
+        tensor_list.buffers.append(value)
+        if is_same or self.heap.has_tied(value):
+            return
+        # Backward turns take elements out ahead of their gradients. So those of turns that were
+        # left out go when the element itself does, not when it leaves the list.
+        for _ in range(operation.of.trips or 0):
+            self.heap.tie(self.heap.new(self.heap.bytes[value], 1, operation.owner), value)
 
     def _read_list_item(
         self,
@@ -397,7 +399,7 @@ class HeapEffects:
     ) -> None:
         value, size = operation.outputs[0]
         if tensor_list.buffers:
-            values[value], _ = tensor_list.buffers[tensor_list.turn % len(tensor_list.buffers)]
+            values[value] = tensor_list.buffers[tensor_list.turn % len(tensor_list.buffers)]
             tensor_list.turn += 1
             self.add_readers(values[value], readers[value])
         else:
