@@ -20,6 +20,7 @@ class Step:
         effect: On memory.
         gradient_bytes: Of its variables that are trained.
         update_bytes: Workspace of their update, gradients included.
+        applied_bytes: Gradient and temporaries of the last update, while the next layer computes.
         copy_bytes: Copies of its variables in the computing precision.
         is_assumed: Whether no rule covers it.
     """
@@ -27,6 +28,7 @@ class Step:
     effect: Effect
     gradient_bytes: int = 0
     update_bytes: int = 0
+    applied_bytes: int = 0
     copy_bytes: int = 0
     is_assumed: bool = False
 
@@ -287,7 +289,7 @@ class _Player:
     def _call_backward(self, call_index: int, updated: _Work) -> _Work:
         """One gradient; what applying the last one to variables takes still.
 
-        A gradient is applied beside the next one's computation: it and one temporary overlap.
+        A gradient is applied beside the next one's computation, with its temporaries.
         """
         call = self._layout.calls[call_index]
         step = self._steps[call_index]
@@ -307,7 +309,7 @@ class _Player:
         self._release(call_index)
         if not step.gradient_bytes:
             return updated
-        return _Work(call_index, 2 * step.gradient_bytes, step.gradient_bytes)
+        return _Work(call_index, step.applied_bytes, step.gradient_bytes)
 
     def _add_gradient(self, call_index: int, tensor: int, alias: int | None) -> None:
         if alias is not None and self.heap.sizes[alias] == self._sizes[tensor]:

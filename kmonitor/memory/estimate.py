@@ -191,6 +191,10 @@ measured."""
 _UPDATE_COPIES: Final[dict[Backend, float]] = {"tensorflow": 3.0, "xla": 1.0, "torch": 3.0}
 """Copies of the largest gradient that is applied at one time."""
 
+_IN_PLACE_COPIES: Final = 2.0
+"""Of SGD, whose step takes the gradient's place: it, and a variable that is copied for its
+update since the backward pass still reads it."""
+
 
 class _Estimate:
     def __init__(self, layout: ModelLayout, plan: Plan) -> None:
@@ -214,10 +218,7 @@ class _Estimate:
 
         Adam and others make it whole; plain SGD subtracts rows.
         """
-        optimizer = self._optimizer
-        if optimizer is None or self._backend != "tensorflow":
-            return frozenset()
-        if optimizer.kind.lower() != "sgd" or optimizer.settings.get("momentum"):
+        if not self._is_applied_in_place():
             return frozenset()
         return frozenset(
             index
@@ -225,6 +226,13 @@ class _Estimate:
             if layer.kind == "Embedding"
             for index in layer.variables
         )
+
+    def _is_applied_in_place(self) -> bool:
+        """True of plain SGD, which subtracts the scaled gradient from its variable."""
+        optimizer = self._optimizer
+        if optimizer is None or self._backend != "tensorflow":
+            return False
+        return optimizer.kind.lower() == "sgd" and not optimizer.settings.get("momentum")
 
     def _tensor_sizes(self) -> list[int]:
         batch = self._plan.batch
@@ -391,6 +399,7 @@ class _Estimate:
             effect=effect,
             gradient_bytes=largest,
             update_bytes=int(self._update_copies() * largest),
+            applied_bytes=largest if self._is_applied_in_place() else 2 * largest,
             copy_bytes=self._copies(layer.variables, use.item),
             is_assumed=layer.kind in self._uncovered,
         )
@@ -451,6 +460,8 @@ class _Estimate:
 
     def _update_copies(self) -> float:
         """Copies of a gradient that is applied, with temporaries of its optimizer."""
+        if self._is_applied_in_place():
+            return _IN_PLACE_COPIES
         is_nadam = self._optimizer is not None and self._optimizer.kind.lower() == "nadam"
         return _UPDATE_COPIES[self._backend] + (2 if is_nadam else 0)
 

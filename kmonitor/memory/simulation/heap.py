@@ -18,7 +18,7 @@ class TensorList:
     """A list of tensors, as loops keep one element of each turn.
 
     Attributes:
-        buffers: Elements; each with a second one for the turns that were left out, or `NOTHING`.
+        buffers: Elements; those of turns that were left out are tied to them.
         zeros: Buffers of elements that are zero until they are set, as gradients begin.
         references: How many will still read it.
         turn: How many elements were read; each turn of a loop reads the next one.
@@ -27,14 +27,14 @@ class TensorList:
     __slots__ = ("buffers", "references", "turn", "zeros")
 
     def __init__(self, references: int = 0) -> None:
-        self.buffers: list[tuple[int, int]] = []
+        self.buffers: list[int] = []
         self.zeros: list[int] = []
         self.references = references
         self.turn = 0
 
     def all_buffers(self) -> list[int]:
         """Those of all elements, `NOTHING` among them."""
-        return [*self.zeros, *(each for pair in self.buffers for each in pair)]
+        return [*self.zeros, *self.buffers]
 
 
 Value = int | TensorList
@@ -64,7 +64,7 @@ class SimulatedHeap:
         self._fullest_forward = 0
         self._chunk_allocator = ChunkAllocator()
         self._chunk: list[int] = []
-        self._tied: dict[int, int] = {}
+        self._tied: dict[int, list[int]] = {}
         self._forward_bytes = 0
         self._most_forward_bytes = 0
 
@@ -119,9 +119,13 @@ class SimulatedHeap:
     def tie(self, buffer: int, to: Value) -> None:
         """Let a buffer go when another one does."""
         if isinstance(to, int) and to >= 0 and buffer >= 0:
-            self._tied[to] = buffer
+            self._tied.setdefault(to, []).append(buffer)
         else:
             self.add_readers(buffer, -1)
+
+    def has_tied(self, buffer: int) -> bool:
+        """True if others go when this one does."""
+        return buffer in self._tied
 
     def add_readers(self, buffer: int, more: int) -> None:
         """Change the number of readers; at 0 the buffer is freed."""
@@ -133,8 +137,8 @@ class SimulatedHeap:
             self._chunk_allocator.free(self._chunk[buffer])
             self._chunk[buffer] = NOTHING
             self._follow(buffer, self.owners[buffer], None)
-            if buffer in self._tied:
-                self.add_readers(self._tied.pop(buffer), -1)
+            for tied in self._tied.pop(buffer, ()):
+                self.add_readers(tied, -1)
 
     def forget_peak(self) -> None:
         """Restart the peak at the present use."""

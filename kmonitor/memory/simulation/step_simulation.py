@@ -7,7 +7,7 @@ operation does to the heap when it begins and when it ends.
 
 import heapq
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -31,7 +31,10 @@ _STEPS: Final = 4
 """A training's peak is that of its highest step; so many represent all, without the first."""
 
 _OPERATIONS: Final = 40_000
-"""Most operations played for one batch: half a second. A longer step is played once."""
+"""Most operations played for one batch: half a second, or three processes of a longer step."""
+
+_PROCESSES: Final = 3
+"""Of a long step: all on one heap, so that each needs no first step of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class Simulation:
         heap = SimulatedHeap(self._unseen, follows=True)
         effects = HeapEffects(heap, _variables(self.program, heap))
         graph = self._graphs.of_fixed_batch(batch)
-        chance = Chance(0, len(graph.operations))
+        chance = Chance(0, graph.operations)
         for _ in range(2):  # the first one finds the heap as no other does
             heap.forget_peak()
             play_by_threads(graph, effects, chance)
@@ -107,30 +110,40 @@ class Simulation:
     def _played(self, batch: int) -> SimulatedPeak:
         graph = self._graphs.of_fixed_batch(batch)
         plays = _OPERATIONS // (_STEPS * max(1, len(graph.operations)))
-        if self._plays == 1 or not plays:
-            one = max(self._peaks(graph, 0, steps=2 if self._plays == 1 else 3))
+        if self._plays == 1:
+            one = max(self._peaks(graph, [Chance(0, graph.operations)] * 2))
             return SimulatedPeak(one, one, one)
-        peaks = [self._peaks(graph, seed) for seed in range(min(self._plays, plays))]
-        fetching = [self._peaks(graph, seed, fetches=True)
+        if plays <= 1:
+            return self._played_long(graph, steps=1 + plays)
+        peaks = [self._peaks(graph, [Chance(seed, graph.operations)] * _STEPS)
+                 for seed in range(min(self._plays, plays))]  # fmt: skip
+        fetching = [self._peaks(graph, [Chance(seed, graph.operations)] * _STEPS, fetches=True)
                     for seed in range(min(_FETCHING, plays - self._plays))]  # fmt: skip
-        others = self._peaks(graph, None, steps=2)
-        if plays > 1:  # else it would take too long
-            others += self._peaks(self._graphs.of_open_batch(batch), 0, steps=2)
+        others = self._peaks(graph, [None] * 2)
+        open_batch = self._graphs.of_open_batch(batch)
+        others += self._peaks(open_batch, [Chance(0, open_batch.operations)] * 2)
         highest = [max(each) for each in peaks + fetching]
         expected = sum(highest[: len(peaks)]) // len(peaks)
         return SimulatedPeak(expected, min(highest + others), max(highest + others[1:]))
 
+    def _played_long(self, graph: PreparedGraph, steps: int) -> SimulatedPeak:
+        chances = [Chance(seed, graph.operations) for seed in range(_PROCESSES)]
+        in_turn = [each for each in chances for _ in range(steps)]
+        *peaks, in_queue = self._peaks(graph, [chances[-1], *in_turn, None])
+        highest = [max(peaks[at : at + steps]) for at in range(0, len(peaks), steps)]
+        expected = sum(highest) // len(highest)
+        return SimulatedPeak(expected, min(*highest, in_queue), max(*highest, in_queue))
+
     def _peaks(
-        self, graph: PreparedGraph, seed: int | None, steps: int = _STEPS, *, fetches: bool = False
+        self, graph: PreparedGraph, chances: "Sequence[Chance | None]", *, fetches: bool = False
     ) -> list[int]:
-        """Peaks of several steps in a row, without the first; `seed` None: with a single queue."""
+        """Peaks of steps in a row, without the first; None: of one with a single queue."""
         heap = SimulatedHeap(self._unseen)
         effects = HeapEffects(heap, _variables(self.program, heap))
-        chance = Chance(seed, len(graph.operations))
         found = list[int]()
-        for step in range(steps):
+        for step, chance in enumerate(chances):
             heap.forget_peak()
-            if seed is None:
+            if chance is None:
                 play_in_turn(graph, effects)
             else:
                 play_by_threads(graph, effects, chance, fetches=fetches)
@@ -326,7 +339,7 @@ class HeapEffects:
             size = self._size_of(values[source])
             n_items = max(1, operation.of.trips or 1)
             if size // n_items >= 1:
-                filled.buffers = [(self.heap.new(size // n_items, 1, operation.owner), NOTHING)
+                filled.buffers = [self.heap.new(size // n_items, 1, operation.owner)
                                   for _ in range(n_items)]  # fmt: skip
         elif kind in operation_kinds.LIST_ZEROS:
             values[value] = empty = TensorList(readers[value])
@@ -357,8 +370,7 @@ class HeapEffects:
             return
         popped, size = operation.outputs[1]
         if own.buffers:
-            buffer, more = own.buffers.pop()
-            self.heap.add_readers(more, -1)
+            buffer = own.buffers.pop()
             self.add_readers(buffer, readers[popped] - 1)
             values[popped] = buffer
         else:
@@ -381,12 +393,15 @@ class HeapEffects:
         if isinstance(value, TensorList) or value < 0:
             return
         self.add_readers(value, 1)
-        # The same tensor in each turn is one.
-        is_same = bool(tensor_list.buffers) and tensor_list.buffers[-1][0] == value
-        size = 0 if is_same else self.heap.bytes[value] * (operation.of.trips or 0)
-        tensor_list.buffers.append(
-            (value, self.heap.new(size, 1, operation.owner) if size else NOTHING)
-        )
+        # The same tensor in each turn, or in several lists, is one.
+        is_same = bool(tensor_list.buffers) and tensor_list.buffers[-1] == value
+        tensor_list.buffers.append(value)
+        if is_same or self.heap.has_tied(value):
+            return
+        # Backward turns take elements out ahead of their gradients. So those of turns that were
+        # left out go when the element itself does, not when it leaves the list.
+        for _ in range(operation.of.trips or 0):
+            self.heap.tie(self.heap.new(self.heap.bytes[value], 1, operation.owner), value)
 
     def _read_list_item(
         self,
@@ -397,7 +412,7 @@ class HeapEffects:
     ) -> None:
         value, size = operation.outputs[0]
         if tensor_list.buffers:
-            values[value], _ = tensor_list.buffers[tensor_list.turn % len(tensor_list.buffers)]
+            values[value] = tensor_list.buffers[tensor_list.turn % len(tensor_list.buffers)]
             tensor_list.turn += 1
             self.add_readers(values[value], readers[value])
         else:
@@ -418,17 +433,45 @@ def play_in_turn(graph: PreparedGraph, effects: HeapEffects) -> None:
     run.finish()
 
 
+_INLINE_EDGES: Final = 8
+"""A larger set of edges is a hash table. Source: `edgeset.h`."""
+
+_FULL: Final = 0.8
+"""A table has more slots than needed, by a power of two. Source: `flatrep.h`."""
+
+
 class Chance:
     """The chance of one process: durations of operations, and the order of those that are ready.
 
     That order is the process's own, the same in all its steps: TensorFlow keeps an operation's
-    readers in a set.
+    readers in a set. A large one is a hash table of their addresses, one slot behind the other.
+    So they follow each other as they were made, but the table begins anywhere among them.
     """
 
-    def __init__(self, seed: int | None, n_operations: int) -> None:
+    def __init__(self, seed: int | None, operations: Sequence[PreparedOperation]) -> None:
         self.random = Random(seed)  # noqa: S311 - no secret
-        self.ranks = list(range(n_operations))
-        self.random.shuffle(self.ranks)
+        self._operations = operations
+        self._ranks = list(range(len(operations)))
+        self.random.shuffle(self._ranks)
+        self._first_readers: dict[int, int] = {}
+
+    def arrange(self, index: int, ready: list[int]) -> None:
+        """Sort those of an operation's readers that are ready."""
+        readers = self._operations[index].next
+        if len(readers) <= _INLINE_EDGES:
+            ready.sort(key=self._ranks.__getitem__)
+            return
+        if index not in self._first_readers:
+            self._first_readers[index] = self._first_reader(readers)
+        first = self._first_readers[index]
+        ready.sort(key=lambda reader: (reader < first, reader))
+
+    def _first_reader(self, readers: list[int]) -> int:
+        n_slots = _INLINE_EDGES
+        while len(readers) >= _FULL * n_slots:
+            n_slots *= 2
+        n_before_end = self.random.randrange(n_slots)
+        return readers[n_before_end] if n_before_end < len(readers) else readers[0]
 
 
 def play_by_threads(
@@ -500,8 +543,7 @@ class _Threads:
     def __init__(self, run: _Run, chance: Chance, fetched_at: int) -> None:
         """`fetched_at`: operations that begin before the next data are made; negative: never."""
         self._run = run
-        self._random = chance.random
-        self._ranks = chance.ranks
+        self._chance = chance
         self._until_fetched = fetched_at
         self._shared = deque(run.first())
         self._own: list[deque[int]] = [deque() for _ in range(_THREADS)]
@@ -514,7 +556,7 @@ class _Threads:
         while self._ends:
             now_s, thread, index = heapq.heappop(self._ends)
             found = self._run.end(index)
-            found.sort(key=self._ranks.__getitem__)
+            self._chance.arrange(index, found)
             self._schedule(thread, found)
             self._idle.add(thread)
             self._start_idle(now_s)
@@ -529,7 +571,7 @@ class _Threads:
                     self._run.fetch()
                 self._until_fetched -= 1
                 seconds = self._run.begin(index).seconds
-                seconds *= self._random.lognormvariate(0.0, _JITTER)
+                seconds *= self._chance.random.lognormvariate(0.0, _JITTER)
                 heapq.heappush(self._ends, (now_s + seconds, thread, index))
 
     def _next(self, thread: int) -> int | None:

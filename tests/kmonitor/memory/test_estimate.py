@@ -252,3 +252,14 @@ def test_so_are_decayed_weights_and_the_gradients_of_penalties():
 
     assert decayed - usual == pytest.approx(WEIGHTS, rel=0.1)
     assert penalized - usual == pytest.approx(4 * 100 * 1000, rel=0.1)
+
+
+def test_plain_sgd_applies_a_gradient_in_its_place():
+    largest = 4 * 100 * 1000
+    copies = {
+        name: estimate(two_dense(name), Plan(batch=1)).transient_bytes / largest
+        for name in ("SGD", "Adam")
+    }
+
+    assert 2 <= copies["SGD"] < 2.5
+    assert 3 <= copies["Adam"] < 3.7

@@ -8,8 +8,10 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from kmonitor.memory.estimate import Plan, estimate
+from kmonitor.memory.simulation.graph import PreparedGraphCache
 from kmonitor.memory.simulation.heap import NOTHING, ChunkAllocator, SimulatedHeap
-from kmonitor.memory.simulation.step_simulation import Simulation
+from kmonitor.memory.simulation.operation_kinds import TURNS_AHEAD
+from kmonitor.memory.simulation.step_simulation import Chance, Simulation
 from kmonitor.memory.traced_step import Traced, waiting_bytes
 from kmonitor_agent.wire.messages.model_layout import LayerLayout, ModelLayout, OptimizerLayout
 from kmonitor_agent.wire.messages.step_program import (
@@ -161,6 +163,36 @@ def test_a_loop_keeps_what_each_of_its_turns_puts_into_a_list():
     assert peak(turned(None)) == BIG
     # Of many turns some are played, for the others too.
     assert 100 * BIG <= peak(turned(100)) <= 130 * BIG
+
+
+def test_what_left_out_turns_made_lasts_until_the_elements_taken_out_are_read():
+    trips = 2 * TURNS_AHEAD
+    loop = turned(trips).graphs[0].operations[:2]
+    pops = [StepOperation("TensorListPopBack", ((1 + number, 0),), sizes=(-1, 1))
+            for number in range(TURNS_AHEAD)]  # fmt: skip
+    taken = tuple((2 + number, 1) for number in range(TURNS_AHEAD))
+    reader = StepOperation("MatMul", taken, sizes=(0,))
+
+    assert peak(program(*loop, *pops, reader, bodies=turned(trips).graphs[1:]), 50) >= 114 * BIG
+
+
+def test_a_tensor_that_each_turn_puts_into_two_lists_is_counted_once():
+    one = turned(100)
+    reserve, loop, *_ = one.graphs[0].operations
+    argument, product, push = one.graphs[2].operations
+    # Operations: both lists as arguments, the product, and it in each of them.
+    body = StepGraph(
+        (argument, argument, product, structs.replace(push, inputs=((0, 0), (2, 0))),
+         structs.replace(push, inputs=((1, 0), (2, 0)))),
+        (0, 1),
+        ((3, 0), (4, 0)),
+    )  # fmt: skip
+    both = structs.replace(loop, inputs=((0, 0), (1, 0)), sizes=(-1, -1))
+    held = StepOperation("NoOp", ((2, 0), (2, 1)))
+
+    two = program(reserve, reserve, both, held, bodies=(StepGraph(()), body))
+
+    assert peak(two) <= peak(one) + 5 * BIG
 
 
 def test_a_list_that_nobody_reads_leaves_a_loop_with_its_last_turn():
@@ -334,3 +366,38 @@ def test_what_layers_of_no_row_keep_has_a_row_and_what_is_not_known_is_named():
     assert {each.path: each.total_bytes for each in found.layers}["(outside of layers)"] > 4 * BIG
     assert found.uncovered == ("2 tensors whose size depends on the data",)
     assert any("1 KiB" in each for each in found.notes)
+
+
+def fanned_out(n_readers: int, n_others: int = 0) -> StepProgram:
+    """Tensors that all wait for a constant, which is made when the last of them is."""
+    readers = [StepOperation("MatMul", ((0, 0),), sizes=(1,)) for _ in range(n_readers)]
+    start = StepOperation("Fill", after=(n_readers,), sizes=(1,))
+    sums = [StepOperation("NoOp", ((1 + number, 0),), after=(n_readers + 1,))
+            for number in range(n_readers)]  # fmt: skip
+    return program(given_tensor(), *readers, start, *sums, *[StepOperation("NoOp")] * n_others)
+
+
+def test_readers_of_a_large_set_follow_each_other_but_begin_anywhere():
+    operations = PreparedGraphCache(fanned_out(100)).of_open_batch(1).operations
+    in_making_order = list(range(1, 101))
+    firsts = set[int]()
+    for seed in range(20):
+        chance = Chance(seed, operations)
+        ready = list(in_making_order)
+        chance.arrange(0, ready)
+        again = list(reversed(in_making_order))
+        chance.arrange(0, again)
+
+        assert again == ready  # one order for a whole process
+        turned_back = ready.index(1)
+        assert ready[turned_back:] + ready[:turned_back] == in_making_order
+        firsts.add(ready[0])
+    assert 1 in firsts
+    assert len(firsts) > 3
+
+
+def test_a_long_step_is_played_as_several_processes():
+    found = Simulation(fanned_out(300, 4800)).peak(1)
+
+    assert found.lowest_bytes < found.peak_bytes < found.highest_bytes
+    assert found.highest_bytes >= 300 * BIG
