@@ -1,8 +1,8 @@
 """Every panel and state looks as it did: pictures are compared with those in `references/`.
 
 `KMONITOR_NEW_REFERENCES=1 make test-full ARGS="-k looks_as_it_did"` writes them anew, and with
-them the pictures of the guide. Look at what changed before you commit it. A picture that differs is
-written to `artefacts/references/`, beside the reference and the difference.
+them the pictures of the guide. Look at what changed before you commit it. A picture that differs
+is written to `artefacts/references/`, beside the reference and the difference.
 """
 
 import json
