@@ -42,6 +42,10 @@ _TICK_S: Final = 10.0
 _CODE_FRACTION: Final = 0.0002
 """Part of a core for counting compiled code where its number stays; milliseconds a time."""
 
+_SAME_CODE_FRACTION: Final = 0.00004
+"""The same where the kernel tells the size of code, which is read for each sample: only pages
+that may be written and executed are not in it."""
+
 
 @dataclass(frozen=True, slots=True)
 class MemoryReadings:
@@ -94,8 +98,12 @@ class ProcessMemory:
         self._folder = proc / "self"
         self._family = FamilyMemory(proc=proc)
         self._unique = Reading.missing("bytes", _NOT_YET)
+        pages = read_own_pages(self._folder)
+        self._code_bytes = pages.code_bytes if isinstance(pages, ProcessPages) else None
         self._code = Paced(
-            partial(read_code_regions, self._folder), _CODE_FRACTION, while_changing=1.0 / REST
+            partial(read_code_regions, self._folder),
+            _CODE_FRACTION if self._code_bytes is None else _SAME_CODE_FRACTION,
+            while_changing=1.0 / REST,
         )
         self._children: set[int] = set()
         self._direct: set[int] = set()
@@ -145,6 +153,7 @@ class ProcessMemory:
             address_space_left: Of the limit on it.
         """
         pages = read_own_pages(self._folder)
+        self._hasten_code(pages)
         host_available, swap_free = read_host(self._proc)
         process = _process_reading(pages)
         children = self._read_children(pages)
@@ -169,6 +178,12 @@ class ProcessMemory:
             code=self._code.newest(),
         )
         return MemoryReadings(*[_sized(getattr(readings, name)) for name in _NAMES])
+
+    def _hasten_code(self, pages: ProcessPages | Reading) -> None:
+        code_bytes = pages.code_bytes if isinstance(pages, ProcessPages) else None
+        if code_bytes != self._code_bytes:
+            self._code_bytes = code_bytes
+            self._code.hasten()
 
     def _read_unique(self) -> Reading:
         unique = self._family.unique_bytes
