@@ -246,6 +246,12 @@ class RunStream:
                     self.faults.record("link.look", exc)
         return not self.event_queue.is_empty
 
+    def pass_on(self, now_s: float) -> bool:
+        """Events to the spool, without the tasks of a turn; False if they have to wait for one."""
+        if self._phase is not _Phase.OPEN or self.is_idle or self.is_ending:
+            return False
+        return self._guarded("link.turn", now_s, self._drain)
+
     def fall_asleep(self) -> bool:
         """Ask to be woken by the next event; False if there is one, or more to look for."""
         has_looks = bool(self._looks) and not self.is_idle

@@ -22,7 +22,7 @@ from kmonitor_agent.probes.held_memory import (
 )
 from kmonitor_agent.probes.memory_left import nearest_bound, read_host, what_can_be_had
 from kmonitor_agent.probes.pacing import Paced
-from kmonitor_agent.wire.local.control_groups import LimitingCgroup
+from kmonitor_agent.wire.local.control_groups import LimitingCgroup, read_whole
 from kmonitor_agent.wire.messages.fields import MAX_COUNT
 from kmonitor_agent.wire.messages.readings import Reading
 
@@ -33,8 +33,10 @@ _AGES_S: Final = ((10, "10 s"), (30, "30 s"), (60, "1 min"), (300, "5 min"), (18
 """Steps in which the age of proportional sets is reported."""
 
 _REST_ALONE: Final = 10_000.0
-"""Pause after a slow reading without children, and after looking for children, as a multiple of
-its time."""
+"""Pause after a slow reading without children, as a multiple of its time."""
+
+_REST_LOOKING: Final = 20_000.0
+"""The same after looking for children that started since."""
 
 _TICK_S: Final = 10.0
 """`read_slowly` is called this often, seconds."""
@@ -239,7 +241,7 @@ class ProcessMemory:
         self._children -= ended
         self._direct = now
         took_s = time.thread_time() - began_s
-        self._looks_at_s = time.monotonic() + _REST_ALONE * took_s
+        self._looks_at_s = time.monotonic() + _REST_LOOKING * took_s
         return started
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:
@@ -310,12 +312,13 @@ def _descendants(proc: Path) -> set[int] | None:
 def _children_of(folder: Path) -> list[int] | None:
     """Process ids of a process's children now; None where procfs does not list them.
 
-    Source: proc(5), /proc/pid/task/tid/children; measured: 0.3 ms with 40 threads.
+    Source: proc(5), /proc/pid/task/tid/children; measured: 0.15 ms with 40 threads, half of what
+        `Path` takes.
     """
     children: list[int] | None = None
     try:
-        for task in (folder / "task").iterdir():
-            started = (task / "children").read_bytes().split()
+        for task in os.listdir(f"{folder}/task"):  # noqa: PTH208 - names alone
+            started = read_whole(f"{folder}/task/{task}/children").split()
             children = [*(children or ()), *map(int, started)]
     except (OSError, ValueError):
         pass

@@ -136,7 +136,7 @@ class LimitingCgroup:
 def read_count(path: Path) -> int | None:
     """The number that is all of a file; None: there is none, or it says "max"."""
     try:
-        text = _read_whole(path).strip()
+        text = read_whole(path).strip()
     except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
     return int(text) if text.isdigit() and len(text) <= _MOST_DIGITS else None
@@ -196,14 +196,14 @@ def read_oom_kill_count(path: Path) -> int | None:
 def read_line_count(path: Path, wanted: str) -> int | None:
     """The number in a line "name number"; None where there is none."""
     try:
-        text = b"\n" + _read_whole(path)
+        text = b"\n" + read_whole(path)
     except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
     count = text.partition(f"\n{wanted} ".encode())[2].partition(b"\n")[0].strip()
     return int(count) if count.isdigit() and len(count) <= _MOST_DIGITS else None
 
 
-def _read_whole(path: Path) -> bytes:
+def read_whole(path: Path | str) -> bytes:
     """All of a file of the kernel's, which gives a page at a time; half of `Path.read_bytes`."""
     number = os.open(path, os.O_RDONLY)
     try:
