@@ -141,7 +141,8 @@ def named_resources(found: Found) -> list[NamedResource]:
     Args:
         found: Kind and name of each, with how many are the same.
     """
-    here = working_folder()
+    folder = working_folder()
+    here = None if folder is None else Path(folder)
     patterns: Found = Counter()
     for (kind, name), count in found.items():
         patterns[kind, _pattern(name, here)] += count
