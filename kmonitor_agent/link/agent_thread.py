@@ -316,13 +316,32 @@ class AgentLoop:
             if is_called(min(poll_s, end_s - now_s)):
                 self._agent_wakeup.clear()
                 break
-            if any([look() for look in looks]):  # noqa: C419 - each
-                break
             now_s = self._clock.monotonic_s()
+            if any([look() for look in looks]):  # noqa: C419 - each
+                if not self._pass_on(streams, now_s):
+                    break
+                end_s = min([end_s, *(now_s + each.wait_s() for each in connections)])
             if now_s >= end_s:
                 break
         for stream in streams:
             stream.event_queue.is_sleeping = False
+
+    def _pass_on(self, streams: list[RunStream], now_s: float) -> bool:
+        """Take new events to the disk, and to hubs that are there; False: it takes a turn.
+
+        Nothing else is due where only they came, and a turn costs as much again.
+        """
+        if self._connections and (
+            self._transport.is_lost() or self._transport.is_short_of_memory()
+        ):
+            return False
+        # Each of them, as in a turn: one that has to wait for it keeps no other from the disk.
+        has_passed = [each.pass_on(now_s) for each in streams if not each.event_queue.is_empty]
+        self._last_activity_s = now_s
+        for connection in self._connections.values():
+            if connection.hub_channel is not None:
+                self._guarded(connection.step)
+        return all(has_passed)
 
     def _fall_asleep(self, streams: list[RunStream]) -> bool:
         return all([stream.fall_asleep() for stream in streams])  # noqa: C419 - each of them

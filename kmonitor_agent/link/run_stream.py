@@ -167,7 +167,7 @@ class RunStream:
         self._idle_tasks = TaskSchedule(faults.record)
         self._upkeep = TaskSchedule(faults.record)
         self.schedule = TaskSchedule(faults.record)
-        self._looks: list[Task] = []
+        self._looks: tuple[Task, ...] = ()
         folders = context.folders
         writer = SpoolWriter(folders.spool, _facts(context), clock, state=folders.state)
         self.outbox = Outbox(
@@ -217,7 +217,7 @@ class RunStream:
     def every(self, interval_s: float, task: Task, *, while_idle: bool = False) -> None:
         """Run a task each `interval_s` seconds; `EACH_LOOK`: each time events are looked for."""
         if interval_s == EACH_LOOK:
-            self._looks.append(task)
+            self._looks += (task,)
             return
         (self._idle_tasks if while_idle else self.schedule).add(interval_s, task)
 
@@ -238,13 +238,19 @@ class RunStream:
         A task that raises is not run again: a fault that lasts would be counted at each look.
         """
         if not self.is_idle and self._phase is _Phase.OPEN:
-            for task in tuple(self._looks):
+            for task in self._looks:
                 try:
                     task()
                 except Exception as exc:  # noqa: BLE001 - counted; the thread goes on
-                    self._looks.remove(task)
+                    self._looks = tuple(each for each in self._looks if each is not task)
                     self.faults.record("link.look", exc)
         return not self.event_queue.is_empty
+
+    def pass_on(self, now_s: float) -> bool:
+        """Events to the spool, without the tasks of a turn; False if they have to wait for one."""
+        if self._phase is not _Phase.OPEN or self.is_idle or self.is_ending:
+            return False
+        return self._guarded("link.turn", now_s, self._drain)
 
     def fall_asleep(self) -> bool:
         """Ask to be woken by the next event; False if there is one, or more to look for."""

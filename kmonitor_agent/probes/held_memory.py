@@ -43,6 +43,14 @@ there leads to: one probe costs nothing but itself."""
 
 _SELF: Final = "/proc/self"
 
+_WHOSE_PEAK: Final = (
+    resource.RUSAGE_THREAD
+    if resource is not None and sys.platform == "linux"
+    else 0  # RUSAGE_SELF
+)
+"""Linux gives the peak of the whole process for each of its threads, and then need not add up the
+times of all of them."""
+
 REST: Final = 1000.0
 """Pause after an expensive reading, as a multiple of its time: a thousandth of a core."""
 
@@ -60,6 +68,8 @@ class ProcessPages:
         swapped_bytes: Swapped out.
         file_bytes: Of files; None: not known apart.
         peak_bytes: Highest resident set, pages of files included; None: not known.
+        code_bytes: Address space of code beside the program's own, by libraries and by compilers
+            that protect what they wrote; None: not known.
         source: Where it was read.
     """
 
@@ -68,6 +78,7 @@ class ProcessPages:
     swapped_bytes: int = 0
     file_bytes: int | None = None
     peak_bytes: int | None = None
+    code_bytes: int | None = None
     source: str = ""
 
     @property
@@ -126,6 +137,7 @@ def read_pages(folder: Path | str) -> ProcessPages:
         _size(status, b"VmSwap:") or 0,
         _size(status, b"RssFile:"),
         peak,
+        _size(status, b"VmLib:"),
         f"{path} {_STATUS_FIELDS}",
     )
 
@@ -224,7 +236,7 @@ def read_peak_resident_bytes() -> float | None:
     """
     if resource is None:
         return None
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    peak = resource.getrusage(_WHOSE_PEAK).ru_maxrss
     return float(peak if sys.platform == "darwin" else peak * 1024)
 
 

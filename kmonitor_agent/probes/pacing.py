@@ -24,7 +24,8 @@ class Paced(Generic[_T]):
         self._read = read
         self._fraction = core_fraction
         self._while_changing = core_fraction if while_changing is None else while_changing
-        self._due_s = -math.inf
+        self._due_s = self._read_at_s = -math.inf
+        self._took_s = 0.0
         self._newest: _T | None = None
 
     @property
@@ -36,6 +37,10 @@ class Paced(Generic[_T]):
         """Have the next reading taken at once."""
         self._due_s = -math.inf
 
+    def hasten(self) -> None:
+        """Pause no longer than after a reading that differs: something says that the next will."""
+        self._due_s = min(self._due_s, self._read_at_s + self._took_s / self._while_changing)
+
     def newest(self) -> _T:
         """The last reading, or a new one where its pause is over."""
         newest = self._newest
@@ -43,8 +48,9 @@ class Paced(Generic[_T]):
             return cast("_T", newest)
         began_s = time.thread_time()
         now = self._newest = self._read()
-        took_s = time.thread_time() - began_s
+        self._took_s = time.thread_time() - began_s
+        self._read_at_s = time.monotonic()
         is_changing = newest is not None and now != newest
         fraction = self._while_changing if is_changing else self._fraction
-        self._due_s = time.monotonic() + took_s / fraction
+        self._due_s = self._read_at_s + self._took_s / fraction
         return now

@@ -170,7 +170,7 @@ class Resources:
         used, whole = self.shared_blocks.read()
         yield "shared_memory_bytes", used
         yield "shared_memory_of_bytes", whole
-        folders = {"disk": disk or working_folder(), "temp_disk": temp_folder()}
+        folders = {"disk": str(disk) if disk else working_folder(), "temp_disk": temp_folder()}
         for name, folder in folders.items():
             used, whole = self._disks[name].read(folder)
             yield f"{name}_used_bytes", used
@@ -221,7 +221,7 @@ class _Disk:
     """Room on the disk of a folder, read as often as it answers quickly."""
 
     def __init__(self) -> None:
-        self._folder: Path | None = None
+        self._folder: str | None = None
         self._existing = Path()
         self._reads_at_s = -math.inf
         self._newest = Reading.missing("bytes", "not read yet"), Reading.missing("bytes", "")
@@ -230,7 +230,7 @@ class _Disk:
         """Find the folder again: it may have been made, or a disk mounted."""
         self._folder = None
 
-    def read(self, folder: Path | None) -> tuple[Reading, Reading]:
+    def read(self, folder: str | None) -> tuple[Reading, Reading]:
         """What is used by everybody, and what can be; without what is kept for root."""
         if folder is None:
             missing = Reading.missing("bytes", "no such folder")
@@ -239,7 +239,7 @@ class _Disk:
             began_s = time.monotonic()
             if folder != self._folder:
                 self._folder = folder
-                self._existing = _nearest(folder)
+                self._existing = _nearest(Path(folder))
             self._newest = _room(self._existing)
             took_s = time.monotonic() - began_s
             self._reads_at_s = time.monotonic() + min(_LONGEST_REST_S, _REST * took_s)
@@ -266,18 +266,18 @@ def _room(existing: Path) -> tuple[Reading, Reading]:
     )
 
 
-def working_folder() -> Path | None:
+def working_folder() -> str | None:
     """The folder in which the process is; None: it is gone."""
     try:
-        return Path.cwd()
+        return os.getcwd()  # noqa: PTH109 - each second, for a fifth of the time
     except OSError:
         return None
 
 
-def temp_folder() -> Path:
+def temp_folder() -> str:
     """The folder for temporary files; `tempfile` would choose one, by writing there."""
     chosen = getattr(sys.modules.get("tempfile"), "tempdir", None)
     if type(chosen) is str:
-        return Path(chosen)
+        return chosen
     named = (os.environ.get(name) for name in ("TMPDIR", "TEMP", "TMP"))
-    return Path(next(filter(None, named), "/tmp"))  # noqa: S108 - as `tempfile` has it
+    return next(filter(None, named), "/tmp")  # noqa: S108 - as `tempfile` has it

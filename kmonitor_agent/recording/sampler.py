@@ -141,7 +141,8 @@ def named_resources(found: Found) -> list[NamedResource]:
     Args:
         found: Kind and name of each, with how many are the same.
     """
-    here = working_folder()
+    folder = working_folder()
+    here = None if folder is None else Path(folder)
     patterns: Found = Counter()
     for (kind, name), count in found.items():
         patterns[kind, _pattern(name, here)] += count
@@ -281,7 +282,7 @@ class Sampler:
         )
         self._processor = ProcessorUse(lambda: self._memory.children()[0])
         self._gpu = Gpu()
-        self._reported_sources: dict[str, FieldSource] = {}
+        self._reported_sources: dict[str, tuple[str, str, str]] = {}
         self._last = BoundedReading(None)
         self._checkpoint_folder = Paced(
             lambda: checkpoint_folder(self._current_target().fit), _FOLDER_FRACTION
@@ -411,15 +412,18 @@ class Sampler:
     def _report_sources(self, t_s: float, readings: dict[str, Reading]) -> None:
         changed: list[FieldSource] = []
         for name, reading in readings.items():
-            source = FieldSource(
-                field=name,
-                unit=reading.unit,
-                source=self._privacy.source(reading.source),
-                absent=self._privacy.source(reading.absent),
+            source = (reading.unit, reading.source, reading.absent)
+            if self._reported_sources.get(name) == source:
+                continue
+            self._reported_sources[name] = source
+            changed.append(
+                FieldSource(
+                    field=name,
+                    unit=reading.unit,
+                    source=self._privacy.source(reading.source),
+                    absent=self._privacy.source(reading.absent),
+                )
             )
-            if self._reported_sources.get(name) != source:
-                self._reported_sources[name] = source
-                changed.append(source)
         if changed:
             self._emit(FieldSources(t_s=t_s, sources=changed))
 

@@ -21,7 +21,6 @@ ALLOWED = {
     "kmonitor_agent/wire/local/private_files.py": "it is the module; /proc",
     "kmonitor_agent/wire/local/file_system.py": "/proc",
     "kmonitor_agent/wire/local/control_groups.py": "/proc and /sys/fs/cgroup",
-    "kmonitor_agent/probes/process_memory.py": "/proc",
     "kmonitor_agent/probes/held_memory.py": "/proc",
     "kmonitor_agent/probes/compiled_code.py": "/proc",
     "kmonitor_agent/probes/tasks.py": "/proc",

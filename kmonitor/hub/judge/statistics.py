@@ -109,6 +109,23 @@ def _widening(values: Floats) -> float:
     return max(1.0, 1.0 + 2.0 * float(weights @ correlations) / (n * (n - 1) * (n - 2)))
 
 
+def interval_widening(rest: Floats) -> float:
+    """Times as wide as for independent values is an interval for these; at least 1.
+
+    Args:
+        rest: What a trend leaves of the values, `[n]`.
+
+    Source: Bayley and Hammersley 1946 (J. R. Stat. Soc. Suppl. 8:184), the effective number of
+        values that follow each other with one autocorrelation; of ranks, so that spikes do not
+        hide it.
+    """
+    ranks = _ranks(rest)
+    ranks -= ranks.mean()
+    power = float(ranks @ ranks)
+    follows = 0.0 if power == 0.0 else max(0.0, float(ranks[1:] @ ranks[:-1]) / power)
+    return math.sqrt((1.0 + follows) / (1.0 - follows))
+
+
 def _ranks(values: Floats) -> Floats:
     """From 1, equal values share their mean rank."""
     _, inverse, counts = np.unique(values, return_inverse=True, return_counts=True)

@@ -3,6 +3,14 @@
 Each part of an epoch was timed, so the one that grew is counted, not guessed. Computing itself may
 be slower for reasons outside of the training, as another process on the machine: of a jump that is
 not said, and of a trend its cause is open.
+
+A part grows from unit to unit if the low end of the interval of its slope, over the window, makes
+a difference that is felt; if its values rise in Mann-Kendall's test; if the later half of them
+rises too, which a level that was left once does not; and if computing did not grow with it. All
+are of single values: the envelope of memory's judgement is made for saw-teeth, and halves the few
+values that there are. Noise widens the interval, so the steeper the growth, or the smaller its
+noise, the sooner it is called. The last units are judged by themselves as well: growth that began
+late is a small part of a long window, and its middle slope is that of before.
 """
 
 import math
@@ -11,8 +19,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
-from kmonitor.base.trend import theil_sen_slope
+from kmonitor.base.trend import theil_sen_interval, theil_sen_slope
 from kmonitor.hub.judge.causes import Cause, Confidence, GrowthExplanation, Remedy
 from kmonitor.hub.judge.detectors import (
     ALARMED,
@@ -21,9 +30,9 @@ from kmonitor.hub.judge.detectors import (
     GrowthState,
     Judgement,
 )
-from kmonitor.hub.judge.growth import MIN_UNITS, Floor, Growth, has_stopped, judge_growth
+from kmonitor.hub.judge.growth import MIN_UNITS, Growth, has_stopped, window_start
 from kmonitor.hub.judge.slower_machine import explain_machine
-from kmonitor.hub.judge.statistics import Floats, noise_of
+from kmonitor.hub.judge.statistics import Floats, interval_widening, noise_of, p_of_no_rise
 from kmonitor.hub.judge.units import Unit
 from kmonitor_agent.wire.messages.events import EPOCH_PARTS
 from kmonitor_agent.wire.messages.verdict_events import VerdictMetric
@@ -40,13 +49,29 @@ _MOST_BEFORE: Final = 20
 _SHARE: Final = 0.5
 """Of the growth that a part explains."""
 
-_LEAST_RISE: Final = 0.15
-"""Of the time of a unit: a part that grows by less is not felt."""
-
-_LEAST_S: Final = 0.05
+_LEAST_JUMP_S: Final = 0.05
 """Seconds a unit: what a busy machine adds to very short ones."""
 
+_LEAST_RISE: Final = 0.1
+"""Of the time of a unit, as of the whole: a part that surely grew by less is not felt."""
+
+_LEAST_RISE_S: Final = 0.025
+"""Seconds a unit: one turn of another process (24 ms at most by Linux' scheduler) in each."""
+
 _P_OF_NO_RISE: Final = 0.002
+_GOES_ON: Final = 0.5
+"""Of the slope of all, that of the later half."""
+
+_LATE_UNITS: Final = 20
+_CONFIDENCE: Final = 0.95
+_CONFIDENCE_LATELY: Final = 0.999
+"""Of a window that moves: some window of a long run rises by chance."""
+
+_CONFIDENCE_OTHERS: Final = 0.8
+"""With which another part grew as well."""
+
+_MOST_POINTS: Final = 60
+"""Of a window for its slope: 0.2 ms instead of 3 for 200."""
 
 _BEYOND_COMPUTE: Final = 3.0
 """By so many times more than computing a part must have grown: else all is slower, by something
@@ -157,7 +182,7 @@ def _find_jump_of_part(
     if first is None or part is None or part.name not in parts:
         return None
     rise = float(np.median(values[first:]) - np.median(values[1:first]))
-    if rise * a_unit < _LEAST_S:
+    if rise * a_unit < _LEAST_JUMP_S:
         return None
     growth = Growth(None, first, len(values) - 1, rise=rise)
     return _alarm(part, growth, units)
@@ -166,32 +191,60 @@ def _find_jump_of_part(
 def _find_growing_part(
     values: Floats, units: Sequence[Unit], a_unit: int, parts: Sequence[str]
 ) -> TimeAlarm | None:
-    least_s = max(_LEAST_RISE * float(np.median(values)) * a_unit, _LEAST_S)
-    for name in parts if len(units) >= MIN_UNITS else ():
-        growth = _growth_of_part(units, name, Floor(least_s, 0.0))
-        if not (growth.is_growing or (growth.rise >= least_s and _is_sure(growth))):
+    least_s = max(_LEAST_RISE * float(np.median(values)) * a_unit, _LEAST_RISE_S)
+    for name in parts:
+        growth = _growth_of_part(units, name, least_s)
+        if growth is None:
             continue
-        grown = {
-            each: _growth(_seconds(units, each)[growth.first :], None) for each in EPOCH_PARTS
-        }
+        grown = {each: _sure_slope(_seconds(units, each)[growth.first :]) for each in EPOCH_PARTS}
         if _is_beyond(units, name, grown):
             part = PartOfTime(name, _share(grown, name), _class_of(units, name, None))
             return _alarm(part, growth, units)
     return None
 
 
-def _growth_of_part(units: Sequence[Unit], name: str, floor: Floor) -> Growth:
+def _growth_of_part(units: Sequence[Unit], name: str, least_s: float) -> Growth | None:
     """Growth from unit to unit, of those that have it: validation may be in each n-th only."""
     seconds = _seconds(units, name)
     at = np.flatnonzero(seconds) if name in _NOW_AND_THEN else np.arange(len(seconds))
-    growth = judge_growth(seconds[at], floor)
-    slope = growth.slope
-    if len(at) == len(seconds) or slope is None:
-        return growth
-    units_apart = (at[-1] - at[0]) / (len(at) - 1)
-    low, middle, high = (each / units_apart for each in (slope.low, slope.middle, slope.high))
-    slope = replace(slope, low=low, middle=middle, high=high)
-    return replace(growth, first=int(at[growth.first]), last=int(at[growth.last]), slope=slope)
+    if len(at) < MIN_UNITS:
+        return None
+    window = at[window_start(len(at)) :]
+    growth = _growth_within(window, seconds, least_s, _CONFIDENCE)
+    if growth is None and len(window) > _LATE_UNITS:
+        growth = _growth_within(at[-_LATE_UNITS:], seconds, least_s, _CONFIDENCE_LATELY)
+    return growth
+
+
+def _growth_within(
+    window: NDArray[np.intp], seconds: Floats, least_s: float, confidence: float
+) -> Growth | None:
+    x = window.astype(np.float64)
+    y = seconds[window]
+    slope = theil_sen_interval(x, y, confidence=confidence, max_points=_MOST_POINTS)
+    if slope is None:
+        return None
+    widening = interval_widening(y - slope.middle * x)
+    slope = replace(slope, low=slope.middle - widening * (slope.middle - slope.low))
+    units = float(x[-1] - x[0])
+    if slope.low * units < least_s:
+        return None
+    half = len(window) // 2
+    lately = theil_sen_slope(x[half:], y[half:], max_points=_MOST_POINTS) or 0.0
+    p = p_of_no_rise(y)
+    if lately < _GOES_ON * slope.middle or p >= _P_OF_NO_RISE:
+        return None
+    first = int(window[0])
+    last = int(window[-1])
+    rise = slope.middle * units
+    return Growth(None, first, last, rise=rise, slope=slope, p_of_no_rise=p)
+
+
+def _sure_slope(seconds: Floats) -> float:
+    """Change a unit; 0 where noise alone may have made it."""
+    x = np.arange(len(seconds), dtype=np.float64)
+    slope = theil_sen_interval(x, seconds, confidence=_CONFIDENCE_OTHERS, max_points=_MOST_POINTS)
+    return 0.0 if slope is None or slope.low <= 0.0 else slope.middle
 
 
 def _alarm(part: PartOfTime, growth: Growth, units: Sequence[Unit]) -> TimeAlarm:
@@ -237,12 +290,6 @@ def _known_seconds(units: Sequence[Unit], name: str) -> Floats:
     seconds = _seconds(units, name)
     is_known = seconds > 0.0
     return seconds[is_known] if name in _NOW_AND_THEN and is_known.any() else seconds
-
-
-def _is_sure(growth: Growth) -> bool:
-    """Whether it rises beyond its scatter, so that no further judgements are waited for."""
-    is_above = growth.slope is not None and growth.slope.low > 0.0
-    return is_above and growth.rising is not None and growth.p_of_no_rise < _P_OF_NO_RISE
 
 
 def _share(grown: Mapping[str, float], name: str) -> float:

@@ -5,6 +5,7 @@ import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -135,7 +136,7 @@ class LimitingCgroup:
 def read_count(path: Path) -> int | None:
     """The number that is all of a file; None: there is none, or it says "max"."""
     try:
-        text = path.read_bytes().strip()
+        text = read_whole(path).strip()
     except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
     return int(text) if text.isdigit() and len(text) <= _MOST_DIGITS else None
@@ -195,15 +196,23 @@ def read_oom_kill_count(path: Path) -> int | None:
 def read_line_count(path: Path, wanted: str) -> int | None:
     """The number in a line "name number"; None where there is none."""
     try:
-        lines = path.read_bytes().splitlines()
+        text = b"\n" + read_whole(path)
     except (OSError, ValueError):  # ValueError: a path with a zero byte
         return None
-    for line in lines:
-        name, _, count = line.partition(b" ")
-        is_number = count.strip().isdigit() and len(count) <= _MOST_DIGITS
-        if name == wanted.encode() and is_number:
-            return int(count)
-    return None
+    count = text.partition(f"\n{wanted} ".encode())[2].partition(b"\n")[0].strip()
+    return int(count) if count.isdigit() and len(count) <= _MOST_DIGITS else None
+
+
+def read_whole(path: Path | str) -> bytes:
+    """All of a file of the kernel's, which gives a page at a time; half of `Path.read_bytes`."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        text = b""
+        while part := os.read(number, 1 << 16):
+            text += part
+        return text
+    finally:
+        os.close(number)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +259,16 @@ def _memory_folders(groups: str, mounts: str) -> Iterator[tuple[int, Path]]:
     yield from _group_folders(groups, mounts, "memory")
 
 
-def _group_folders(groups: str, mounts: str, controller: str) -> Iterator[tuple[int, Path]]:
-    """Version and folder of the process's group and those above it, for one controller."""
+@lru_cache(maxsize=8)
+def _group_folders(groups: str, mounts: str, controller: str) -> tuple[tuple[int, Path], ...]:
+    """Version and folder of the process's group and those above it, for one controller.
+
+    Looked for each ten seconds, in mounts that stay: to find them takes 0.3 ms.
+    """
+    return tuple(_find_folders(groups, mounts, controller))
+
+
+def _find_folders(groups: str, mounts: str, controller: str) -> Iterator[tuple[int, Path]]:
     for line in groups.splitlines():
         number, _, rest = line.partition(":")
         controllers, _, path = rest.partition(":")

@@ -3,6 +3,7 @@
 import gc
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import zmq
@@ -269,3 +270,27 @@ def test_a_context_whose_sockets_were_not_closed_holds_up_no_collection(
 
     assert not collecting.is_alive()
     transport._open.pop().destroy(linger=0)
+
+
+def test_events_of_a_run_without_a_hub_are_spooled_without_a_turn(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    agent = AgentThread(timing=replace(QUICK, retry_s=600.0, mark_s=600.0))
+    test = started(agent, folders, "run1")
+    turns: list[AgentLoop] = []
+    turn = AgentLoop.turn
+
+    def counted(loop: AgentLoop) -> None:
+        turns.append(loop)
+        turn(loop)
+
+    monkeypatch.setattr(AgentLoop, "turn", counted)
+    before = test.link.status().last_seq
+    for number in range(5):
+        test.link.emit(epoch(number))
+        wait_until(lambda seq=before + number + 1: test.link.status().last_seq >= seq)
+
+    n_turns = len(turns)
+    agent.close(timeout_s=0.2)
+    assert n_turns <= 1  # that of its start may come late
+    assert epochs(folders, "run1") == list(range(5))

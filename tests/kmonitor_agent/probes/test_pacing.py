@@ -42,3 +42,13 @@ def test_reading_that_changes_is_repeated_sooner(monkeypatch: pytest.MonkeyPatch
     read = costly.each_second(Paced(costly.read, 0.0025, while_changing=0.01), 11)
 
     assert read == [1.0] * 4 + [2.0, 3.0] + [3.0] * 4 + [4.0]
+
+
+def test_hint_of_a_change_ends_the_longer_pause(monkeypatch: pytest.MonkeyPatch):
+    costly = Costly(monkeypatch, [1.0, 2.0, 3.0])
+    paced = Paced(costly.read, 0.001, while_changing=0.005)
+    costly.each_second(paced, 1)
+
+    paced.hasten()
+
+    assert costly.each_second(paced, 3) == [1.0, 2.0, 2.0]

@@ -1,5 +1,6 @@
 """Memory of this very process, against what is known of it."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -8,9 +9,10 @@ from types import SimpleNamespace
 import psutil
 import pytest
 
-from kmonitor_agent.probes import held_memory, process_memory
+from kmonitor_agent.probes import held_memory, pacing, process_memory
 from kmonitor_agent.probes.held_memory import read_held
 from kmonitor_agent.probes.process_memory import ProcessMemory
+from kmonitor_agent.wire.messages.readings import Reading
 from tests.support.made_up_proc import MadeUpProc
 from tests.support.waiting import DEADLINE_S
 
@@ -117,3 +119,29 @@ def test_a_child_that_started_since_is_counted_soon_and_until_it_ends(
 
     assert with_it > before
     assert memory.read().children.value == before
+
+
+def test_compiled_code_is_counted_soon_after_its_size_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    now_s = [100.0]
+    cpu_s = itertools.count(0.0, 0.003)
+    counts = itertools.count(1)
+    monkeypatch.setattr(pacing.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(pacing.time, "thread_time", lambda: next(cpu_s))
+    monkeypatch.setattr(
+        process_memory,
+        "read_code_regions",
+        lambda _folder: Reading(float(next(counts)), "regions", "made up"),
+    )
+    proc = MadeUpProc(tmp_path)
+    status = "Name:\tpython\nRssAnon:\t100 kB\nVmLib:\t"
+    proc.write("self", "status", f"{status}40 kB\n")
+    memory = ProcessMemory(proc.folder)
+    read: list[float | None] = []
+    for code, seconds in ((40, 0.0), (40, 30.0), (41, 10.0), (41, 1.0)):
+        proc.write("self", "status", f"{status}{code} kB\n")
+        now_s[0] += seconds
+        read.append(memory.read().code.value)
+
+    assert read == [1.0, 1.0, 2.0, 2.0]

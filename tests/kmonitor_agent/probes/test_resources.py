@@ -210,7 +210,7 @@ def test_the_folder_of_temporary_files_is_not_chosen_by_us(
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
 
-    assert temp_folder() == tmp_path
+    assert temp_folder() == str(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
