@@ -11,7 +11,7 @@ from kmonitor.ui.text.language import language_tag
 
 FIRST_PAGE: Final = "index.md"
 _LINK: Final = re.compile(r"\]\(([\w-]+\.md)")
-_PICTURE: Final = re.compile(r"^!\[.*\]\(.*\)\n\n?", re.MULTILINE)
+_PICTURE: Final = re.compile(r"^ *!\[.*\]\(.*\)\n\n?", re.MULTILINE)
 _NO_LETTER: Final = re.compile(r"[^\w\- ]")
 
 
