@@ -101,9 +101,9 @@ def test_the_window_draws_a_run_of_a_remembered_host_and_says_whom_it_asked_in_v
     assert none.status == 1
     assert none.err.splitlines()[:5] == [
         'kmonitor: No host has a run "nobody".',
-        "Asked:",
+        "Searched:",
         "  this machine: no runs",
-        f"  {NAME}: 1 run, none of them",
+        f"  {NAME}: 1 run, no match",
         "  no-such-host.invalid: Unknown host: no-such-host.invalid.",
     ]
 
