@@ -65,7 +65,7 @@ def test_each_way_to_end_fails_its_own_trial_only(tmp_path: Path):
     ]
     assert [each.state.name for each in study.trials].count("FAIL") == 4
     why = study.trials[1].user_attrs["kmonitor:why"]
-    assert why.endswith(("held more than memory=300.0 MiB", " at memory=300.0 MiB"))
+    assert "memory=300.0 MiB" in why
     assert study.trials[4].user_attrs["kmonitor:why"] == "ValueError: no luck"
 
 
