@@ -23,6 +23,9 @@ _OLD_S: Final = 120.0
 
 _MOST_REMEMBERED: Final = 4096
 
+NOT_SENT: Final = "alerts were not sent"
+"""Begins what a hub says of alerts that it could not hand over."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alert:
@@ -93,6 +96,7 @@ class AlertEvaluator:
         self._last_alert_s: dict[_Key, float] = {}
         self._unseen: dict[_Key, int] = {}
         self._lost: set[str] = set()
+        self._stops: dict[str, events.ActionRecord] = {}
 
     def apply_event(
         self,
@@ -123,6 +127,10 @@ class AlertEvaluator:
                 self._waiting.pop((run, "life", ""), None)
             case _:
                 kind = _kind_of(event)
+                if isinstance(event, events.ActionRecord) and event.action == "stop":
+                    self._stops[run] = event
+                elif kind == "ended":
+                    event = self._stops.pop(run, event)  # it says who stopped it
                 if kind is not None and now_wall_s - wall_s <= _OLD_S:
                     alert = Alert(kind, run, _metric_of(event), name, host, wall_s, event)
                     self._wait(alert, now_wall_s, topic=_topic_of(event, kind))
@@ -211,7 +219,7 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
     match event:
         case events.LimitCrossed():
             return "limit"
-        case events.ActionRecord(ok=False) if event.requested_by.startswith("limit "):
+        case events.ActionRecord() | events.Notice(code="nothing_helps") if _is_in_vain(event):
             return "action"
         case events.Verdict(turned=True) | events.Notice(code="no_steps"):
             return "verdict"
@@ -221,6 +229,14 @@ def _kind_of(event: events.AnyEvent) -> AlertKind | None:
             return "ended"
         case _:
             return None
+
+
+def _is_in_vain(event: events.ActionRecord | events.Notice) -> bool:
+    """Whether what a limit had done failed or released nothing: it is still exceeded."""
+    if isinstance(event, events.Notice):
+        return True
+    is_of_limit = event.requested_by.startswith("limit ") and not event.part_of
+    return is_of_limit and (not event.ok or bool(event.unchanged))
 
 
 def _topic_of(event: events.AnyEvent, kind: AlertKind) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Final, Literal, get_args
 from cyclopts import App, Parameter
 from cyclopts.exceptions import CycloptsError
 
+from kmonitor.alerts.rules import rule_keys, rule_name
 from kmonitor.base.atomic_file import atomic_file
 from kmonitor.base.errors import UserError
 from kmonitor.base.installation import resource_path
@@ -17,7 +18,7 @@ from kmonitor.connect.hub_client import HubClient
 from kmonitor.connect.remembered_hosts import HostStore
 from kmonitor_agent.wire.local.folders import expand_user, find_folders
 from kmonitor_agent.wire.local.hub_address import view_socket_path
-from kmonitor_agent.wire.messages.commands import LIMIT_METRICS
+from kmonitor_agent.wire.messages.commands import LIMIT_METRICS, LimitAction
 
 Shell = Literal["bash", "zsh", "fish"]
 SHELLS: Final[tuple[Shell, ...]] = get_args(Shell)
@@ -85,8 +86,8 @@ def candidates(words: Sequence[str]) -> list[str]:
         offered = [name for each in arguments if each.show for name in each.names]
         offered += ["--help"]
     else:
-        groups = [name for name in app if not name.startswith("-")] if not rest else []
-        offered = [*groups, *_positional(arguments, rest)]
+        groups = [name for name in app if name[0] != "-" and app[name].show] if not rest else []
+        offered = [*groups, *_positional(arguments, rest, current)]
     return sorted({word for word in offered if word.startswith(current)} - set(path))
 
 
@@ -129,9 +130,18 @@ def _is_flag(argument: Any) -> bool:
     return argument.hint is bool or set(get_args(argument.hint)) == {bool, type(None)}
 
 
-def _positional(arguments: Iterable[Any], rest: Sequence[str]) -> list[str]:
+def _limits(current: str) -> list[str]:
+    """A metric, its threshold, and the action."""
+    metric, _, rest = current.partition("=")
+    threshold, colon, _ = rest.partition(":")
+    if colon:
+        return [f"{metric}={threshold}:{action}" for action in get_args(LimitAction)]
+    return [f"{current}:"] if threshold else [*(f"{each}=" for each in LIMIT_METRICS)]
+
+
+def _positional(arguments: Iterable[Any], rest: Sequence[str], current: str) -> list[str]:
     if "set_limits" in rest[1:]:
-        return [f"{metric}=" for metric in LIMIT_METRICS]
+        return _limits(current)
     found = [each for each in arguments if each.index is not None]
     if len(rest) >= len(found):
         return []
@@ -142,6 +152,8 @@ def _positional(arguments: Iterable[Any], rest: Sequence[str]) -> list[str]:
 def _values(argument: Any, name: str) -> list[str]:
     if name in _HOST_NAMES:
         return [host.called for host in HostStore(find_folders()).hosts()]
+    if name == "RULE":
+        return [rule_name(*key) for key in rule_keys()]
     if name in _RUN_NAMES or name == "--run":
         names = _run_names()
         return names + ([f"{PINNED}{each}" for each in names[1:]] if name in ("A", "B") else [])

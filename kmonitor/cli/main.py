@@ -309,8 +309,6 @@ _OTHER_WORDS = {
     "set": "command RUN set_limits ram=80%:reload",
     "mem": "map",
     "memory": "map",
-    "config": "alerts",
-    "settings": "alerts",
     "notify": "alerts",
     "diff": "compare A B",
     "start": "run -- python train.py",

@@ -4,8 +4,9 @@ Limits are typed as `ram=80%:reload`, `graph=50k` or `vram=off`.
 """
 
 import getpass
+import re
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Final
 
 import msgspec
 from cyclopts import Parameter
@@ -298,6 +299,8 @@ def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
     metric, equals, rest = assignment.partition("=")
     threshold, _, action = rest.partition(":")
     if not equals or metric not in LIMIT_METRICS:
+        if meant := _meant_limit(assignment):
+            raise UsageError(f'"{assignment}" is not a limit. Did you mean: "{meant}"', _EXAMPLE)
         known = ", ".join(LIMIT_METRICS)
         raise UsageError(
             f'"{assignment}" is no limit; it begins with one of {known} and "=".', _EXAMPLE
@@ -309,6 +312,18 @@ def _parse_limit(assignment: str) -> tuple[LimitMetric, LimitSpec | None]:
     except (ValueError, TypeError) as exc:
         raise UsageError(f'"{assignment}" is not a limit: {exc}', _EXAMPLE) from exc
     return metric, limit.spec
+
+
+_OTHER_NAMES: Final = {"mem": "ram", "memory": "ram", "gpu": "vram", "step": "step_time"}
+_LIKE_A_LIMIT: Final = re.compile(r"\s*(\w+)\s*(?:[<>=:]=?|\s)\s*(\S.*)")
+
+
+def _meant_limit(assignment: str) -> str:
+    """As it is written rightly: "ram=8GB" for "RAM > 8GB"; empty: not known."""
+    found = _LIKE_A_LIMIT.fullmatch(assignment)
+    name = found[1].casefold() if found else ""
+    name = _OTHER_NAMES.get(name, name)
+    return f"{name}={found[2]}" if found and name in LIMIT_METRICS else ""
 
 
 def _threshold(text: str) -> str | float:

@@ -22,6 +22,7 @@ from typing import IO, Final, Literal
 import msgspec
 
 from kmonitor.alerts.evaluator import (
+    NOT_SENT,
     Alert,
     AlertEvaluator,
     decode_held,
@@ -201,7 +202,7 @@ class HubAlerts:
         self._process = None
         last = "" if self._stderr is None else last_line(self._stderr, _LONGEST_TEXT)
         why = last.removeprefix("kmonitor: ").rstrip(".")
-        self._set_trouble(f"alerts were not sent: {why}" if status else "")
+        self._set_trouble(f"{NOT_SENT}: {why}" if status else "")
         self._close_stderr()
 
     def _set_trouble(self, text: str) -> None:

@@ -6,8 +6,8 @@ _kmonitor() {
     current=${words[-1]}
     mapfile -t found < <(kmonitor completion --words -- "${words[@]:1}" 2>/dev/null)
     [[ ${found[*]} ]] || found=()
-    [[ ${found[*]} != *= ]] || compopt -o nospace
-    # To bash a word ends at a colon: what comes before it stays on the line.
-    COMPREPLY=("${found[@]#"${current%"${current##*:}"}"}")
+    [[ ${found[*]} != *[=:] ]] || compopt -o nospace
+    # To bash a word ends at a colon and at "=": what comes before them stays on the line.
+    COMPREPLY=("${found[@]#"${current%"${current##*[:=]}"}"}")
 }
 complete -o default -F _kmonitor kmonitor

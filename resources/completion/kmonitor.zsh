@@ -5,8 +5,8 @@ _kmonitor() {
     found=$(kmonitor completion --words -- "${(@)words[2,CURRENT]}" 2>/dev/null)
     if [[ -n $found ]]; then
         # No space behind a metric, which waits for its threshold.
-        compadd -S '' -- ${(M)${(f)found}:#*=}
-        compadd -- ${${(f)found}:#*=}
+        compadd -S '' -- ${(M)${(f)found}:#*[=:]}
+        compadd -- ${${(f)found}:#*[=:]}
     else
         _files
     fi

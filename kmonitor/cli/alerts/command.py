@@ -1,5 +1,6 @@
 """`kmonitor alerts`: lists and sets rules and targets on this host, tests and tries them."""
 
+import difflib
 import sys
 import time
 from collections.abc import Iterator
@@ -14,7 +15,7 @@ from kmonitor.alerts.delivery import (
     invalid_command_reason,
     invalid_webhook_reason,
 )
-from kmonitor.alerts.evaluator import Alert, AlertEvaluator, decode_alerts
+from kmonitor.alerts.evaluator import NOT_SENT, Alert, AlertEvaluator, decode_alerts
 from kmonitor.alerts.rules import (
     LONGEST_COOL_DOWN_S,
     LONGEST_HOLD_S,
@@ -83,6 +84,9 @@ def alerts(*, json: JsonOption = False) -> int:
     print_text(f"Webhook  {terminal_safe(settings.webhook) or 'none'} ({settings.form})")
     hubs = {"on": "sends alerts", "off": "has no target for them"}
     print_text(f"Hub      {hubs.get(hub, 'none is running here now')}")
+    for trouble in () if reply is None else reply.troubles:
+        if trouble.startswith(NOT_SENT):
+            print_stderr(f"kmonitor: {terminal_safe(trouble)}")
     _warn_without_hub(hub)
     print_text()
     rows = [
@@ -153,7 +157,7 @@ def _warn_without_hub(hub: str | None = None) -> None:
 
 @app.command
 def rule(
-    name: str,
+    name: Annotated[str, Parameter(name="RULE")],
     /,
     *,
     is_on: Annotated[bool | None, Parameter(name="--on", negative="--off")] = None,
@@ -172,7 +176,11 @@ def rule(
     """
     keys = {rule_name(*key): key for key in rule_keys()}
     if name not in keys:
-        raise UsageError(f'Unknown rule: "{name}".', f"Rules: {', '.join(keys)}")
+        near = difflib.get_close_matches(name, keys, n=1)
+        meant = f" Did you mean: {near[0]}" if near else ""
+        raise UsageError(f'Unknown rule: "{name}".{meant}', f"Rules: {', '.join(keys)}")
+    if is_on is hold is cool_down is None:
+        raise UsageError("Nothing to change. Use --on, --off, --hold or --cool-down.")
     folder = find_folders().settings
     settings = load_alert_settings(folder)
     before = settings.rule(*keys[name])

@@ -115,6 +115,24 @@ def test_what_nobody_need_leave_their_work_for_is_not_told(event: events.AnyEven
     assert due(alerts, 100.0) == []
 
 
+@pytest.mark.parametrize("unchanged", ["", "the callback keeps arrays"])
+def test_an_action_of_a_limit_that_frees_nothing_is_told(unchanged: str):
+    alerts = AlertEvaluator()
+    tell(alerts, msgspec.structs.replace(RELOAD_FAILED, ok=True, why="", unchanged=unchanged))
+
+    assert [alert.kind for alert in due(alerts, 5.0)] == (["action"] if unchanged else [])
+
+
+def test_the_end_of_a_run_that_was_stopped_names_who_stopped_it():
+    alerts = AlertEvaluator()
+    tell(alerts, msgspec.structs.replace(RELOAD_FAILED, action="stop", ok=True, why=""))
+    tell(alerts, events.SessionEnded(t_s=1.0, why="stopped"))
+
+    (alert,) = due(alerts, 5.0)
+    assert alert.kind == "ended"
+    assert "requested by limit ram 8" in alert_text(alert)
+
+
 @pytest.mark.parametrize("change", [{"ok": True}, {"requested_by": "ada"}])
 def test_actions_that_succeed_or_that_somebody_asked_for_are_not_told(change: dict[str, Any]):
     alerts = AlertEvaluator()

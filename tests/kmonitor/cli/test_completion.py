@@ -87,6 +87,9 @@ COMPLETED = {
     "kmonitor show last --host g": "gpu",
     "kmonitor compare pinned:res": "pinned:resnet",
     "kmonitor command last set_limits shared": "shared_memory=",
+    "kmonitor command last set_limits ram=80%": "ram=80%:",
+    "kmonitor command last set_limits ram=80%:rel": "ram=80%:reload",
+    "kmonitor alerts rule verdict:gr": "verdict:graph",
 }
 
 
@@ -118,7 +121,7 @@ def test_a_shell_completes_after_an_install(
             terminal.type(f"{typed}\t")
             terminal.wait_for(line)
             terminal.type("!")  # shows if a space came before it
-            terminal.wait_for(f"{line}!" if word.endswith("=") else f"{line} !")
+            terminal.wait_for(f"{line}!" if word[-1] in "=:" else f"{line} !")
             terminal.type("\x15\x0c")
         terminal.type("exit\r")
 
