@@ -334,6 +334,7 @@ _OTHER_WORDS_OF_GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(_LISTING, "alerts"),
         **dict.fromkeys(("add", "target", "edit"), "alerts set --webhook URL"),
         **dict.fromkeys(_REMOVING, "alerts set --command '' --webhook ''"),
+        **dict.fromkeys(("history", "log", "sent"), "alerts dry-run"),
     },
     "hosts": {**dict.fromkeys(_LISTING, "hosts"), **dict.fromkeys(_REMOVING, "hosts remove HOST")},
     "hub": {**dict.fromkeys(_LISTING, "hub status"), "start": "hub"},
