@@ -45,7 +45,7 @@ _CODE_FRACTION: Final = 0.0002
 """Part of a core for counting compiled code where its number stays; milliseconds a time."""
 
 _SAME_CODE_FRACTION: Final = 0.00004
-"""The same where the kernel tells the size of code, which is read for each sample: only pages
+"""The same where the kernel reports the size of code, which is read for each sample: only pages
 that may be written and executed are not in it."""
 
 

@@ -138,7 +138,8 @@ class Sample(Event, frozen=True, tag="sample"):
         graph_operations: The metric `graph`, as of the last count.
         functions: Functions registered with the runtime.
         code_regions: Regions of machine code that no file has: what XLA, LLVM or Numba compiled
-            while the process ran, several a program; every few seconds.
+            while the process ran, several a program; within seconds of a change in the size of
+            code, else each minute or two.
         open_files: The metric `open_files`: descriptors of this process (files, sockets, pipes).
         open_files_of: How many it may have (`ulimit -n`).
         threads: The metric `threads`: threads of this process.
