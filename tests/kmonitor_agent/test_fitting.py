@@ -214,7 +214,7 @@ def test_a_subclass_without_configuration_is_refused_at_the_call() -> None:
     ("wrong", "words"),
     [
         ({"rebuild": "no function"}, "use rebuild=make_model, without"),
-        ({"epochs": "ten"}, "use epochs=10"),
+        ({"epochs": "ten"}, "such as epochs=10"),
         ({"callbacks": ["none"]}, r"use callbacks=\[MonitorCallback\(\)\]"),
         ({"no_such": 1}, "no_such"),
     ],
