@@ -127,13 +127,26 @@ class AlertEvaluator:
                 self._waiting.pop((run, "life", ""), None)
             case _:
                 kind = _kind_of(event)
-                if isinstance(event, events.ActionRecord) and event.action == "stop":
-                    self._stops[run] = event
-                elif kind == "ended":
-                    event = self._stops.pop(run, event)  # it says who stopped it
+                event = self._with_requester(run, event)
                 if kind is not None and now_wall_s - wall_s <= _OLD_S:
                     alert = Alert(kind, run, _metric_of(event), name, host, wall_s, event)
                     self._wait(alert, now_wall_s, topic=_topic_of(event, kind))
+
+    def _with_requester(self, run: str, event: events.AnyEvent) -> events.AnyEvent:
+        """The record of the stop, which names who asked, in place of the end that followed it.
+
+        A script may go on after a fit that was stopped, and end in another way.
+        """
+        match event:
+            case events.ActionRecord(action="stop"):
+                self._stops[run] = event
+            case events.SessionEnded() | events.SessionDied():
+                stop = self._stops.pop(run, event)
+                if isinstance(event, events.SessionEnded) and event.why == "stopped":
+                    return stop
+            case _:
+                pass
+        return event
 
     def hosts(self, lost: Iterable[tuple[str, str, str]], *, now_wall_s: float) -> None:
         """Which hosts are lost now.

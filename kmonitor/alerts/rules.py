@@ -16,7 +16,7 @@ from kmonitor_agent.wire.messages.fields import Name
 from kmonitor_agent.wire.messages.verdict_events import VERDICT_METRICS
 
 AlertKind = Literal["limit", "action", "verdict", "host", "died", "ended"]
-"""A limit is crossed, its action fails or frees nothing, a verdict turns, a host is lost, a run
+"""A limit is crossed, its action does not help, a verdict turns, a host is lost, a run
 dies or ends."""
 
 AlertMetric = LimitMetric | Literal[""]

@@ -136,7 +136,7 @@ def _limits(current: str) -> list[str]:
     threshold, colon, _ = rest.partition(":")
     if colon:
         return [f"{metric}={threshold}:{action}" for action in get_args(LimitAction)]
-    return [f"{current}:"] if threshold else [*(f"{each}=" for each in LIMIT_METRICS)]
+    return [f"{current}:"] if threshold else [f"{each}=" for each in LIMIT_METRICS]
 
 
 def _positional(arguments: Iterable[Any], rest: Sequence[str], current: str) -> list[str]:

@@ -77,7 +77,8 @@ class _MallocInfo:
     """glibc's `malloc_info`, which counts each arena by itself; `mallinfo2` adds them up."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        pointer, size = ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_size_t)
+        pointer = ctypes.POINTER(ctypes.c_void_p)
+        size = ctypes.POINTER(ctypes.c_size_t)
         self._open = library.open_memstream
         self._open.restype = ctypes.c_void_p
         self._open.argtypes = (pointer, size)

@@ -2602,8 +2602,8 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/alerts/alert_text.py"/>
-        <source>Action of a limit failed</source>
-        <translation>上限的动作失败</translation>
+        <source>Action of a limit did not help</source>
+        <translation>上限的动作没有奏效</translation>
     </message>
     <message>
         <location filename="../../kmonitor/ui/events/event_text.py"/>

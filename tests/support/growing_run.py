@@ -1,9 +1,10 @@
 """Made-up events of a run whose memory, graph or step time develops in a chosen way."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor_agent.wire.messages.events import (
     EpochEnded,
     EpochStarted,
@@ -14,6 +15,7 @@ from kmonitor_agent.wire.messages.events import (
     GraphSize,
     Sample,
     StepTimes,
+    Verdict,
 )
 
 MIB = 2.0**20
@@ -105,3 +107,15 @@ def _epoch(grows: Growing, unit: int, fit: int, epoch: int, t_s: float) -> Itera
             FunctionTraces("test_step", 1, 90),
         ],
     )
+
+
+def ram_verdicts(events: Iterable[Event]) -> list[Verdict]:
+    """The verdict on memory after each epoch."""
+    judge = RunJudge()
+    found: list[Verdict] = []
+    for event in events:
+        judge.read(event.t_s, event)
+        if isinstance(event, EpochEnded):
+            judge.judge()
+            found += [one for one in judge.newest_verdicts() if one.metric == "ram"]
+    return found

@@ -133,6 +133,15 @@ def test_the_end_of_a_run_that_was_stopped_names_who_stopped_it():
     assert "requested by limit ram 8" in alert_text(alert)
 
 
+def test_a_script_that_finishes_after_a_stopped_fit_was_not_stopped():
+    alerts = AlertEvaluator()
+    tell(alerts, msgspec.structs.replace(RELOAD_FAILED, action="stop", ok=True, why=""))
+    tell(alerts, FINISHED)
+
+    (alert,) = due(alerts, 5.0)
+    assert alert.event == FINISHED
+
+
 @pytest.mark.parametrize("change", [{"ok": True}, {"requested_by": "ada"}])
 def test_actions_that_succeed_or_that_somebody_asked_for_are_not_told(change: dict[str, Any]):
     alerts = AlertEvaluator()

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
-from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import verdict_headline
 from kmonitor_agent.wire.messages.events import (
@@ -20,7 +19,7 @@ from kmonitor_agent.wire.messages.events import (
     Verdict,
 )
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, ArenaFill
-from tests.support.growing_run import EPOCH_S, MIB
+from tests.support.growing_run import EPOCH_S, MIB, ram_verdicts
 
 Epoch = tuple[float, float, float]
 """Memory, what malloc keeps of it, and the most in one arena, MiB."""
@@ -75,17 +74,6 @@ def run(epochs: Sequence[Epoch], *, counts_arenas: bool = True, **more: float) -
         )
 
 
-def judged(events: Iterator[Event]) -> list[Verdict]:
-    """The verdict on memory after each epoch."""
-    judge, found = RunJudge(), list[Verdict]()
-    for event in events:
-        judge.read(event.t_s, event)
-        if isinstance(event, EpochEnded):
-            judge.judge()
-            found += [one for one in judge.newest_verdicts() if one.metric == "ram"]
-    return found
-
-
 def first_alarm(verdicts: Sequence[Verdict]) -> Verdict | None:
     return next((one for one in verdicts if one.state in ALARMED_STATES), None)
 
@@ -96,7 +84,7 @@ def growing(epochs: Sequence[Epoch], a_unit: float) -> list[Epoch]:
 
 
 def test_arenas_that_fill_are_named_and_never_alarmed():
-    verdicts = judged(run((*SHUFFLED, *SHUFFLED[-20:] * 3)))
+    verdicts = ram_verdicts(run((*SHUFFLED, *SHUFFLED[-20:] * 3)))
 
     assert verdicts[-1].unit == 99
     assert first_alarm(verdicts) is None
@@ -110,14 +98,14 @@ def test_arenas_that_fill_are_named_and_never_alarmed():
 
 
 def test_the_same_memory_is_growing_where_arenas_are_not_counted():
-    alarm = first_alarm(judged(run(SHUFFLED, counts_arenas=False)))
+    alarm = first_alarm(ram_verdicts(run(SHUFFLED, counts_arenas=False)))
 
     assert alarm is not None
     assert alarm.cause == "cache"
 
 
 def test_a_heap_that_fragments_is_growing():
-    alarm = first_alarm(judged(run(FRAGMENTED, in_use_mib=0.1)))
+    alarm = first_alarm(ram_verdicts(run(FRAGMENTED, in_use_mib=0.1)))
 
     assert alarm is not None
     assert (alarm.cause, alarm.arenas) == ("cache", None)
@@ -127,7 +115,7 @@ def test_a_heap_that_fragments_is_growing():
 @pytest.mark.parametrize("in_use_mib", [6.0, 0.0])
 def test_a_leak_beside_arenas_that_fill_is_growing(in_use_mib: float):
     """Of memory from malloc, or mapped by something that counts nothing."""
-    alarm = first_alarm(judged(run(growing(SHUFFLED, 6.0), in_use_mib=in_use_mib)))
+    alarm = first_alarm(ram_verdicts(run(growing(SHUFFLED, 6.0), in_use_mib=in_use_mib)))
 
     assert alarm is not None
     assert alarm.unit <= 20
@@ -136,14 +124,14 @@ def test_a_leak_beside_arenas_that_fill_is_growing(in_use_mib: float):
 def test_the_arena_that_keeps_most_excuses_no_growth_of_its_own():
     grows = [(269.0 + 5.0 * n + n % 3, 18.0 + 5.0 * n, 11.0 + 5.0 * n) for n in range(20)]
 
-    assert first_alarm(judged(run(grows))) is not None
+    assert first_alarm(ram_verdicts(run(grows))) is not None
 
 
 def test_holes_in_several_arenas_are_growing():
     holes = [(269.0 + 8.0 * n + n % 3, 18.0 + 8.0 * n, 11.0 + 2.0 * n) for n in range(30)]
 
-    assert first_alarm(judged(run(holes))) is not None
+    assert first_alarm(ram_verdicts(run(holes))) is not None
 
 
 def test_arenas_that_would_not_fit_are_growing():
-    assert first_alarm(judged(run(SHUFFLED, ram_of_mib=430.0))) is not None
+    assert first_alarm(ram_verdicts(run(SHUFFLED, ram_of_mib=430.0))) is not None

@@ -5,12 +5,11 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from kmonitor.hub.judge.run_judge import RunJudge
 from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor.ui.verdicts.verdict_text import verdict_headline
-from kmonitor_agent.wire.messages.events import EpochEnded, Event, FitStarted, Sample, Verdict
+from kmonitor_agent.wire.messages.events import EpochEnded, Event, FitStarted, Sample
 from kmonitor_agent.wire.messages.verdict_events import ALARMED_STATES, CacheFill
-from tests.support.growing_run import MIB, Growing, events_of
+from tests.support.growing_run import MIB, Growing, events_of, ram_verdicts
 
 STEPS = 10
 EPOCHS_TO_FILL = 30
@@ -33,19 +32,9 @@ def run(n: int, grows: Growing, cache_mib: float | None, rises_until: int) -> It
             yield event
 
 
-def told(events: Iterator[Event]) -> list[Verdict]:
-    judge, found = RunJudge(), list[Verdict]()
-    for event in events:
-        judge.read(event.t_s, event)
-        if isinstance(event, EpochEnded):
-            judge.judge()
-            found += [one for one in judge.newest_verdicts() if one.metric == "ram"]
-    return found
-
-
 @pytest.mark.parametrize("cache_mib", [EPOCHS_TO_FILL * PER_EPOCH, None])
 def test_a_cache_that_fills_is_named_with_its_end_and_never_alarmed(cache_mib: float | None):
-    verdicts = told(run(100, Growing(ram_mib=PER_EPOCH), cache_mib, EPOCHS_TO_FILL))
+    verdicts = ram_verdicts(run(100, Growing(ram_mib=PER_EPOCH), cache_mib, EPOCHS_TO_FILL))
 
     assert not any(one.state in ALARMED_STATES for one in verdicts)
     amid = verdicts[19]
@@ -60,7 +49,7 @@ def test_a_cache_that_fills_is_named_with_its_end_and_never_alarmed(cache_mib: f
 
 
 def test_what_goes_on_after_the_cache_is_full_is_growing():
-    verdicts = told(run(60, Growing(ram_mib=PER_EPOCH), 240.0, 100))
+    verdicts = ram_verdicts(run(60, Growing(ram_mib=PER_EPOCH), 240.0, 100))
 
     first = next(one for one in verdicts if one.state in ALARMED_STATES)
     assert EPOCHS_TO_FILL < first.unit <= EPOCHS_TO_FILL + 15
@@ -75,7 +64,7 @@ def test_what_goes_on_after_the_cache_is_full_is_growing():
     ],
 )
 def test_a_cache_excuses_no_more_than_it_takes(grows: Growing, cache_mib: float):
-    verdicts = told(run(28, grows, cache_mib, 100))
+    verdicts = ram_verdicts(run(28, grows, cache_mib, 100))
 
     assert verdicts[-1].state in ALARMED_STATES
     assert verdicts[-1].cause != "filling"
