@@ -31,20 +31,20 @@ class Calm:
     rss_bytes: int
 
 
-def bring_home(app: KmonitorApp, loop: WatchedLoop, say: Callable[[str], None]) -> None:
+def bring_home(app: KmonitorApp, loop: WatchedLoop, name: str, say: Callable[[str], None]) -> None:
     """The usual charts of a run that was short, all else closed and opened once before.
 
     Args:
         app: The window.
         loop: Its loop.
-        say: Starts and ends a run of its own: "start", "end".
+        name: What its own run is called; no other run is.
+        say: Starts and ends that run: "start", "end".
     """
     _close_all(app)
     loop.until(lambda: app.workspace.link.is_live, "the hub")
-    known = {run.run for run in app.workspace.run_store.runs()}
     say("start")
-    loop.until(lambda: any(_begun(app, known)), "an epoch of the new run")
-    run = next(_begun(app, known))
+    loop.until(lambda: any(_begun(app, name)), "an epoch of the new run")
+    run = next(_begun(app, name))
     app.window.run_tree.run_chosen.emit(run)
     _open_all(app, loop, run)
     _close_all(app)
@@ -83,10 +83,10 @@ def counted(app: KmonitorApp) -> Calm:
     )
 
 
-def _begun(app: KmonitorApp, known: set[str]) -> Iterator[str]:
-    """Runs that are not known and have ended an epoch."""
+def _begun(app: KmonitorApp, name: str) -> Iterator[str]:
+    """Live runs of that name that have ended an epoch."""
     runs = app.workspace.run_store.runs()
-    return (run.run for run in runs if run.run not in known and run.epochs_done)
+    return (run.run for run in runs if run.name == name and run.epochs_done and not has_ended(run))
 
 
 def _has_ended(app: KmonitorApp, run: str) -> bool:

@@ -89,7 +89,7 @@ class RandomUser:
 
     def calm(self) -> Calm:
         """Put all away that can be closed, and count what is left."""
-        bring_home(self.app, self.loop, self._fleet.own)
+        bring_home(self.app, self.loop, OWN, self._fleet.own)
         return counted(self.app)
 
     def story(self) -> str:
