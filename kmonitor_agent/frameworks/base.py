@@ -393,6 +393,14 @@ class Framework(Protocol):
         ...
 
 
+def computes_behind(framework: Framework) -> bool:
+    """Whether steps are handed to a device, which may compute them after later ones have begun.
+
+    JAX does so on the CPU too; TensorFlow and PyTorch compute there before the step returns.
+    """
+    return framework.info().backend == "jax" or framework.allocator().device.startswith("GPU")
+
+
 _MODULES: Final = {
     "JAX": "jax",
     "Keras": "keras",

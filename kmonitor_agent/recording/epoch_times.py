@@ -82,6 +82,7 @@ class EpochTimer:
 
     Attributes:
         ended_s: When the last epoch's end was reported, by `perf_counter`.
+        last_waited_s: For data from a Python iterator, in the epoch's last step that was timed.
     """
 
     def __init__(
@@ -137,6 +138,7 @@ class EpochTimer:
         self._compiled: list[float] = []
         self._step_at = 0.0
         self._step_inside = 0.0
+        self.last_waited_s = 0.0
         self._read_s = 0.0
         self._is_read_again = False
 
@@ -338,7 +340,7 @@ class EpochTimer:
         """A step that was timed is over; what follows the last of an epoch belongs to no step."""
         if self._step_at == 0.0:
             return
-        waited_s = self._waited() - self._step_waited
+        self.last_waited_s = waited_s = self._waited() - self._step_waited
         inside_s = self._step_inside
         is_compiled = self._was_compiled(inside_s)
         if is_compiled:

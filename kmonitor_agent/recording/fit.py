@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, Final, Self
 
 from kmonitor_agent.call_stacks import DATA_NAMES, call_stacks, frame_locals, is_keras_frame
-from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel
+from kmonitor_agent.frameworks.base import FitFacts, Framework, KerasModel, computes_behind
 from kmonitor_agent.frameworks.callback_base import with_keras_callback
 from kmonitor_agent.frameworks.script_values import (
     class_attribute,
@@ -277,6 +277,15 @@ class Fit:
         """
         self.step_logs = logs
         self.computed_s = perf_counter()
+
+    def device_done_s(self) -> float:
+        """When a device had computed the last step, by `perf_counter`; 0 where none is behind."""
+        return self.computed_s if computes_behind(self.framework) else 0.0
+
+    def step_times(self) -> StepTimes | None:
+        """The epoch's steps: of those that a device computes later, their mean only."""
+        waited_s = 0.0 if self.timer is None else self.timer.last_waited_s
+        return self.clock.step_times(self.device_done_s() - waited_s)
 
     def is_first_call(self) -> bool:
         """Whether a hook that runs each step was called for the first of its listings."""

@@ -332,7 +332,7 @@ class RunRecorder:
         guarded = self.faults.guarded
         with guarded("run.step_time"):
             fit.planned_steps = safe_count(safe_get(params, "steps")) or fit.planned_steps
-            fit.last_steps = fit.clock.step_times(fit.computed_s)
+            fit.last_steps = fit.step_times()
         with guarded("run.report_epoch"):
             self._fit_reporter.epoch_ended(fit, model, logs)
         with guarded("run.model"):
