@@ -36,7 +36,8 @@ _REST_ALONE: Final = 10_000.0
 """Pause after a slow reading without children, as a multiple of its time."""
 
 _REST_LOOKING: Final = 20_000.0
-"""The same after looking for children that started since."""
+"""The same after looking for children that started since, where none did for long: each look
+without a change doubles the pause up to this, and a change makes it `REST` again."""
 
 _TICK_S: Final = 10.0
 """`read_slowly` is called this often, seconds."""
@@ -112,6 +113,7 @@ class ProcessMemory:
         self._why_no_children = _NOT_YET
         self._cgroup = LimitingCgroup(self._folder)
         self._slowly_at_s = self._looks_at_s = -math.inf
+        self._rest_looking = _REST_LOOKING
         self._slowly_took_s = 0.0
         self._age_s = _TICK_S
 
@@ -231,7 +233,10 @@ class ProcessMemory:
         return Reading(float(added), "bytes", source)
 
     def _started(self) -> set[int]:
-        """Children since they were listed; of a process with many threads looked for rarely."""
+        """Children since they were listed; of a process with many threads looked for rarely.
+
+        Where children start and end with each epoch, each epoch's end has its own.
+        """
         if time.monotonic() < self._looks_at_s:
             return set()
         began_s = time.thread_time()
@@ -241,7 +246,9 @@ class ProcessMemory:
         self._children -= ended
         self._direct = now
         took_s = time.thread_time() - began_s
-        self._looks_at_s = time.monotonic() + _REST_LOOKING * took_s
+        has_changed = bool(started or ended)
+        self._rest_looking = REST if has_changed else min(2 * self._rest_looking, _REST_LOOKING)
+        self._looks_at_s = time.monotonic() + self._rest_looking * took_s
         return started
 
     def _file_reading(self, pages: ProcessPages | Reading, *, has_children: bool) -> Reading:

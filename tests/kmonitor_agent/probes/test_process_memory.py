@@ -121,6 +121,43 @@ def test_a_child_that_started_since_is_counted_soon_and_until_it_ends(
     assert memory.read().children.value == before
 
 
+def test_children_are_looked_for_often_while_they_start_and_rarely_again_afterwards(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    now_s = [100.0]
+    cpu_s = itertools.count(0.0, 0.0002)
+    looks: list[float] = []
+    proc = MadeUpProc(tmp_path)
+    proc.status("self", anonymous=1)
+    monkeypatch.setattr(process_memory.time, "monotonic", lambda: now_s[0])
+    monkeypatch.setattr(process_memory.time, "thread_time", lambda: next(cpu_s))
+    look = process_memory._children_of
+
+    def look_noted(folder: Path) -> list[int] | None:
+        looks.append(now_s[0])
+        return look(folder)
+
+    monkeypatch.setattr(process_memory, "_children_of", look_noted)
+    memory = ProcessMemory(proc.folder)
+    memory.read_slowly()
+    lag: list[int] = []
+    for n in range(1, 13):
+        pid = 6 + n
+        proc.status(pid, anonymous=1)
+        proc.write("self", "task/1/children", " ".join(map(str, range(7, pid + 1))))
+        for _ in range(2):
+            now_s[0] += 1.0
+            memory.read()
+        lag.append(n - (memory.n_children or 0))
+    ended_s = now_s[0]
+    for _ in range(60):
+        now_s[0] += 1.0
+        memory.read()
+
+    assert lag[4:] == [0] * 8
+    assert len([at for at in looks if at > ended_s + 15.0]) <= 60 / 4
+
+
 def test_compiled_code_is_counted_soon_after_its_size_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
