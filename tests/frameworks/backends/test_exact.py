@@ -136,7 +136,7 @@ def test_recreate_is_answered_with_the_reason_and_assigns(tmp_path: Path):
 
     assert reloaded.outcomes[0].ok
     assert reloaded.outcomes[0].mode == "assign"
-    assert "not made anew" in reloaded.outcomes[0].why
+    assert "not recreated" in reloaded.outcomes[0].why
 
 
 def test_a_state_that_was_changed_meanwhile_is_restored_from_the_file(tmp_path: Path):

@@ -201,9 +201,9 @@ def test_reading_any_thread_neither_waits_nor_starts_devices(monkeypatch: pytest
 
     monkeypatch.setattr(JaxInternals, "has_started", lambda _: False)
     monkeypatch.setattr(JaxInternals, "device", lambda _: pytest.fail("asked for a device"))
-    assert "not started" in framework.function_count().absent
-    assert "not started" in framework.allocator().in_use.absent
-    assert "not started" in framework.graph(None).absent
+    assert "not initialized" in framework.function_count().absent
+    assert "not initialized" in framework.allocator().in_use.absent
+    assert "not initialized" in framework.graph(None).absent
 
 
 def internals_with(memory: Any, platform: str = "gpu") -> Any:
@@ -306,7 +306,7 @@ def test_a_step_that_holds_the_values_is_told_apart_from_empty_variables(tmp_pat
     outcome = save(framework_for(model), model, CheckpointStore(tmp_path), tag=TAG)
 
     assert not outcome.ok
-    assert "held by a step" in outcome.why
+    assert "held by a running step" in outcome.why
 
 
 def test_several_processes_are_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
@@ -331,4 +331,4 @@ def test_collect_between_models_tells_what_went_with_a_dead_one():
     assert after is not None
     assert before > after
     programs = "compiled program" if before - after == 1 else "compiled programs"
-    assert str(done).startswith(f"{before - after} {programs} went (")
+    assert str(done).startswith(f"{before - after} {programs} released (")
