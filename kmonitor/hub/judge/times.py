@@ -324,7 +324,7 @@ def grown_part(units: Sequence[Unit], first: int | None = None) -> PartOfTime | 
     grown = {name: _growth(_seconds(units, name), first) for name in EPOCH_PARTS}
     whole = sum(seconds for seconds in grown.values() if seconds > 0.0)
     name = max(grown, key=grown.__getitem__)
-    if grown[name] < _SHARE * whole or whole <= 0.0 or not _is_beyond(units, name, grown):
+    if grown[name] < _SHARE * whole or whole <= 0.0 or not _is_beyond(units, name, grown, first):
         return None
     return PartOfTime(name, _share(grown, name), _class_of(units, name, first))
 
@@ -426,9 +426,19 @@ def _growth(seconds: Floats, first: int | None) -> float:
     return theil_sen_slope(np.arange(len(seconds), dtype=np.float64), seconds) or 0.0
 
 
-def _is_beyond(units: Sequence[Unit], name: str, grown: Mapping[str, float]) -> bool:
-    """Whether it grew by more times than computing did: a busy machine slows down all."""
-    level, compute = (float(np.median(_seconds(units, each))) for each in (name, "compute"))
+def _is_beyond(
+    units: Sequence[Unit], name: str, grown: Mapping[str, float], first: int | None = None
+) -> bool:
+    """Whether it grew by more times than computing did: a busy machine slows down all.
+
+    Args:
+        units: Those that were measured.
+        name: The part.
+        grown: By how much each part grew, seconds.
+        first: Of a jump: by so many times of what each took before it.
+    """
+    of = units if first is None else units[1:first]
+    level, compute = (float(np.median(_seconds(of, each))) for each in (name, "compute"))
     if name == "compute" or level <= 0.0 or compute <= 0.0:
         return True
     return grown[name] / level >= _BEYOND_COMPUTE * max(0.0, grown["compute"]) / compute

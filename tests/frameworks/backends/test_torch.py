@@ -217,8 +217,8 @@ def test_the_limit_is_the_share_that_the_script_set(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("there", "words"),
     [
-        (gpu(started=False), "not started"),
-        (SimpleNamespace(), "not started"),
+        (gpu(started=False), "not initialized"),
+        (SimpleNamespace(), "not initialized"),
         (SimpleNamespace(cuda=SimpleNamespace(is_initialized=lambda: True)), "cannot be read"),
     ],
 )
@@ -234,7 +234,7 @@ def test_the_cpu_tells_no_memory():
     readings = framework_for(models.dense()).allocator()
 
     if readings.device == "CPU:0":
-        assert "does not tell" in readings.in_use.absent
+        assert "does not report" in readings.in_use.absent
 
 
 @pytest.mark.parametrize("started", [True, False])

@@ -239,6 +239,15 @@ def test_jump_of_the_input_is_called_with_its_epoch(since: int):
     assert any("slower since epoch" in line for line in evidence_lines(first))
 
 
+def test_jump_of_the_input_is_called_beside_another_process_that_slows_computing():
+    fast, slow = {"input": 0.08, "compute": 0.04}, {"input": 0.55, "compute": 0.08}
+
+    stored = judged(lambda epoch: slow if epoch >= 2 else fast, scatter=0.1)
+
+    (first, *_) = alarms(stored, "epoch_time")
+    assert (first.since, first.where) == (3, "input")
+
+
 def test_slower_computing_has_an_open_cause():
     stored = judged(lambda epoch: {"compute": 0.5 + 0.02 * epoch})
 
