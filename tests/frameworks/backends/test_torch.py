@@ -65,7 +65,7 @@ def test_facts_and_description_are_read():
 
 def test_a_schedules_rate_on_a_gpu_is_read_too():
     rate = SimpleNamespace(item=lambda: 0.25)  # no numpy(), and no float()
-    model = SimpleNamespace(optimizer=SimpleNamespace(learning_rate=rate))
+    model = SimpleNamespace(optimizer=SimpleNamespace(_learning_rate=rate))
 
     assert framework_for(models.dense()).learning_rate(model).value == 0.25
 

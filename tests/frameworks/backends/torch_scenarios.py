@@ -142,6 +142,6 @@ COMPILED = Scenario(
     lambda: models.dense(jit_compile=True),
     data.arrays,
     epochs=2,
-    inexact="may not be exact: torch.compile",
+    inexact="may not be exact: after a reload, torch.compile",
 )
 """Takes a C++ compiler and half a minute."""
