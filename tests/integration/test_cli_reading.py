@@ -66,6 +66,11 @@ def test_runs_as_json_has_the_agreed_fields(told: SimulatedAgent):
     assert run["graph"]["value"] == 24_374
 
 
+def test_runs_since_lists_those_with_an_event_in_that_time(told: SimulatedAgent):
+    assert [run["run"] for run in kmonitor("runs", "--since", "1h", "--json").json] == [told.run]
+    assert "No run matches" in kmonitor("runs", "--since", "0").out
+
+
 def test_runs_in_words_keeps_the_terminal_as_it_is(told: SimulatedAgent):
     ran = kmonitor("runs")
 
