@@ -240,6 +240,30 @@ def test_follow_tells_new_events_until_the_run_has_ended(told: SimulatedAgent):
     assert "Process finished" in out
 
 
+@pytest.mark.parametrize("ended", ["failed", "interrupted", "died"])
+def test_following_a_run_that_ended_badly_exits_with_5(told: SimulatedAgent, ended: str):
+    if ended == "died":
+        told.emit(
+            SessionDied(
+                t_s=told.now_s(),
+                session=told.session,
+                how="signal",
+                signal="SIGKILL",
+                why="killed",
+            )
+        )
+    else:
+        told.end_boot(ended)
+    told.wait_acked()
+
+    ran = kmonitor("show", "last", "--follow")
+
+    assert ran.status == 5
+    assert ran.err.startswith("kmonitor: resnet [red]fold[/]")
+    assert ("failed (killed)" if ended == "died" else ended) in ran.err
+    assert kmonitor("show", "last").status == 0
+
+
 def test_following_outlives_a_hub_that_is_killed_and_no_line_is_lost_or_doubled(
     told: SimulatedAgent, live_hub: LiveHub
 ):
