@@ -27,6 +27,8 @@ from kmonitor.cli.common.terminal import (
 )
 from kmonitor.connect.hub_client import HubClient
 from kmonitor.export.events import decode_row
+from kmonitor.ui.limits.limit_text import metric_name, metric_name_in_sentence, threshold_text
+from kmonitor.ui.text.formats import with_plain_spaces
 from kmonitor_agent.wire.limits import Limit
 from kmonitor_agent.wire.messages.commands import (
     FINAL_STATES,
@@ -76,8 +78,9 @@ def command(  # noqa: PLR0913 - the user's arguments
             the fit. set_limits: replace limits.
         limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
             METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
-            step_time_mean, _p95, _p99 or _max, epoch_time or another one of `Limit`, and ACTION is
-            notify, save, collect, reload, restart, auto or stop.
+            step_time_mean, _p95, _p99 or _max, epoch_time or another one of `Limit`; THRESHOLD is
+            80%, 8G (8 GiB), 8GB (7.5 GiB), 50k or 250ms; ACTION is notify, save, collect, reload,
+            restart, auto or stop.
         at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.
         timeout_s: Maximum time to wait, in seconds.
@@ -96,7 +99,9 @@ def command(  # noqa: PLR0913 - the user's arguments
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
         exit_status = _print_outcome(client, chosen, status, waited=wait)
-        return _with_hint(exit_status, limits)
+        if isinstance(arguments, SetLimits) and exit_status in (DONE, STILL_WAITING):
+            _print_about_limits(arguments, limits, is_in_force=wait and exit_status == DONE)
+        return exit_status
 
 
 def _arguments(
@@ -210,15 +215,19 @@ def _print_outcome(
             return DONE
 
 
-def _with_hint(exit_status: int, limits: Sequence[str]) -> int:
-    """The same exit status; says that a limit without an action holds nothing back."""
-    bare = [each for each in limits if ":" not in each and not each.endswith(f"={OFF}")]
-    if bare and exit_status == DONE:
+def _print_about_limits(arguments: SetLimits, typed: Sequence[str], *, is_in_force: bool) -> None:
+    """How the limits were understood, unless they are printed as in force; and a hint.
+
+    A limit without an action holds nothing back.
+    """
+    if not is_in_force:
+        print_text(f"Requested limits: {requested_text(arguments)}")
+    bare = [each for each in typed if ":" not in each and not each.endswith(f"={OFF}")]
+    if bare:
         print_text(
             f"Crossing this limit is only reported. To act on it: {bare[0]}:reload, :restart"
             " (under kmonitor run) or :stop"
         )
-    return exit_status
 
 
 _ENDINGS = {
@@ -284,6 +293,19 @@ def limits_from(assignments: Sequence[str], *, set_by: str) -> SetLimits:
         if spec is not None:
             limits.append(msgspec.structs.replace(spec, set_by=set_by))
     return SetLimits(metrics=list(metrics), limits=limits)
+
+
+def requested_text(arguments: SetLimits) -> str:
+    """The limits with their units: "RAM at most 8 GiB, reload; no limit on VRAM"."""
+    limited = {limit.metric for limit in arguments.limits}
+    parts = [
+        f"{metric_name(limit.metric)} at most {threshold_text(limit)}, {limit.action}"
+        for limit in arguments.limits
+    ]
+    parts += [
+        f"no limit on {metric_name_in_sentence(m)}" for m in arguments.metrics if m not in limited
+    ]
+    return with_plain_spaces("; ".join(parts))
 
 
 def _contradicts(metric: LimitMetric, spec: LimitSpec, others: Sequence[LimitSpec]) -> bool:

@@ -105,13 +105,16 @@ def test_limit_whose_action_the_run_cannot_carry_out_is_refused(live_hub: LiveHu
         agent.wait_acked()
 
         refused = kmonitor("command", "plain", "set_limits", "ram=8GiB:restart")
+        sent = kmonitor("command", "plain", "set_limits", "ram=4G:save")
         taken = kmonitor("command", "plain", "set_limits", "ram=8GiB:save", "--wait")
 
     assert refused.status == 1
     assert "restart" in refused.err
+    assert "Requested limits: RAM at most 4 GiB, save" in sent.out
     assert taken.status == 0, taken.err
+    assert "Active limits: RAM 8 GiB, save" in taken.out
     assert {command.name for command in agent.commands} == {"set_limits"}
-    assert len({command.id for command in agent.commands}) == 1
+    assert len({command.id for command in agent.commands}) == 2
 
 
 def test_a_pause_that_is_waited_for_says_that_it_holds(training: SimulatedAgent):
