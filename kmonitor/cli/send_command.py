@@ -45,7 +45,7 @@ from kmonitor_agent.wire.messages.commands import (
     SaveArguments,
     SetLimits,
 )
-from kmonitor_agent.wire.messages.events import ActionRecord, Diagnosis, SessionStarted
+from kmonitor_agent.wire.messages.events import ActionRecord, Diagnosis, Notice, SessionStarted
 from kmonitor_agent.wire.messages.unions import ENDED_STATES, EventRow, RunSummary
 
 
@@ -76,11 +76,10 @@ def command(  # noqa: PLR0913 - the user's arguments
             process, with the same result; under `kmonitor run` only. auto: collect, and reload if
             there is still memory to free. diagnose: report what grows. pause, resume. stop: end
             the fit. set_limits: replace limits.
-        limits: For set_limits: METRIC=THRESHOLD, METRIC=THRESHOLD:ACTION or METRIC=off, where
-            METRIC is ram, graph, step_time (the median: a few slow steps do not move it),
-            step_time_mean, _p95, _p99 or _max, epoch_time or another one of `Limit`; THRESHOLD is
-            80%, 8G (8 GiB), 8GB (7.5 GiB), 50k or 250ms; ACTION is notify, save, collect, reload,
-            restart, auto or stop.
+        limits: For set_limits: METRIC=THRESHOLD[:ACTION] or METRIC=off. METRIC is ram, graph,
+            step_time (the median: a few slow steps do not move it), step_time_mean, _p95, _p99 or
+            _max, epoch_time or another one of `Limit`; THRESHOLD is 80%, 8G (8 GiB), 8GB (7.5
+            GiB), 50k or 250ms; ACTION is notify, save, collect, reload, restart, auto or stop.
         at: At the end of the current epoch, or after the current batch.
         wait: Wait until it is done and print the record.
         timeout_s: Maximum time to wait, in seconds.
@@ -99,9 +98,7 @@ def command(  # noqa: PLR0913 - the user's arguments
         if wait and status.state not in FINAL_STATES:
             status = client.wait_for(status, timeout_s=timeout_s)
         exit_status = _print_outcome(client, chosen, status, waited=wait)
-        if isinstance(arguments, SetLimits) and exit_status in (DONE, STILL_WAITING):
-            _print_about_limits(arguments, limits, is_in_force=wait and exit_status == DONE)
-        return exit_status
+        return _with_limits(exit_status, arguments, limits, waited=wait)
 
 
 def _arguments(
@@ -215,12 +212,16 @@ def _print_outcome(
             return DONE
 
 
-def _print_about_limits(arguments: SetLimits, typed: Sequence[str], *, is_in_force: bool) -> None:
-    """How the limits were understood, unless they are printed as in force; and a hint.
+def _with_limits(
+    exit_status: int, arguments: Arguments, typed: Sequence[str], *, waited: bool
+) -> int:
+    """The same exit status; says how limits were understood, unless those in force are printed.
 
-    A limit without an action holds nothing back.
+    And that a limit without an action holds nothing back.
     """
-    if not is_in_force:
+    if not isinstance(arguments, SetLimits) or exit_status not in (DONE, STILL_WAITING):
+        return exit_status
+    if not waited or exit_status == STILL_WAITING:
         print_text(f"Requested limits: {requested_text(arguments)}")
     bare = [each for each in typed if ":" not in each and not each.endswith(f"={OFF}")]
     if bare:
@@ -228,6 +229,7 @@ def _print_about_limits(arguments: SetLimits, typed: Sequence[str], *, is_in_for
             f"Crossing this limit is only reported. To act on it: {bare[0]}:reload, :restart"
             " (under kmonitor run) or :stop"
         )
+    return exit_status
 
 
 _ENDINGS = {
@@ -257,12 +259,18 @@ _IN_FORCE = {"set_limits": "limits", "pause": "paused", "resume": "paused"}
 
 
 def _in_force(client: HubClient, run: RunSummary, status: CommandStatus) -> list[EventRow]:
-    """The setting in force after a command that has no record of its own."""
+    """The setting in force after a command that has no record of its own, with its warnings."""
     kind = _IN_FORCE.get(status.name)
     if status.state != "done" or kind is None:
         return []
-    rows = list(client.all_rows(run.run, (kind,)))
-    return rows[-1:]
+    found: list[EventRow] = []
+    for row in client.all_rows(run.run, (kind, "notice")):
+        event = decode_row(row)
+        if not isinstance(event, Notice):
+            found = [row]
+        elif found and event.code == "limit_too_large":
+            found.append(row)
+    return found
 
 
 OFF = "off"

@@ -9081,6 +9081,11 @@
         <translation>最早 {units}后达到{limit}</translation>
     </message>
     <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>{limit} is above the {amount} that this run can get here, so it may fail before it reaches the limit. Set a lower one, or a percentage.</source>
+        <translation>{limit} 高于此运行在这里可得的 {amount}，运行可能在达到上限之前就失败。请设得更低，或使用百分比。</translation>
+    </message>
+    <message>
         <location filename="../../kmonitor/ui/verdicts/forecast_text.py"/>
         <source>{limit} is reached</source>
         <translation>已达到{limit}</translation>

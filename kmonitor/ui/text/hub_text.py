@@ -229,6 +229,10 @@ _FORMS: Final = (
     later("graph"),
     later("functions"),
     later("limit {metric} {amount}"),
+    later(
+        "{limit} is above the {amount} that this run can get here, so it may fail before it"
+        " reaches the limit. Set a lower one, or a percentage."
+    ),
     *(later("command {name}"), later("save"), later("collect"), later("reload")),
     *(later("restart"), later("pause"), later("resume"), later("stop"), later("diagnose")),
     *(later("delete"), later("rename"), later("pin"), later("unpin"), later("note")),
