@@ -5561,6 +5561,11 @@
     </message>
     <message>
         <location filename="../../kmonitor/ui/text/hub_text.py"/>
+        <source>The alert webhook at {host} did not answer: {why}.</source>
+        <translation>{host} 上的提醒 webhook 没有回答：{why}。</translation>
+    </message>
+    <message>
+        <location filename="../../kmonitor/ui/text/hub_text.py"/>
         <source>The alert webhook at {host} rejected the alert: {why}.</source>
         <translation>{host} 上的提醒 webhook 拒绝了请求：{why}。</translation>
     </message>

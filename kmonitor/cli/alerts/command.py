@@ -3,7 +3,6 @@
 import difflib
 import sys
 import time
-from collections.abc import Iterator
 from typing import Annotated, Any, Final
 
 import msgspec
@@ -15,7 +14,8 @@ from kmonitor.alerts.delivery import (
     invalid_command_reason,
     invalid_webhook_reason,
 )
-from kmonitor.alerts.evaluator import NOT_SENT, Alert, AlertEvaluator, decode_alerts
+from kmonitor.alerts.evaluator import NOT_SENT, Alert, AlertEvaluator, decode_hand_over
+from kmonitor.alerts.retries import Retry, encode_retries
 from kmonitor.alerts.rules import (
     LONGEST_COOL_DOWN_S,
     LONGEST_HOLD_S,
@@ -219,7 +219,8 @@ def test() -> int:
     if not (settings.command or settings.webhook):
         raise UserError("No alert target is set.", "Set one: kmonitor alerts set --webhook URL")
     why = "This is a test alert; nothing is wrong."
-    if _hand_over([Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)], settings):
+    alert = Alert("ended", "test", "", "kmonitor", "", time.time(), why=why)
+    if _hand_over([Delivery.of(_facts(alert), settings)]):
         return FAILED
     print_text("Sent.")
     _warn_without_hub()
@@ -283,24 +284,28 @@ def _apply(evaluator: AlertEvaluator, run: RunSummary, event: Any, wall_s: float
 @app.command(show=False)
 def deliver() -> int:
     """Send the alerts received from the hub on standard input; used by the hub itself."""
-    found = decode_alerts(sys.stdin.buffer.read(_MOST_INPUT))
+    given = decode_hand_over(sys.stdin.buffer.read(_MOST_INPUT))
     settings = load_alert_settings(find_folders().settings)
-    return FAILED if _hand_over(found, settings) else DONE
+    deliveries = [Delivery.of(_facts(alert), settings) for alert in given.alerts]
+    deliveries += [Delivery.again(retry, settings) for retry in given.again]
+    failures = _hand_over(deliveries)
+    sys.stdout.buffer.write(encode_retries([retry for retry in failures if retry is not None]))
+    return FAILED if failures else DONE
 
 
-def _hand_over(found: list[Alert], settings: AlertSettings) -> bool:
-    """True if something went wrong, which is printed."""
-    troubles = list(_failures(found, settings))
-    for why in troubles:
-        print_stderr(f"kmonitor: {terminal_safe(why)}")
-    return bool(troubles)
+def _hand_over(deliveries: list[Delivery]) -> list[Retry | None]:
+    """The next try of each that failed, if any; why it failed is printed."""
+    sender = AlertSender(lambda _why, _retry: None)
+    failures: list[Retry | None] = []
+    for delivery in deliveries:
+        for why, retry in sender.hand_over(delivery):
+            print_stderr(f"kmonitor: {terminal_safe(why)}")
+            failures.append(retry)
+    return failures
 
 
-def _failures(found: list[Alert], settings: AlertSettings) -> Iterator[str]:
-    sender = AlertSender(lambda _why: None)
-    for alert in found:
-        facts: dict[str, str | float] = {
-            name: with_plain_spaces(value) if isinstance(value, str) else value
-            for name, value in alert_facts(alert).items()
-        }
-        yield from sender.hand_over(Delivery.of(facts, settings))
+def _facts(alert: Alert) -> dict[str, str | float]:
+    return {
+        name: with_plain_spaces(value) if isinstance(value, str) else value
+        for name, value in alert_facts(alert).items()
+    }

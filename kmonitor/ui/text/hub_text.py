@@ -418,6 +418,7 @@ _FORMS: Final = (
     later("The alert command exited with status {status}. {said}"),
     later("The alert webhook at {host} rejected the alert: {why}."),
     later("The alert webhook at {host} could not be reached: {why}."),
+    later("The alert webhook at {host} did not answer: {why}."),
     later("Alerts are arriving faster than they can be sent; this one was dropped."),
     *_MAP_FORMS,
     *_STUDY_FORMS,

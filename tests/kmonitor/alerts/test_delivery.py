@@ -86,7 +86,7 @@ def failed() -> "queue.Queue[str]":
 
 @pytest.fixture
 def outlet(failed: "queue.Queue[str]") -> Iterator[AlertSender]:
-    outlet = AlertSender(failed.put)
+    outlet = AlertSender(lambda why, _retry: failed.put(why))
     yield outlet
     outlet.stop()
 
