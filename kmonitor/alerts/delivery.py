@@ -29,6 +29,7 @@ from kmonitor.alerts.retries import (
     retry_after,
 )
 from kmonitor.alerts.rules import AlertSettings, WebhookForm
+from kmonitor.alerts.sent_log import SentAlert, SentAlertLog
 from kmonitor.base.output import last_line
 from kmonitor_agent.wire.release import VERSION
 
@@ -174,9 +175,17 @@ class AlertSender:
     `send` and `stop` are for the thread that made it.
     """
 
-    def __init__(self, failed: Callable[[str, Retry | None], object]) -> None:
-        """Args: `failed`: called with an error text, and the next try if any, from its thread."""
+    def __init__(
+        self, failed: Callable[[str, Retry | None], object], sent_log: SentAlertLog
+    ) -> None:
+        """There is no thread before `send`.
+
+        Args:
+            failed: Called with an error text, and the next try if any, from this part's thread.
+            sent_log: Where every try is listed.
+        """
         self._failed = failed
+        self._sent_log = sent_log
         self._lock = threading.Lock()
         self._waiting: deque[Delivery] = deque()
         self._thread: threading.Thread | None = None
@@ -221,11 +230,15 @@ class AlertSender:
     def hand_over(self, delivery: Delivery) -> Iterator[tuple[str, Retry | None]]:
         """Hand an alert over, on the thread that calls; of each failure why, and the next try."""
         for outcome in self._outcomes(delivery):
-            if outcome.why:
-                yield (
-                    outcome.why[:_LONGEST_OUTPUT],
-                    retry_after(outcome, delivery.facts, delivery.tries_left, time.time()),
-                )
+            now_wall_s = time.time()
+            why = outcome.why[:_LONGEST_OUTPUT]
+            retry = retry_after(outcome, delivery.facts, delivery.tries_left, now_wall_s)
+            again_wall_s = None if retry is None else retry.due_s
+            self._sent_log.add(
+                SentAlert(now_wall_s, outcome.target, delivery.facts, why, again_wall_s)
+            )
+            if why:
+                yield why, retry
 
     def _outcomes(self, delivery: Delivery) -> Iterator[Outcome]:
         ways: tuple[tuple[Target, str, Callable[[Delivery], Outcome]], ...] = (

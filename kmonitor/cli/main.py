@@ -293,7 +293,7 @@ _SUBCOMMANDS = {
 
 
 _GROUPS = {
-    "alerts": ("set", "rule", "test", "dry-run"),
+    "alerts": ("set", "rule", "test", "dry-run", "sent"),
     "hub": (
         *("status", "stop", "ensure", "keep", "store", "move-history", "install-unit"),
         "dashboard",
@@ -347,7 +347,7 @@ _OTHER_WORDS_OF_GROUPS: Final[Mapping[str, Mapping[str, str]]] = {
         **dict.fromkeys(_LISTING, "alerts"),
         **dict.fromkeys(("add", "target", "edit"), "alerts set --webhook URL"),
         **dict.fromkeys(_REMOVING, "alerts set --command '' --webhook ''"),
-        **dict.fromkeys(("history", "log", "sent"), "alerts dry-run"),
+        **dict.fromkeys(("history", "log", "logs"), "alerts sent"),
     },
     "hosts": {**dict.fromkeys(_LISTING, "hosts"), **dict.fromkeys(_REMOVING, "hosts remove HOST")},
     "hub": {**dict.fromkeys(_LISTING, "hub status"), "start": "hub"},

@@ -17,6 +17,7 @@ from kmonitor.alerts.rules import (
     load_alert_settings,
     save_alert_settings,
 )
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.qt.alert_controller import (
     AlertController,
     DesktopNotifications,
@@ -60,7 +61,7 @@ def window() -> Iterator[DeskWindow]:
 
 @pytest.fixture
 def alerts(window: DeskWindow, tmp_path: Path, told: Told) -> Iterator[AlertController]:
-    controller = AlertController(window.window, window.desk, tmp_path)
+    controller = AlertController(window.window, window.desk, tmp_path, SentAlertLog(tmp_path))
     if window.board is not None:
         controller.attach_controller(window.board)
     controller.start()

@@ -1,4 +1,4 @@
-"""`kmonitor alerts`: lists and sets rules and targets on this host, tests and tries them."""
+"""`kmonitor alerts`: rules and targets on this host, their test, and what was sent."""
 
 import difflib
 import sys
@@ -7,6 +7,7 @@ from typing import Annotated, Any, Final
 
 import msgspec
 from cyclopts import App, Parameter
+from cyclopts.validators import Number
 
 from kmonitor.alerts.delivery import (
     AlertSender,
@@ -26,6 +27,7 @@ from kmonitor.alerts.rules import (
     rule_name,
     save_alert_settings,
 )
+from kmonitor.alerts.sent_log import SentAlert, SentAlertLog
 from kmonitor.base.errors import UserError
 from kmonitor.cli.common.hub_access import open_hub
 from kmonitor.cli.common.options import JsonOption, seconds_from
@@ -44,7 +46,7 @@ from kmonitor.connect.local_hub import request_local_hub
 from kmonitor.export.events import decode_row
 from kmonitor.ui.alerts.alert_text import alert_facts, alert_text, rule_title
 from kmonitor.ui.events.event_log import LOG_KINDS
-from kmonitor.ui.text.formats import duration_text, moment_text, with_plain_spaces
+from kmonitor.ui.text.formats import clock_text, duration_text, moment_text, with_plain_spaces
 from kmonitor_agent.wire.local.folders import find_folders
 from kmonitor_agent.wire.messages.unions import RunSummary
 
@@ -281,6 +283,63 @@ def _apply(evaluator: AlertEvaluator, run: RunSummary, event: Any, wall_s: float
         evaluator.apply_event(run.run, run.name, run.host, event, wall_s=wall_s, now_wall_s=wall_s)
 
 
+@app.command
+def sent(
+    *,
+    limit: Annotated[int, Parameter(name="--limit", validator=Number(gte=1))] = 50,
+    json: JsonOption = False,
+) -> int:
+    """List the alerts that were sent from this host to a command or webhook, newest first.
+
+    Example: `kmonitor alerts sent --limit 20`
+
+    Each try has a line of its own, with its result. The last several hundred are kept.
+
+    Args:
+        limit: Show at most this many tries.
+        json: One JSON list: each alert in the form that an alert command receives, with
+            `sent_wall_s`, `target`, `why` (empty: delivered) and `again_wall_s` (null: not tried
+            again).
+    """
+    log = SentAlertLog(find_folders().database)
+    try:
+        found = log.newest(limit)
+    except OSError as exc:
+        raise UserError(f"The list cannot be read: {exc}.") from exc
+    if json:
+        print_json([each.facts | _about_try(each) for each in found])
+    elif found:
+        rows = [_sent_row(each, time.time()) for each in found]
+        headers = ("WHEN", "RUN", "NAME", "RULE", "ALERT", "TO", "RESULT")
+        print_table(headers, rows, folds=("ALERT", "RESULT"), drops=("RUN", "RULE"))
+    else:
+        print_text("No alert was sent yet.")
+    return DONE
+
+
+def _about_try(sent: SentAlert) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(sent)
+    del fields["facts"]
+    return fields
+
+
+def _sent_row(sent: SentAlert, now_wall_s: float) -> tuple[str, ...]:
+    fact = {name: str(value) for name, value in sent.facts.items()}
+    rule = ":".join(filter(None, (fact.get("kind"), fact.get("metric"))))
+    result = f"failed: {sent.why}" if sent.why else "sent"
+    if sent.again_wall_s is not None:
+        result += f" Next try at {clock_text(sent.again_wall_s)}."
+    return (
+        with_plain_spaces(moment_text(sent.sent_wall_s, now_wall_s=now_wall_s)),
+        fact.get("subject", "")[:SHORT_ID],
+        fact.get("title", ""),
+        rule,
+        fact.get("text", ""),
+        sent.target,
+        result,
+    )
+
+
 @app.command(show=False)
 def deliver() -> int:
     """Send the alerts received from the hub on standard input; used by the hub itself."""
@@ -295,7 +354,7 @@ def deliver() -> int:
 
 def _hand_over(deliveries: list[Delivery]) -> list[Retry | None]:
     """The next try of each that failed, if any; why it failed is printed."""
-    sender = AlertSender(lambda _why, _retry: None)
+    sender = AlertSender(lambda _why, _retry: None, SentAlertLog(find_folders().database))
     failures: list[Retry | None] = []
     for delivery in deliveries:
         for why, retry in sender.hand_over(delivery):

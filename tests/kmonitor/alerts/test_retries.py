@@ -13,6 +13,7 @@ from kmonitor.alerts.delivery import AlertSender, Delivery
 from kmonitor.alerts.evaluator import Alert, HeldAlerts, encode_held
 from kmonitor.alerts.retries import WAITS_S, Outcome, Retry, retry_after
 from kmonitor.alerts.rules import AlertSettings, save_alert_settings
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.hub.alerts import HubAlerts
 from kmonitor_agent.wire.local.folders import Folders
 from tests.support.clock import MovedClock
@@ -22,8 +23,13 @@ FACTS: dict[str, str | float] = {"kind": "died", "title": "resnet"}
 HOUR_S = 3600.0
 
 
-def _retries(delivery: Delivery) -> list[Retry | None]:
-    sender = AlertSender(lambda _why, _retry: None)
+@pytest.fixture
+def log(tmp_path: Path) -> SentAlertLog:
+    return SentAlertLog(tmp_path)
+
+
+def _retries(log: SentAlertLog, delivery: Delivery) -> list[Retry | None]:
+    sender = AlertSender(lambda _why, _retry: None, log)
     return [retry for _why, retry in sender.hand_over(delivery)]
 
 
@@ -32,17 +38,17 @@ def _command(text: str) -> str:
 
 
 @pytest.mark.parametrize("command", [_command("raise SystemExit(75)"), "/nonexistent/notify"])
-def test_a_command_that_says_it_failed_gets_the_alert_again(command: str):
-    (retry,) = _retries(Delivery(FACTS, command=command))
+def test_a_command_that_says_it_failed_gets_the_alert_again(log: SentAlertLog, command: str):
+    (retry,) = _retries(log, Delivery(FACTS, command=command))
 
     assert retry is not None
     assert (retry.facts, retry.target) == (FACTS, "command")
 
 
-def test_a_command_that_was_killed_may_have_sent_and_is_not_run_again():
+def test_a_command_that_was_killed_may_have_sent_and_is_not_run_again(log: SentAlertLog):
     command = _command("import os; os.kill(os.getpid(), 9)")
 
-    assert _retries(Delivery(FACTS, command=command)) == [None]
+    assert _retries(log, Delivery(FACTS, command=command)) == [None]
 
 
 class Answers:
@@ -80,8 +86,8 @@ def _status(code: int) -> bytes:
 
 
 @pytest.mark.parametrize("server", [_status(500), _status(503), _status(429)], indirect=True)
-def test_a_webhook_that_does_not_take_an_alert_now_gets_it_again(server: Answers):
-    (retry,) = _retries(Delivery(FACTS, webhook=server.address))
+def test_a_webhook_that_is_busy_gets_the_alert_again(log: SentAlertLog, server: Answers):
+    (retry,) = _retries(log, Delivery(FACTS, webhook=server.address))
 
     assert retry is not None
     assert retry.target == "webhook"
@@ -93,21 +99,23 @@ def test_a_webhook_that_does_not_take_an_alert_now_gets_it_again(server: Answers
     ids=["redirect", "refused for good", "gateway timeout", "no answer", "no HTTP"],
     indirect=True,
 )
-def test_a_webhook_that_refuses_for_good_or_may_have_taken_it_does_not(server: Answers):
-    assert _retries(Delivery(FACTS, webhook=server.address)) == [None]
+def test_a_webhook_that_refuses_for_good_or_may_have_taken_it_does_not(
+    log: SentAlertLog, server: Answers
+):
+    assert _retries(log, Delivery(FACTS, webhook=server.address)) == [None]
 
 
-def test_only_the_target_that_failed_gets_the_alert_again():
+def test_only_the_target_that_failed_gets_the_alert_again(log: SentAlertLog):
     with socket.create_server(("127.0.0.1", 0)) as unused:
         address = f"http://127.0.0.1:{unused.getsockname()[1]}/"
     settings = AlertSettings(command=_command("pass"), webhook=address)
 
-    (retry,) = _retries(Delivery.of(FACTS, settings))
+    (retry,) = _retries(log, Delivery.of(FACTS, settings))
 
     assert retry is not None
     assert retry.target == "webhook"
     assert Delivery.again(retry, settings).command == ""
-    assert _retries(Delivery.again(retry, AlertSettings(command="false"))) == []
+    assert _retries(log, Delivery.again(retry, AlertSettings(command="false"))) == []
 
 
 def test_tries_end_and_the_waits_between_them_grow():
@@ -171,6 +179,9 @@ def test_a_hub_sends_what_failed_again_once_its_time_has_come_and_the_next_hub_t
     assert hub.trouble == ""
     assert len(set(inbox.read_text().splitlines())) == 1
     assert len(inbox.read_text().splitlines()) == 2
+    second, first = SentAlertLog(folders.database).newest(9)
+    assert (first.why != "", first.again_wall_s is not None) == (True, True)
+    assert (second.why, second.again_wall_s) == ("", None)
     hub.close()
 
 

@@ -14,6 +14,7 @@ from kmonitor.alerts.delivery import AlertSender, Delivery
 from kmonitor.alerts.evaluator import Alert
 from kmonitor.alerts.retries import Retry, due_retries
 from kmonitor.alerts.rules import AlertSettings, load_alert_settings, save_alert_settings
+from kmonitor.alerts.sent_log import SentAlertLog
 from kmonitor.ui.alerts.alert_text import alert_facts, alert_level, alert_text
 from kmonitor.ui.alerts.qt.alerts_dialog import AlertsDialog, AlertsText
 from kmonitor.ui.events.event_text import Level
@@ -42,12 +43,18 @@ class AlertController(QObject):
     _failed = Signal(str, object)
 
     def __init__(
-        self, window: MainWindow, workspace: Workspace, folder: Path, parent: QObject | None = None
+        self,
+        window: MainWindow,
+        workspace: Workspace,
+        folder: Path,
+        sent_log: SentAlertLog,
+        parent: QObject | None = None,
     ) -> None:
         """There are no alerts before `start`.
 
         Args:
             folder: Where the settings lie.
+            sent_log: Where alerts that this window sends are listed.
         """
         super().__init__(parent)
         self._window = window
@@ -60,7 +67,7 @@ class AlertController(QObject):
         self._desktop_notifications.window_requested.connect(self._on_notices_window_requested)
         self._retries: list[Retry] = []
         self._failed.connect(self._on_self_failed, Qt.ConnectionType.QueuedConnection)
-        self._alert_sender = AlertSender(self._failed.emit)
+        self._alert_sender = AlertSender(self._failed.emit, sent_log)
         self._timer = QTimer(self, interval=_POLL_MS)
         self._timer.timeout.connect(self._on_timer_timeout)
         window.header.alerts_requested.connect(self.open)
